@@ -1,4 +1,4 @@
-"""Audit a RACAR judge with question-answer pairs perturbed in one dimension."""
+"""Audit a RACAR judge with question-answer pairs, each perturbed in one RACAR dimension."""
 
 from __future__ import annotations
 
@@ -49,12 +49,11 @@ _SCOPE = re.compile(
 
 @dataclass(frozen=True)
 class PairMaterial:
-    """Inputs for perturbing one pair.
+    """Random generator and texts with which an attack perturbs a pair.
 
     Attributes:
-        rng: Random generator for this pair and attack only.
-        others: Other pairs. Pairs about the same paper are ignored.
-        side: Set of texts to draw from: "fit" or "audit".
+        others: Question-answer pairs, of which pairs about other papers provide questions.
+        side: Whether built-in texts come from the "fit" or the "audit" set.
     """
 
     rng: random.Random
@@ -63,11 +62,11 @@ class PairMaterial:
 
 
 class PairAttack(NamedTuple):
-    """A perturbation of pairs.
+    """A perturbation of question-answer pairs.
 
     Attributes:
         dimension: RACAR dimension whose rating should fall.
-        apply: Function that perturbs a pair, or returns None if not applicable.
+        apply: Function that returns the perturbed pair, or None if it cannot perturb the pair.
     """
 
     dimension: RacarDimension
@@ -105,7 +104,7 @@ def points_to_paper(pair: QAPair, material: PairMaterial) -> QAPair | None:
 
 
 def half_answer(pair: QAPair, material: PairMaterial) -> QAPair | None:
-    """Drop the second half of the answer's sentences, or of its clauses if it has one sentence."""
+    """Drop the second half of the answer's sentences, or clauses if there is one sentence."""
     parts = _split_sentences(pair.answer)
     if len(parts) < 2:
         parts = clauses_of(pair.answer)
@@ -113,7 +112,7 @@ def half_answer(pair: QAPair, material: PairMaterial) -> QAPair | None:
 
 
 def off_topic(pair: QAPair, material: PairMaterial) -> QAPair | None:
-    """Replace the question with a question about another paper, or from a pool."""
+    """Replace the question with a question about another paper, or with a built-in question."""
     own = {*tokenize(pair.question), *tokenize(pair.answer)}
     foreign = [other.question for other in material.others if other.paper != pair.paper]
     material.rng.shuffle(foreign)
@@ -130,7 +129,7 @@ def off_topic(pair: QAPair, material: PairMaterial) -> QAPair | None:
 
 
 def contradiction(pair: QAPair, material: PairMaterial) -> QAPair | None:
-    """Append the opposite of one of the answer's sentences."""
+    """Append a sentence that states the opposite of one of the answer's sentences."""
     for sentence in material.rng.sample(sentences := _split_sentences(pair.answer), len(sentences)):
         opposite = turn_negation(sentence, material.rng)
         if opposite and _negates_main_clause(sentence, opposite):
@@ -151,10 +150,10 @@ PAIR_ATTACKS: dict[str, PairAttack] = {
 def perturb_pair(
     pair: QAPair, attack: str, seed: int = 0, others: Sequence[QAPair] = (), side: Side = "audit"
 ) -> QAPair | None:
-    """Perturb a pair. The result is deterministic for the same arguments.
+    """Perturb a question-answer pair. The same arguments always give the same result.
 
     Returns:
-        Perturbed pair with the same id, or None if the attack does not apply.
+        Perturbed pair with the same id, or None if the attack cannot change the pair.
 
     Example:
         >>> pair = QAPair(id="1", question="How long did it take?", answer="It took 7 days.")
@@ -174,14 +173,14 @@ def _split_sentences(text: str) -> list[str]:
 
 
 def _negates_main_clause(sentence: str, opposite: str) -> bool:
-    """Return whether no word such as "after" or "which" precedes the negation."""
+    """Return whether the negation is in the main clause, so no "after" or "which" precedes it."""
     characters = enumerate(zip(sentence, opposite, strict=False))
     first = next((i for i, (old, new) in characters if old != new), len(sentence))
     return not _SCOPE.search(sentence, 0, first)
 
 
 def _lower_first_letter(question: str) -> str:
-    """Return a question for use after a comma, without changing acronyms such as "DNA"."""
+    """Return the question with a lowercase first letter, unless it starts with an acronym."""
     return question if question[1:2].isupper() else question[0].lower() + question[1:]
 
 
@@ -193,7 +192,7 @@ PART = "racar"
 
 
 def pairs_audit_job(input_pairs: InputPairs, options: AuditOptions) -> AuditJob:
-    """Select and perturb pairs. Each pair is rated separately with its paper.
+    """Return an audit job: sampled pairs and their perturbed versions, one record for each.
 
     Raises:
         InputError: An attack is unknown, or no pair can be perturbed.

@@ -43,11 +43,12 @@ from ragassay.settings import Settings
 
 @dataclass(frozen=True)
 class InputPairs:
-    """Papers with pairs, in input order.
+    """Question-answer pairs and the papers that they are about, in input order.
 
     Attributes:
-        name: Name of the pairs file. Empty for pairs in memory.
-        sha256: SHA-256 of the pairs file. Empty for pairs in memory.
+        unused: Ids of papers without pairs.
+        name: Name of the file with the pairs, or empty if the pairs were not read from a file.
+        sha256: SHA-256 of the file with the pairs, or empty if there is no file.
     """
 
     papers: tuple[Paper, ...]
@@ -66,7 +67,7 @@ class InputPairs:
         return _group_by_paper(self.pairs)
 
     def first(self, n_papers: int | None) -> InputPairs:
-        """Return the first `n_papers` papers with their pairs, or all if None."""
+        """Return the first `n_papers` papers with their pairs, or all papers if it is None."""
         if n_papers is None:
             return self
         first = pair_with_papers(self.papers[:n_papers], self.pairs)
@@ -74,7 +75,7 @@ class InputPairs:
 
 
 def pair_with_papers(papers: Iterable[Paper], pairs: Iterable[QAPair]) -> InputPairs:
-    """Match pairs to papers. Papers without pairs and pairs without a paper are left out."""
+    """Match pairs to papers, and drop papers without pairs and pairs without a paper."""
     known, by_paper = list(papers), _group_by_paper(pairs)
     used = tuple(paper for paper in known if paper.id in by_paper)
     return InputPairs(
@@ -94,14 +95,15 @@ def _group_by_paper(pairs: Iterable[QAPair]) -> dict[str, list[QAPair]]:
 def read_paper_pairs(
     pairs: str | Path | Sequence[QAPair], papers: str | Path | Sequence[Paper] | None = None
 ) -> InputPairs:
-    """Read pairs and their papers.
+    """Read question-answer pairs and the papers that they are about.
 
     Args:
-        pairs: Path of a file (see `read_pairs`), or the pairs.
-        papers: File or folder (see `read_papers`), or papers. Optional if `pairs` includes them.
+        pairs: The pairs, or the path of a file that `read_pairs` can read.
+        papers: The papers, or the path of a file or folder that `read_papers` can read. None if the
+            file with the pairs also contains the papers.
 
     Raises:
-        InputError: A file cannot be read, or no pair has a paper.
+        InputError: A file cannot be read, or no pair belongs to one of the papers.
     """
     known, rejections = _read_papers(papers)
     if not isinstance(pairs, str | Path):
@@ -123,10 +125,10 @@ def read_paper_pairs(
 def papers_of(
     papers: str | Path | Sequence[Paper],
 ) -> tuple[Sequence[Paper], tuple[Rejection, ...]]:
-    """Return the papers and the rejected records of a file, folder or sequence.
+    """Return papers and rejected records, given a path or a list of papers.
 
     Raises:
-        InputError: There are no papers.
+        InputError: The file, folder or list contains no papers.
     """
     known, rejections = _read_papers(papers)
     if not known:
@@ -147,14 +149,14 @@ def _read_papers(
 
 
 def pairs_job(input_pairs: InputPairs) -> Job:
-    """Return the job for judging pairs, with one record per paper."""
+    """Return an evaluation job in which each record is a paper with all its pairs."""
     return records_job(
         [paper_record(paper, input_pairs.of(paper)) for paper in input_pairs.papers], input_pairs
     )
 
 
 def records_job(records: Sequence[Record], input_pairs: InputPairs) -> Job:
-    """Return the job for records built from papers and pairs."""
+    """Return an evaluation job for the given records of papers and pairs."""
     job = job_of(records, Corpus(), input_pairs.rejections)
     name = input_pairs.name or job.answers.name
     update = {"name": name, "n_items": len(input_pairs.pairs), "format": "pairs"}
@@ -164,7 +166,7 @@ def records_job(records: Sequence[Record], input_pairs: InputPairs) -> Job:
 PARTS = ("racar", "intents")
 
 MOST_SENTENCES = 100_000
-"""Sentence limit, too high to ever apply, because one record contains all pairs of a paper."""
+"""Maximum number of sentences in a record, high enough for all pairs of a paper."""
 
 MEASURES = "measures.jsonl"
 CUT = "sources_cut"
@@ -172,7 +174,7 @@ CUT = "sources_cut"
 
 @dataclass(frozen=True)
 class JudgedPairs:
-    """Pairs with their measures, judge run and report."""
+    """Result of `judge_pairs`: the pairs with their measures, the judge's run and the report."""
 
     input_pairs: InputPairs
     measures: tuple[PaperMeasures, ...]
@@ -190,10 +192,10 @@ class JudgedPairs:
 def pairs_settings(
     options: EvaluateKeywords, settings: Settings | None = None, style: OptionStyle = "keyword"
 ) -> Settings:
-    """Return settings for a run that only judges pairs.
+    """Return the settings for a run that judges question-answer pairs and nothing else.
 
     Raises:
-        SettingsError: A setting is invalid, or several judges are set.
+        SettingsError: A setting is invalid, or a panel of several judges is set.
     """
     only = options.get("only") or PARTS
     chosen = settings_of({**options, "only": only}, settings, style)
@@ -209,9 +211,11 @@ async def judge_pairs(
     folder: RunFolder | None = None,
     listen: Listener = lambda event: None,
 ) -> JudgedPairs:
-    """Measure and judge pairs.
+    """Measure and judge question-answer pairs.
 
-    If a folder is passed, an interrupted run resumes there, and the reports are written there.
+    Args:
+        folder: Folder for verdicts and reports, in which an interrupted run is resumed, or None to
+            write no files.
 
     Raises:
         RunMismatchError: The folder belongs to a different run.
@@ -242,7 +246,7 @@ async def judge_pairs(
 
 
 def write_qa_report(report: QAReport, folder: Path) -> None:
-    """Write qa.html, qa.md, pairs.csv and papers.csv."""
+    """Write the report to qa.html, qa.md, pairs.csv and papers.csv in a folder."""
     write_atomically(folder / "qa.html", render_qa_html(report))
     write_atomically(folder / "qa.md", render_qa_markdown(report))
     write_atomically(folder / "pairs.csv", pairs_csv(report))
@@ -250,7 +254,7 @@ def write_qa_report(report: QAReport, folder: Path) -> None:
 
 
 def _select_judge_ratings(result: RunResult, run: Run) -> tuple[RacarRating, ...]:
-    """Return ratings by a judge. Ratings by instruments only repeat the measures."""
+    """Return the ratings by a judge, without ratings by instruments, which repeat the measures."""
     ratings = (rating for one in result.evaluations for rating in one.of(RacarRating))
     is_judged = run.models.pair_rater is None
     return tuple(rating for rating in ratings if is_judged or rating.escalation is not None)
@@ -282,7 +286,7 @@ def _measure_pairs(
     folder: RunFolder | None,
     listen: Listener,
 ) -> tuple[PaperMeasures, ...]:
-    """Measure all papers, or load the measures of an interrupted run."""
+    """Measure the pairs of all papers, or load the measures that an earlier run stored."""
     file = folder.path / MEASURES if folder else None
     if file and file.exists():
         stored = read_lines(file, PaperMeasures)

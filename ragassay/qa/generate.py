@@ -1,4 +1,4 @@
-"""Generate question-answer pairs from papers, with one resumable job per paper."""
+"""Generate question-answer pairs from papers. Each paper is one job that can be resumed."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ PAIRS = TypeAdapter(QAPairs)
 
 @dataclass(frozen=True)
 class PaperPairs:
-    """Pairs of one paper, in the order of its parts.
+    """Question-answer pairs generated from one paper.
 
     Attributes:
-        pairs: Pairs with ids numbered from 1.
-        found: Result of the graph, or None if the model was unavailable.
-        problem: Reason why there are no pairs, or a list of failed calls.
+        pairs: Pairs in the order of the text, with ids numbered from 1.
+        found: Result of the generation graph, or None if an error ended the generation.
+        problem: Reason why there are no pairs, or the reasons for failed calls.
     """
 
     paper: str
@@ -58,13 +58,13 @@ class PaperPairs:
 
 @dataclass(frozen=True)
 class Generated:
-    """Pairs of a run by paper, in input order."""
+    """Question-answer pairs generated in a run, grouped by paper in input order."""
 
     papers: tuple[PaperPairs, ...]
 
     @property
     def pairs(self) -> tuple[QAPair, ...]:
-        """All pairs."""
+        """Question-answer pairs of all papers."""
         return tuple(pair for paper in self.papers for pair in paper.pairs)
 
     @property
@@ -74,18 +74,18 @@ class Generated:
 
     @property
     def dropped(self) -> Counter[str]:
-        """Number of dropped pairs by their first flaw."""
+        """Number of dropped pairs for each kind of flaw; only the first flaw of a pair counts."""
         dropped = (draft for result in self._results for draft in result.dropped)
         return Counter(draft.flaws[0].kind for draft in dropped)
 
     @property
     def ends(self) -> Counter[str]:
-        """Number of papers by the reason why their job ended."""
+        """Number of papers for each reason why the generation ended."""
         return Counter(result.end for result in self._results)
 
     @property
     def usage(self) -> Usage:
-        """Total usage of all model calls."""
+        """Total number of tokens and cost of all model calls."""
         return sum((result.usage for result in self._results), Usage())
 
     @property
@@ -94,10 +94,10 @@ class Generated:
 
 
 def check_writer(settings: Settings) -> None:
-    """Check that exactly one model is set.
+    """Check that the settings name exactly one model to write pairs.
 
     Raises:
-        SettingsError: No model or several models are set.
+        SettingsError: The settings name no model or several models.
     """
     if not settings.judge.has_judge:
         raise SettingsError(
@@ -110,16 +110,16 @@ def check_writer(settings: Settings) -> None:
 
 
 def qa_run(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -> QARun:
-    """Return the tools for writing pairs.
+    """Return the models and settings that the generation graph uses.
 
     Args:
-        settings: Settings with the writer model, which may be fine-tuned.
-        evaluator: LiteLLM name of a second model that rates the pairs. NAME@URL sets a separate
-            endpoint. If empty, only rules check the pairs.
+        settings: Settings that name the model that writes the pairs.
+        evaluator: LiteLLM name of a second model that rates the pairs, or NAME@URL for a model
+            at a different endpoint, or empty if only rules check the pairs.
 
     Raises:
         InputError: Two papers have the same id.
-        SettingsError: No model or several models are set.
+        SettingsError: The settings name no model or several models.
     """
     check_writer(settings)
     known = {paper.id: paper for paper in papers}
@@ -168,12 +168,13 @@ async def make_pairs(
     *,
     listen: Listener = lambda event: None,
 ) -> Generated:
-    """Write the pairs of all papers to a JSON Lines file.
+    """Generate question-answer pairs from all papers and write them to a JSON Lines file.
 
-    Progress is saved next to `out`. Interrupted runs resume and retry papers without pairs.
+    Progress is saved in a file next to `out`. The same call resumes an interrupted run and retries
+    papers without pairs.
 
     Args:
-        plan: Job settings. The field `paper` is ignored.
+        plan: Job settings for all papers, whose field `paper` is ignored.
         run: Result of `qa_run` for the same papers.
 
     Raises:
@@ -193,14 +194,14 @@ async def make_pairs(
 
 
 class _PairJobs:
-    """Runs jobs through the graph concurrently."""
+    """Runs the generation graph on several papers at the same time."""
 
     def __init__(self, graph: QAGraph, run: QARun, listen: Listener) -> None:
         self._graph, self._run, self._listen = graph, run, listen
         self._slots = asyncio.Semaphore(max(2, run.run.settings.n_slots))
 
     async def write(self, job: QAJob) -> PaperPairs:
-        """Run a job, or load its stored pairs."""
+        """Generate the pairs of a paper, or load them if they are stored."""
         async with self._slots:
             try:
                 result = await self._read_or_write(job)

@@ -29,7 +29,7 @@ class PaperSentence:
     """A sentence of a paper's abstract or body.
 
     Attributes:
-        index: Position in the paper, from 0.
+        index: Number of the sentence in the paper, starting at 0.
         start: Start offset in `Paper.text`.
         end: End offset in `Paper.text`, exclusive.
         section: Section of the sentence, `Paper.section_at(start)`.
@@ -45,7 +45,7 @@ class PaperSentence:
 def paper_sentences(paper: Paper) -> tuple[PaperSentence, ...]:
     """Return the sentences of a paper's abstract and body. Results are cached.
 
-    Each line is a paragraph, so a sentence always ends with its line.
+    Each line of the text is one paragraph, so no sentence spans two lines.
     """
     return _split_sections(paper.sections)
 
@@ -78,7 +78,7 @@ _ROUNDING = 1e-9
 def top_count(n_sentences: int, share: float = TOP_SHARE) -> int:
     """Return the number of source sentences per answer, rounded down but at least one.
 
-    The SciQAG paper does not specify rounding. Its published code rounds down.
+    The SciQAG paper does not say how to round, but its published code rounds down.
     """
     return min(n_sentences, max(1, math.floor(n_sentences * share + _ROUNDING)))
 
@@ -89,7 +89,7 @@ def chunk_count(n_sentences: int) -> int:
 
 
 def chunk_of(sentence: int, n_sentences: int) -> int:
-    """Return the chunk number of a sentence, from 1.
+    """Return the number of the chunk that contains a sentence, starting at 1.
 
     Chunk sizes differ by at most one. The chunk of sentence i (from 0) is 1 + 10 i // n.
 
@@ -101,7 +101,7 @@ def chunk_of(sentence: int, n_sentences: int) -> int:
 
 
 def closest_sentences(similarity: Sequence[float], n: int) -> tuple[int, ...]:
-    """Return the indices of the `n` most similar sentences, best first.
+    """Return the indices of the `n` sentences with the highest similarity, best first.
 
     `similarity` has shape (n_sentences,).
     """
@@ -109,7 +109,7 @@ def closest_sentences(similarity: Sequence[float], n: int) -> tuple[int, ...]:
 
 
 def covered_chunks(similarity: Sequence[float], share: float = TOP_SHARE) -> tuple[int, ...]:
-    """Return the numbers (from 1) of the chunks that contain one of an answer's closest sentences.
+    """Return the chunks that contain one of an answer's closest sentences, numbered from 1.
 
     `similarity` has shape (n_sentences,).
     """
@@ -123,7 +123,7 @@ def coverage_score(similarity: Sequence[Sequence[float]], share: float = TOP_SHA
 
     CR = |{i : S_i and the union of topk(a) over the answers a share a sentence}| / 10   (eq. 1)
 
-    The 68% reported in the paper is `pooled_coverage_score`.
+    The 68 % in the SciQAG paper is the score that `pooled_coverage_score` returns.
 
     Args:
         similarity: Array of shape (n_answers, n_sentences).
@@ -143,9 +143,9 @@ def coverage_score(similarity: Sequence[Sequence[float]], share: float = TOP_SHA
 def pooled_coverage_score(similarity: Sequence[Sequence[float]]) -> float | None:
     """Return the share of chunks that contain one of the closest sentences of the pooled answers.
 
-    The similarity of a sentence is its similarity to the most similar answer. A single list of the
-    closest 15% of sentences is used for all answers. The published code of the paper computes this
-    score, and the paper reports 68%. See `coverage_score` for the arguments and the result.
+    The similarity of a sentence is its similarity to the most similar answer. All answers share one
+    list of the closest 15 % of sentences. SciQAG's published code computes this score, and the
+    SciQAG paper reports a value of 68 %. See `coverage_score` for the arguments and the result.
     """
     if not similarity:
         return None
@@ -154,7 +154,7 @@ def pooled_coverage_score(similarity: Sequence[Sequence[float]]) -> float | None
 
 
 def chunk_share(similarity: Sequence[Sequence[float]]) -> float | None:
-    """Return the mean share of chunks covered by a single answer (section 5.3).
+    """Return the share of chunks that an answer covers, averaged over answers (section 5.3).
 
     See `coverage_score` for the arguments and the result.
     """
@@ -164,7 +164,7 @@ def chunk_share(similarity: Sequence[Sequence[float]]) -> float | None:
 
 
 def chance_coverage_score(n_answers: int, n_sentences: int, n_top: int) -> float | None:
-    """Return the expected coverage if the closest sentences are drawn at random.
+    """Return the coverage to expect if each answer's closest sentences were drawn at random.
 
     An answer misses a chunk of c sentences with probability C(n - c, k) / C(n, k).
 
@@ -194,16 +194,16 @@ def _share(chunks: Collection[int], similarity: Sequence[Sequence[float]]) -> fl
 
 
 N_CLOSEST = 10
-"""Number of closest sentences to record for an answer (figure 5)."""
+"""Number of closest sentences that are stored for each answer (figure 5)."""
 
 N_DIGITS = 5
-"""Number of digits in rounded similarities. Rounding makes the results reproducible."""
+"""Similarities are rounded to this number of digits, so that results are reproducible."""
 
 N_TEXTS = 1000
-"""Number of texts to embed in one batch. Larger batches are hardly faster."""
+"""Number of texts to embed in one batch; larger batches are barely faster."""
 
 Compared = Literal["pair", "answer"]
-"""Text to compare with a paper's sentences: question and answer, or only the answer."""
+"""Text to compare with a paper's sentences: question and answer together, or only the answer."""
 
 Rows = tuple[tuple[float, ...], ...]
 PaperPairs = tuple[Paper, Sequence[QAPair]]
@@ -212,16 +212,16 @@ PaperPairs = tuple[Paper, Sequence[QAPair]]
 def measure_papers(
     papers: Sequence[PaperPairs], encode: Encode, compared: Compared = "pair"
 ) -> list[PaperMeasures]:
-    """Measure the coverage, question similarity, numbers and context of pairs.
+    """Measure coverage, question similarity, numbers and context of question-answer pairs.
 
-    Empty answers cover no sentences. A single pair has no nearest question.
+    Empty answers cover no sentences. If a paper has only one pair, the nearest question is None.
 
     Args:
-        papers: Papers with their pairs, which may be empty.
+        papers: Papers with their pairs; a paper may have no pairs.
         encode: Function that embeds texts by role, such as
             `ragassay.models.embeddings.RoleEncoder()`.
-        compared: Text to compare with the sentences. The SciQAG paper describes "answer", but its
-            code uses "pair": question, newline and answer.
+        compared: Whether to compare only the "answer" with a paper's sentences, as the SciQAG paper
+            describes, or question and answer (the "pair"), as its published code does.
 
     Returns:
         Measures of each paper, in input order.
@@ -233,7 +233,7 @@ def measure_papers(
 def measured_groups(
     papers: Sequence[PaperPairs], encode: Encode, compared: Compared = "pair"
 ) -> Iterator[list[PaperMeasures]]:
-    """Yield the results of `measure_papers` in groups of about `N_TEXTS` texts."""
+    """Yield the results of `measure_papers` for groups of papers with about `N_TEXTS` texts."""
     group: list[_Texts] = []
     for number, (paper, pairs) in enumerate(papers, 1):
         group.append(_Texts(paper, pairs, compared))
@@ -243,7 +243,7 @@ def measured_groups(
 
 
 class _Texts:
-    """Texts to embed for one paper."""
+    """Texts of one paper to embed: sentences, questions and answers."""
 
     def __init__(self, paper: Paper, pairs: Sequence[QAPair], compared: Compared) -> None:
         self.paper, self.pairs = paper, pairs
@@ -279,7 +279,7 @@ def _measure_group(
 
 
 def _cosines(rows: NDArray[np.float32], columns: NDArray[np.float32]) -> Rows:
-    """Return the cosines of unit vectors, shape (n_rows, n_columns)."""
+    """Return the cosines of all pairs of unit vectors, shape (n_rows, n_columns)."""
     if not len(rows) or not len(columns):
         return tuple(() for _ in rows)
     # In single precision, 0.1 would be written to files as 0.10000000149.

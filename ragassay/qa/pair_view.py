@@ -1,4 +1,4 @@
-"""View of a question-answer pair with its ratings and faults."""
+"""Prepare a question-answer pair, its ratings and its faults for display."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MarkKind = Literal["", "number", "look", "context"]
 
 @dataclass(frozen=True, slots=True)
 class MarkedPart:
-    """A part of a text. The kind is empty for unmarked text."""
+    """A part of a text; its `kind` is empty if it is not highlighted."""
 
     text: str
     kind: MarkKind = ""
@@ -38,10 +38,11 @@ def mark_parts(
     context: Sequence[ContextMark] = (),
     numbers: Sequence[AnswerNumber] = (),
 ) -> tuple[MarkedPart, ...]:
-    """Split a text into marked and unmarked parts.
+    """Split a text into highlighted and other parts.
 
-    Marks cover context-dependent words and, in answers, numbers that the paper lacks or has only in
-    a different context. Marks that overlap an earlier mark or exceed the text are ignored.
+    The highlighted parts are words that depend on the paper and, in answers, numbers that the paper
+    does not contain or contains only in a different context. Highlights that overlap an earlier
+    highlight or extend beyond the text are ignored.
     """
     spans: dict[tuple[int, int], MarkKind] = {
         (mark.start, mark.end): "context" for mark in context if mark.part == part
@@ -70,7 +71,7 @@ PARTS = {"question": "The question", "answer": "The answer"}
 
 @dataclass(frozen=True, slots=True)
 class RatingView:
-    """A rating of one dimension. `word` is the rating, or the reason why it is missing."""
+    """A rating of one RACAR dimension, or in `word` the reason why there is none."""
 
     title: str
     word: str
@@ -82,7 +83,7 @@ class RatingView:
 
 @dataclass(frozen=True, slots=True)
 class PairFault:
-    """A possible fault, with quotes from the paper or from another pair."""
+    """A possible fault of a pair, with quotes from the paper or from another pair."""
 
     message: str
     severity: Severity
@@ -91,7 +92,7 @@ class PairFault:
 
 @dataclass(frozen=True, slots=True)
 class PairView:
-    """View of a pair. Sorting by `rank` puts the worst pairs first."""
+    """A question-answer pair for display; sorting by `rank` puts the worst pairs first."""
 
     number: int
     anchor: str
@@ -110,7 +111,7 @@ class PairView:
 
 @dataclass(frozen=True, slots=True)
 class PairFacts:
-    """Data of one pair."""
+    """A question-answer pair with its measures, ratings and intent scores."""
 
     pair: QAPair
     measures: PairMeasures | None
@@ -122,7 +123,7 @@ class PairFacts:
 
 
 def view_pair(number: int, paper: str, paper_number: int, facts: PairFacts) -> PairView:
-    """Return the view of a pair. Pair and paper numbers start at 1."""
+    """Prepare a pair for display. Pairs and papers are numbered from 1."""
     pair, measures = facts.pair, facts.measures
     context = measures.context if measures else ()
     ratings = tuple(map(_view_rating, facts.ratings))
@@ -193,14 +194,15 @@ def _measured_faults(facts: PairFacts) -> list[PairFault]:
         faults.append(PairFault(f"The paper does not contain {missing}.", "serious"))
     if misplaced := _quote(n.text for n in measures.numbers if n.is_found and not n.is_near):
         message = (
-            f"Worth a look: the paper has {misplaced} only with another unit or in another context."
+            f"Worth a look: the paper contains {misplaced} only with a different unit or in a "
+            "different context."
         )
         faults.append(PairFault(message, "caution"))
     for part, label in PARTS.items():
         if marks := _quote(mark.text for mark in measures.context if mark.part == part):
             # The question can provide the context of an answer.
             severity: Severity = "serious" if part == "question" else "note"
-            faults.append(PairFault(f"{label} needs the paper: {marks}.", severity))
+            faults.append(PairFault(f"{label} refers to the paper: {marks}.", severity))
     similarity = measures.nearest_similarity or 0.0
     if similarity >= NEAR_DUPLICATE and facts.embedder == NEAR_DUPLICATE_BY:
         other = facts.questions.get(measures.nearest_question or "", "")
@@ -220,6 +222,6 @@ def _intent_faults(facts: PairFacts) -> list[PairFault]:
             continue
         other_id = intent.second if intent.first == facts.pair.id else intent.first
         other = facts.questions.get(other_id, "")
-        message = f"The judge rates another question as equivalent: {intent.score:g} of 100."
+        message = f"The judge considers another question equivalent: {intent.score:g} of 100."
         faults.append(PairFault(message, "caution", (other,) if other else ()))
     return faults

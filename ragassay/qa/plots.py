@@ -1,4 +1,4 @@
-"""Compute SVG paths for plots of question-answer pairs. Templates draw the plots."""
+"""Compute the SVG paths that templates draw as plots of question-answer pairs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ N_SHADES = 8
 MAX_ROWS = 40
 """Maximum number of questions or answers in a plot."""
 MAX_COLUMNS = 300
-"""Maximum number of columns in a sentence heatmap. Longer papers share columns."""
+"""Maximum number of columns in a sentence heatmap; in longer papers, sentences share columns."""
 DARK = 0.625
-"""Lowest value with a light cell label, which is the upper end of the fifth of eight shades."""
+"""Lowest value whose cell is so dark that its label is light: the end of the fifth of 8 shades."""
 MAX_NUMBERED = 12
-"""Maximum number of questions in a heatmap with cell labels."""
+"""Maximum number of questions for which the heatmap shows the value of each cell."""
 N_BARS = 10
 CELL, ROW, WIDTH = 22, 14, 600
 GUTTER = 26
@@ -24,7 +24,7 @@ BAR_HEIGHT = 60
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A text label in the margin, in a cell or at an end of the plot."""
+    """A text label in the margin, in a cell, or at the left or right end of a plot."""
 
     x: float
     y: float
@@ -34,7 +34,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Shade:
-    """All cells of one shade as a single path. Level 0 is the lightest."""
+    """All heatmap cells of one shade as a single path; level 0 is the lightest shade."""
 
     level: int
     path: str
@@ -42,7 +42,7 @@ class Shade:
 
 @dataclass(frozen=True, slots=True)
 class Heatmap:
-    """A grid of shaded cells. `note` describes omitted rows and merged columns."""
+    """A grid of shaded cells, with a `note` about omitted rows and merged columns."""
 
     width: float
     height: float
@@ -55,7 +55,7 @@ class Heatmap:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The closest sentences of each answer as dots along the paper."""
+    """Dot plot of the positions in the paper of each answer's closest sentences."""
 
     width: float
     height: float
@@ -77,7 +77,7 @@ class HistogramBar:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Counts of similarities in bins of width 0.1. Negative values are in the first bin."""
+    """Histogram of similarities in bins of width 0.1, with negative values in the first bin."""
 
     width: float
     height: float
@@ -88,7 +88,7 @@ class Histogram:
 def question_heatmap(matrix: Sequence[Sequence[float | None]]) -> Heatmap | None:
     """Return the heatmap of question similarities (figure 4), or None for fewer than two questions.
 
-    The diagonal and unscored cells are empty.
+    Cells on the diagonal and cells without a score are empty.
 
     Args:
         matrix: Similarities of shape (n_questions, n_questions).
@@ -117,12 +117,12 @@ def question_heatmap(matrix: Sequence[Sequence[float | None]]) -> Heatmap | None
 
 
 def sentence_heatmap(rows: Sequence[Sequence[float]]) -> Heatmap | None:
-    """Return the heatmap of answers and sentences (figure 5 c), or None if empty.
+    """Return the heatmap of answers and sentences (figure 5 c), or None if there are no sentences.
 
     In long papers, neighbouring sentences share a column that shows the highest similarity.
 
     Args:
-        rows: Similarities of shape (n_answers, n_sentences). Rows may be empty.
+        rows: Similarities of shape (n_answers, n_sentences), where empty answers have empty rows.
     """
     shown = rows[:MAX_ROWS]
     n_sentences = max(map(len, shown), default=0)
@@ -136,14 +136,15 @@ def sentence_heatmap(rows: Sequence[Sequence[float]]) -> Heatmap | None:
     notes = [_omission_note(len(rows), "answers")]
     if n_sentences > n_columns:
         notes.append(
-            f"{n_sentences} sentences in {n_columns} columns: each shows its most similar sentence."
+            f"{n_sentences} sentences in {n_columns} columns. A column shows the highest "
+            "similarity of its sentences."
         )
     note = " ".join(filter(None, notes))
     return Heatmap(WIDTH, height + 18, shades, labels, low, high, note)
 
 
 def closest_places(closest: Sequence[Sequence[int]], n_sentences: int) -> Places | None:
-    """Return the positions of each answer's closest sentences (figure 5 a), or None if empty."""
+    """Return the plot of each answer's closest sentences (figure 5 a), or None if it is empty."""
     closest = closest[:MAX_ROWS]
     if not n_sentences or not any(closest):
         return None
@@ -160,7 +161,7 @@ def closest_places(closest: Sequence[Sequence[int]], n_sentences: int) -> Places
 
 
 def histogram(values: Sequence[float]) -> Histogram | None:
-    """Return the histogram of similarities, or None if empty."""
+    """Return the histogram of similarities, or None if there are no similarities."""
     if not values:
         return None
     counts = [0] * N_BARS
@@ -196,7 +197,7 @@ def _edge(i: int) -> str:
 
 
 def _merge_columns(row: Sequence[float], n_columns: int) -> list[float | None]:
-    """Reduce a row to `n_columns` values by taking the maximum of neighbours."""
+    """Reduce a row to `n_columns` values: the maxima of groups of neighbouring values."""
     if not row:
         return [None] * n_columns
     edges = [len(row) * i // n_columns for i in range(n_columns + 1)]
@@ -209,7 +210,7 @@ def _build_shades(
     height: float,
     ends: tuple[float, float] | None = None,
 ) -> tuple[tuple[Shade, ...], float, float]:
-    """Return one path per shade, and the values of the lightest and the darkest shade."""
+    """Return one path per shade, and the values at the light and the dark end of the scale."""
     known = [value for row in cells for value in row if value is not None]
     low, high = ends or (min(known, default=0.0), max(known, default=0.0))
     paths: dict[int, list[str]] = {}

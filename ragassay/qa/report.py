@@ -1,4 +1,4 @@
-"""Reports on papers and pairs as HTML, Markdown, CSV and terminal tables."""
+"""Reports on papers and question-answer pairs as HTML, Markdown, CSV and terminal tables."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _SHOWN_KEYWORDS = 4
 
 
 def paper_sheet(papers: Sequence[Paper]) -> Sheet:
-    """Return a table of papers with counts of sections, sentences and words.
+    """Return a table of papers with the numbers of sections, sentences and words.
 
-    The columns "parts", "sents" and "words" cover the abstract and the body only.
+    The columns "parts", "sents" and "words" count only the abstract and the body.
     """
     return Sheet(
         title=f"{len(papers)} papers" if len(papers) != 1 else "1 paper",
@@ -103,9 +103,10 @@ PAPER_COLUMNS = (
 
 
 def pairs_csv(report: QAReport) -> str:
-    """Return a CSV table with one row per pair.
+    """Return a CSV table with one row per question-answer pair.
 
-    Unscored ratings are empty, with the reason in the next column. Sentence numbers start at 1.
+    If a rating is missing, its cell is empty and the next column gives the reason. Sentence numbers
+    start at 1.
     """
     measures = {pair.pair: pair for one in report.measures for pair in one.pairs}
     ratings: dict[tuple[str, str], RacarRating] = {(r.pair, r.dimension): r for r in report.ratings}
@@ -148,7 +149,7 @@ def _list_measures(pair: PairMeasures | None) -> Sequence[Plain]:
 
 
 def _rating_cells(rating: RacarRating | None) -> tuple[Plain, Plain, Plain]:
-    """Return the cells for the rating, the reason why it is missing, and the judge's reason."""
+    """Return three cells: the rating, the reason why it is missing, and the judge's reason."""
     if rating is None:
         return None, None, None
     if rating.rating is None:
@@ -158,7 +159,7 @@ def _rating_cells(rating: RacarRating | None) -> tuple[Plain, Plain, Plain]:
 
 
 def papers_csv(report: QAReport) -> str:
-    """Return a CSV table with the mean scores and the unscored counts of each paper."""
+    """Return a CSV table with the mean scores and unscored counts of each paper."""
     pairs: dict[str, list[QAPair]] = defaultdict(list)
     for pair in report.pairs:
         pairs[pair.paper].append(pair)
@@ -201,8 +202,8 @@ def render_qa_html(report: QAReport) -> str:
     """Render a report on question-answer pairs as HTML.
 
     Returns:
-        Self-contained HTML document, identical for the same input. If there are several
-        papers, their sections are collapsed.
+        Self-contained HTML document, always the same for the same report. If there are several
+        papers, the section of each paper is collapsed.
     """
     environment = page_environment()
     style, script = (environment.get_template(name).render() for name in (STYLE, SCRIPT))
@@ -219,14 +220,14 @@ def render_qa_html(report: QAReport) -> str:
 
 
 N_WORST = 5
-"""Number of worst pairs to show in the terminal."""
+"""Maximum number of pairs with faults that the terminal shows."""
 
 
 def render_qa_markdown(report: QAReport) -> str:
     """Render a report as GitHub Flavored Markdown, with the worst pairs, scores and papers.
 
     Returns:
-        Markdown that ends with a newline, identical for the same input.
+        Markdown text that ends with a newline, always the same for the same report.
     """
     return "\n".join(_report_lines(view_report(report))).rstrip("\n") + "\n"
 
@@ -266,7 +267,7 @@ def _paper_sheet(papers: Sequence[PaperView]) -> Sheet:
 
 
 def qa_lines(report: QAReport) -> Iterator[Text | Table]:
-    """Yield the headline, the scores and the worst pairs for the terminal."""
+    """Yield what the terminal shows: the headline, the scores and the worst pairs."""
     view = view_report(report)
     yield cell_text(view.headline, "bold")
     yield sheet_table(score_sheet(view.scores))
@@ -299,5 +300,5 @@ def _marked_text(parts: Sequence[MarkedPart]) -> str:
 
 
 def _escape_between_spaces(text: str) -> str:
-    """Escape a text, keeping one space at each end as separation from bold text."""
+    """Escape a text for Markdown, but keep a leading and a trailing space next to bold text."""
     return f"{' ' * text[:1].isspace()}{escape(text)}{' ' * text[-1:].isspace()}"

@@ -1,4 +1,4 @@
-"""Views of question-answer pair scores as tables, dot plots and histograms."""
+"""Prepare the scores of question-answer pairs for tables, dot plots and histograms."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from ragassay.reports.text import count_text
 
 @dataclass(frozen=True, slots=True)
 class PairScoreLine:
-    """A score as a table row.
+    """A row of the score table.
 
     Attributes:
-        chance: Score expected by chance, empty if unknown.
+        chance: Score that random sentences would reach, or empty if unknown.
     """
 
     title: str
@@ -53,7 +53,7 @@ class PairScoreLine:
 
 @dataclass(frozen=True, slots=True)
 class SimilarityView:
-    """Question similarities in the bins of table 2, and as a histogram."""
+    """Distribution of question similarities, in the bins of table 2 and as a histogram."""
 
     title: str
     mean: str
@@ -89,32 +89,36 @@ MEANINGS = {
     "accuracy": "Rated 1 to 3: the paper supports the answer.",
     "reasonableness": "Rated 1 to 3: the answer does not contradict itself.",
     "coverage": (
-        "Share of the ten parts of a paper that contain one of the 15 % of sentences closest to any"
-        " answer. Only low values are informative, because high values can occur by chance."
+        "Each paper is divided into ten parts. The score is the share of parts with a sentence"
+        " among the 15 % closest to any of the answers. Only low values are informative, because"
+        " high values can occur by chance."
     ),
     "pooled_coverage": (
-        "Share of the ten parts that contain one of the 15 % of sentences closest to all answers"
+        "Share of the ten parts of a paper with a sentence among the 15 % closest to all answers"
         " together. SciQAG reports 68 % for this score."
     ),
-    "chunks_per_answer": "Mean share of the ten parts of a paper that one answer draws on.",
-    "numbers_found": "Numbers in answers that the paper contains, in any notation.",
-    "numbers_near": "Numbers that the paper contains with the same unit and in a similar context.",
-    "answers_with_numbers": "Answers that state a number.",
-    "context_free_questions": "Questions without words such as \u201cthis study\u201d, by rule.",
+    "chunks_per_answer": "Share of the ten parts of a paper that a single answer draws on.",
+    "numbers_found": "Share of the numbers in answers that the paper contains, in any notation.",
+    "numbers_near": (
+        "Share of the numbers in answers that the paper contains with the same unit and in a"
+        " similar context."
+    ),
+    "answers_with_numbers": "Share of answers that state a number.",
+    "context_free_questions": "Share of questions without words such as \u201cthis study\u201d.",
     "question_similarity": (
-        "Cosine similarity of questions about one paper. Lower is more diverse. Compares words and"
-        " subject, so opposites such as advantages and disadvantages are similar. Comparable only"
-        " for the same model."
+        "Cosine similarity of questions about one paper. Lower values mean more diverse questions."
+        " Questions about opposites, such as advantages and disadvantages, also count as similar."
+        " Values are comparable only for the same embedding model."
     ),
     "intent_similarity": (
-        "The judge's score for how similar the questions about one paper are in intent, 0 to 1."
-        " Lower is more diverse."
+        "How similar the intents of the questions about one paper are, rated by the judge from 0 to"
+        " 1. Lower values mean more diverse questions."
     ),
 }
 
 
 def view_plots(scores: Mapping[str, Score]) -> tuple[Plot, ...]:
-    """Return plots for the ratings, shares and similarities that exist."""
+    """Return up to three dot plots: ratings, shares and similarities, without empty plots."""
     groups = (
         ("Ratings, 1 to 3", RATINGS),
         ("Shares", SHARES),
@@ -131,14 +135,14 @@ def view_plots(scores: Mapping[str, Score]) -> tuple[Plot, ...]:
 
 
 def _as_cosine(score: Score) -> Score:
-    """Return the score with the scale of cosines, so that it is not displayed as a percentage."""
+    """Return the score on a scale from -1 to 1, so that it is not displayed as a percentage."""
     return score.model_copy(update={"scale": COSINE_SCALE})
 
 
 def view_scores(
     scores: Mapping[str, Score], measures: Sequence[PaperMeasures]
 ) -> tuple[PairScoreLine, ...]:
-    """Return the rows of the score table, in the order of `scores`."""
+    """Return a table row for each score, in the order of `scores`."""
     chance = _compute_chance(measures)
     return tuple(_build_line(key, score, chance.get(key)) for key, score in scores.items())
 
@@ -146,7 +150,8 @@ def view_scores(
 def score_sheet(lines: Sequence[PairScoreLine], has_meanings: bool = False) -> Sheet:
     """Return the table of scores.
 
-    With `has_meanings`, the score expected by chance is part of the meaning, otherwise a column.
+    With `has_meanings`, each row explains its score and mentions the score of random sentences.
+    Otherwise, the score of random sentences is a column.
     """
     rows = tuple(
         (
@@ -170,7 +175,7 @@ def _meaning(line: PairScoreLine) -> Shown:
 
 
 def _compute_chance(measures: Sequence[PaperMeasures]) -> dict[str, float]:
-    """Return the scores to expect if answers were based on random sentences."""
+    """Return the scores that answers based on random sentences would get."""
     sizes = [(len(similarities(one)), one.n_sentences) for one in measures]
     sizes = [(n_answers, n) for n_answers, n in sizes if n_answers and n]
     if not sizes:
@@ -205,7 +210,7 @@ def _build_line(key: str, score: Score, chance: float | None) -> PairScoreLine:
 def view_likeness(
     measures: Sequence[PaperMeasures], intents: Sequence[IntentSimilarity]
 ) -> tuple[SimilarityView, ...]:
-    """Return the question similarities by intent, if judged, and by cosine."""
+    """Return the distribution of question similarities by cosine and, if rated, by intent."""
     views: list[SimilarityView] = []
     if intents:
         scores = intent_similarities(intents)

@@ -23,23 +23,24 @@ from ragassay.records.qa import (
 
 BIN_EDGES = (0.3, 0.5, 0.7)
 BIN_NAMES = ("< 0.3", "0.3\u20130.5", "0.5\u20130.7", "> 0.7")
-"""Bins of table 2. The paper does not specify the edges. Here, 0.3 and 0.5 belong to the upper bin
-and 0.7 to the lower bin, so that the first and the last bin match their names."""
+"""Names of the similarity bins in table 2. The SciQAG paper does not say which bins contain the
+edges. In ragassay, 0.3 and 0.5 belong to the upper bin and 0.7 to the lower bin, so that the names
+of the first and the last bin are exact."""
 
 NEAR_DUPLICATE = 0.95
-"""Lowest cosine of near-duplicate questions. The paper has no such value. Different questions on
-one subject reach 0.94."""
+"""Cosine from which two questions count as near-duplicates. The SciQAG paper gives no threshold for
+near-duplicates. Different questions on the same subject reach cosines of 0.94."""
 
 NEAR_DUPLICATE_BY = "all-MiniLM-L6-v2"
-"""Embedding model for which `NEAR_DUPLICATE` is valid."""
+"""Embedding model for which the threshold `NEAR_DUPLICATE` is valid."""
 
 SAME_INTENT = 90
-"""Lowest intent score by the judge, out of 100, at which two questions are duplicates."""
+"""Intent similarity (rated by the judge, 0 to 100) from which two questions count as duplicates."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimilarityBin:
-    """A row of table 2. `share` is the share of all scored pairs, or None if there are no pairs."""
+    """A row of table 2. `share` refers to all scored pairs and is None if there are no pairs."""
 
     name: str
     count: int
@@ -48,7 +49,7 @@ class SimilarityBin:
 
 @dataclass(frozen=True, slots=True)
 class QuestionDiversity:
-    """Mean question similarity (lower is more diverse), and its distribution."""
+    """Mean and distribution of question similarities. Lower values mean more diverse questions."""
 
     similarity: Score
     bins: tuple[SimilarityBin, ...]
@@ -63,10 +64,12 @@ def question_diversity(
     """Return the mean and the distribution of question similarities, in the bins of table 2.
 
     Args:
-        similarities: Similarity of each pair of questions. Unscored pairs are None and are ignored.
-        papers: Paper of each pair, for clustered resampling. By default, pairs are independent.
-        scale: Lowest and highest possible similarity, (-1, 1) for cosines.
-        judge: Name of the judge or the embedding model.
+        similarities: Similarity of each pair of questions, or None for unscored pairs, which are
+            ignored.
+        papers: Paper of each pair, so that intervals are computed by resampling papers; by
+            default, pairs are resampled independently.
+        scale: Lowest and highest possible similarity, such as (-1, 1) for cosines.
+        judge: Name of the judge or embedding model that produced the similarities.
     """
     names = list(map(str, range(len(similarities)))) if papers is None else papers
     score = clustered_score(similarities, names, scale, judge, lower_is_better=True)
@@ -85,12 +88,12 @@ def _count_bins(values: Sequence[float]) -> tuple[SimilarityBin, ...]:
 
 
 def pair_similarities(matrix: Sequence[Sequence[float]]) -> list[float]:
-    """Return the similarities above the diagonal, row by row."""
+    """Return the values above the diagonal of a similarity matrix, row by row."""
     return [value for i, row in enumerate(matrix) for value in row[i + 1 :]]
 
 
 def intent_similarities(intents: Sequence[IntentSimilarity]) -> list[float | None]:
-    """Return the judge's intent scores as similarities in [0, 1], or None if unscored."""
+    """Return the judge's intent scores as similarities in [0, 1], with None for unscored pairs."""
     return [None if intent.score is None else intent.score / MOST_INTENT for intent in intents]
 
 
@@ -98,12 +101,15 @@ COSINE_SCALE = (-1.0, 1.0)
 
 
 def similarities(paper: PaperMeasures) -> list[tuple[float, ...]]:
-    """Return the similarities of all compared answers with the paper's sentences."""
+    """Return one row per non-empty answer: its similarities to all sentences of the paper."""
     return [pair.similarity for pair in paper.pairs if pair.similarity]
 
 
 def rating_means(ratings: Sequence[RacarRating], paper_of: Mapping[str, str]) -> dict[str, Score]:
-    """Return the mean of each rated dimension (table 1), using scores if available."""
+    """Return the mean rating of each RACAR dimension (table 1).
+
+    If a rating has a score (the expected rating), the mean uses the score.
+    """
     means: dict[str, Score] = {}
     for dimension in RACAR:
         group = [rating for rating in ratings if rating.dimension == dimension]
@@ -119,13 +125,11 @@ def rating_means(ratings: Sequence[RacarRating], paper_of: Mapping[str, str]) ->
 
 
 def qa_scores(measures: Sequence[PaperMeasures], embedder: str = "") -> dict[str, Score]:
-    """Return the mean scores that need no judge. Scores without values are left out.
+    """Return the mean scores that need no judge, without scores that have no values.
 
-    Coverage is averaged over papers, number scores over numbers, and other scores over pairs or
-    question pairs. Empty answers are ignored.
-
-    Args:
-        measures: Measures of papers. Papers without pairs are ignored.
+    Coverage is averaged over papers, scores of numbers over numbers, question similarity over
+    pairs of questions, and all other scores over question-answer pairs. Empty answers and papers
+    without pairs are ignored.
     """
     papers = [paper for paper in measures if paper.pairs]
     covered = [paper for paper in papers if paper.coverage is not None]
@@ -166,7 +170,7 @@ def qa_scores(measures: Sequence[PaperMeasures], embedder: str = "") -> dict[str
 def intent_score(
     intents: Sequence[IntentSimilarity], paper_of: Mapping[str, str]
 ) -> dict[str, Score]:
-    """Return the mean intent similarity in [0, 1] (lower is more diverse), or an empty dict."""
+    """Return the mean intent similarity in [0, 1], or an empty dict if there are no intents."""
     if not intents:
         return {}
     papers = [paper_of.get(intent.first, intent.first) for intent in intents]
@@ -175,16 +179,18 @@ def intent_score(
 
 
 def drawn_on(pair: PairMeasures) -> list[float]:
-    """Return a list with the share of chunks that an answer covers; empty if not compared."""
+    """Return a list with the share of chunks that an answer covers, or [] for an empty answer."""
     return [len(pair.chunks) / chunk_count(len(pair.similarity))] if pair.similarity else []
 
 
 @dataclass(frozen=True)
 class Kept:
-    """Result of filtering pairs.
+    """Result of filtering question-answer pairs.
 
     Attributes:
-        dropped: Dimensions that were rated too low, keyed by the id of the dropped pair.
+        pairs: Pairs that reach all minimum scores.
+        dropped: Dimensions whose score is too low, keyed by the id of the dropped pair.
+        unrated: Ids of pairs without a score for one of the dimensions.
     """
 
     pairs: tuple[QAPair, ...]
@@ -195,10 +201,10 @@ class Kept:
 def filter_pairs(
     evaluations: Iterable[Evaluation], min_scores: Mapping[RacarDimension, float]
 ) -> Kept:
-    """Filter pairs by minimum scores.
+    """Filter question-answer pairs by their RACAR scores.
 
     Args:
-        min_scores: Minimum score (1 to 3) by dimension. Other dimensions are ignored.
+        min_scores: Minimum scores (1 to 3), keyed by dimension; other dimensions are ignored.
     """
     kept: list[QAPair] = []
     dropped: dict[str, tuple[RacarDimension, ...]] = {}
@@ -220,7 +226,9 @@ def filter_pairs(
 
 
 def parse_min_scores(texts: Iterable[str]) -> dict[RacarDimension, float]:
-    """Parse minimum scores such as "2" (all dimensions) or "accuracy=2.5". The last value wins.
+    """Parse minimum scores such as "2" (all dimensions) or "accuracy=2.5".
+
+    If a dimension has several values, the last one applies.
 
     Raises:
         InputError: The dimension is unknown, or the score is not between 1 and 3.
@@ -240,8 +248,8 @@ def parse_min_scores(texts: Iterable[str]) -> dict[RacarDimension, float]:
             value = -1.0
         if not dimensions or not low <= value <= high:
             raise InputError(
-                f"--min-score {text}: expected a score from {low} to {high}, or DIMENSION=SCORE "
-                f"with {', '.join(RACAR)}"
+                f"--min-score {text}: expected a score from {low} to {high}, or DIMENSION=SCORE, "
+                f"where DIMENSION is one of {', '.join(RACAR)}"
             )
         minimums |= dict.fromkeys(dimensions, value)
     return minimums

@@ -1,4 +1,4 @@
-"""View of a report on question-answer pairs, with the worst pairs, scores and plots."""
+"""Prepare the data of a report on question-answer pairs for the templates."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from ragassay.reports.display import NOT_DEFINED, count_missing, format_share
 from ragassay.reports.text import count_text, join_words
 
 MAX_PLOTTED = 60
-"""Maximum number of papers with plots. The plots of a paper take about 20 kB."""
+"""Maximum number of papers with plots in the report; plots take about 20 kB per paper."""
 
 
 @dataclass(frozen=True, slots=True)
 class PaperView:
-    """View of a paper with its pairs and plots. `rating` is the mean of all ratings."""
+    """A paper for display, with its pairs, their mean `rating`, and plots."""
 
     number: int
     id: str
@@ -68,7 +68,7 @@ class PaperView:
 
 @dataclass(frozen=True)
 class _PaperFacts:
-    """Data of one paper."""
+    """A paper with its measures, pairs, ratings and intent scores."""
 
     id: str
     paper: Paper | None
@@ -80,13 +80,13 @@ class _PaperFacts:
 
     @property
     def title(self) -> str:
-        """Title of the paper, empty if unknown."""
+        """Title of the paper, or an empty string if unknown."""
         titles = (source.title for source in (self.paper, self.measures) if source)
         return next(filter(None, titles), "")
 
 
 def _view_paper(number: int, facts: _PaperFacts) -> PaperView:
-    """Return the view of a paper, without plots if its number exceeds `MAX_PLOTTED`."""
+    """Prepare a paper for display, with plots only for the first `MAX_PLOTTED` papers."""
     is_plotted = number <= MAX_PLOTTED
     measures = facts.measures
     n_sentences = measures.n_sentences if measures else 0
@@ -141,7 +141,7 @@ def _view_pairs(number: int, facts: _PaperFacts) -> tuple[PairView, ...]:
 
 
 def _intent_matrix(facts: _PaperFacts) -> list[list[float | None]]:
-    """Return the judge's intent scores as a matrix of similarities, None if not compared."""
+    """Return the judge's intent scores as a similarity matrix, with None for missing scores."""
     scores = {
         frozenset((intent.first, intent.second)): intent.score / MOST_INTENT
         for intent in facts.intents
@@ -158,20 +158,20 @@ def _share(value: float | None) -> str:
 
 
 N_WORST = 10
-"""Number of worst pairs to show. The others are collapsed."""
+"""Number of pairs with faults that the report shows in full; further ones are collapsed."""
 
 
 @dataclass(frozen=True)
 class QAReport:
-    """Data for a report on question-answer pairs. Papers without pairs are not shown.
+    """Data for a report on question-answer pairs, which omits papers without pairs.
 
     Attributes:
         name: Name of the evaluated input, such as a file name.
-        ratings: RACAR ratings. Failed ratings are shown as unscored.
-        embedder: Embedding model for coverage and similarity.
-        judge: Judge model for ratings and comparisons, or an empty string.
-        cards: Descriptions of the accuracy of the judge and the rules, one paragraph each.
-        notes: Notes for the reader, such as rejected records.
+        ratings: RACAR ratings; failed ratings are shown as unscored.
+        embedder: Embedding model that measured coverage and similarity.
+        judge: Model that rated pairs and compared questions, or empty without a judge.
+        cards: What is known about the accuracy of each model and rule set, one paragraph each.
+        notes: Notes for the reader, such as messages about rejected records.
     """
 
     name: str
@@ -188,7 +188,7 @@ class QAReport:
 
 @dataclass(frozen=True, slots=True)
 class QAView:
-    """View of the report. Pairs with faults are split into `worst` and `further`."""
+    """A report for display. `worst` are the worst pairs, `further` are other pairs with faults."""
 
     name: str
     headline: str
@@ -208,7 +208,7 @@ class QAView:
 
 
 def view_report(report: QAReport) -> QAView:
-    """Return the view of a report. Papers are in the order of their first pair."""
+    """Prepare a report for display, with papers in the order of their first pair."""
     papers = tuple(_view_paper(i, facts) for i, facts in enumerate(_group_facts(report), start=1))
     pairs = [pair for paper in papers for pair in paper.pairs]
     faulty = sorted((pair for pair in pairs if pair.faults), key=lambda pair: pair.rank)
@@ -234,7 +234,7 @@ def view_report(report: QAReport) -> QAView:
 
 
 def report_scores(report: QAReport) -> dict[str, Score]:
-    """Return all scores of a report by key, ratings first."""
+    """Return all scores of a report by name, ratings first."""
     paper_of = {pair.id: pair.paper for pair in report.pairs}
     return {
         **rating_means(report.ratings, paper_of),
@@ -272,8 +272,8 @@ def _describe_unscored(verdicts: Sequence[RacarRating | IntentSimilarity]) -> st
     n_undecided = sum(bool(failure and failure.is_undecided) for failure in missing)
     counts = join_words(count_missing(n_undecided, len(missing) - n_undecided, "failed"))
     return (
-        f"Of {count_text(len(verdicts), 'judgment')}, {counts}. They are left out of all means and "
-        "never counted as zero."
+        f"{len(missing):,} of {count_text(len(verdicts), 'judgment')} are unscored: {counts}. "
+        "Unscored judgments are left out of all means and never counted as zero."
     )
 
 
@@ -290,7 +290,7 @@ def _headline(report: QAReport, n_papers: int) -> str:
         (n_low, "pair is rated 1 of 3", "pairs are rated 1 of 3"),
         (n_empty, "answer is empty", "answers are empty"),
         (n_missing, f"answer has a number {missing}", f"answers have a number {missing}"),
-        (n_bound, "question needs the paper", "questions need the paper"),
+        (n_bound, "question refers to the paper", "questions refer to the paper"),
         (n_misplaced, f"answer has a number {misplaced}", f"answers have a number {misplaced}"),
     )
     faults = join_words(count_text(n, one, several) for n, one, several in clauses if n)

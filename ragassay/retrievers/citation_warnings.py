@@ -8,10 +8,11 @@ from ragassay.records import Article, Case, Citation, Finding, LinkKind, Notice
 from ragassay.retrievers.literature import Literature, bare_identifier, day_number
 
 _ARTICLE_ID = re.compile(r"[0-9]{5,8}|10\.[0-9]{4,9}/\S+")
-"""A PMID or a DOI. Shorter numbers are list positions, because recent PMIDs are longer."""
+"""A PMID or a DOI. Numbers with fewer than five digits are taken for positions in the source list,
+because recent PMIDs have more digits."""
 
 _NAMED = re.compile(r"PMIDs?[:\s]*([0-9]+)|\S*?\s*(10\.[0-9]{4,9}/\S+)", re.IGNORECASE)
-"""Marker that starts with "PMID" or ends with a DOI."""
+"""A citation text that starts with "PMID" or ends with a DOI."""
 
 _NOTICES: dict[Notice, tuple[str, str, LinkKind]] = {
     "retracted": ("retracted_citation", "which was retracted", "retracted_by"),
@@ -19,23 +20,25 @@ _NOTICES: dict[Notice, tuple[str, str, LinkKind]] = {
     "corrected": ("corrected_citation", "to which a correction was published", "corrected_by"),
     "preprint": ("preprint_citation", "which is a preprint", "published_as"),
 }
-"""Finding kind, message and link kind of each notice."""
+"""For each notice on an article: the kind of finding, its text, and the kind of link to the article
+that published the notice."""
 
 
 def citation_findings(case: Case, literature: Literature, written: str = "") -> tuple[Finding, ...]:
-    """Look up all cited PMIDs and DOIs.
+    """Look up all cited PMIDs and DOIs, and report problems with the cited articles.
 
-    Unresolved citations are looked up by their marker. Citations that are not in the literature are
-    reported as "unknown_citation". The verifier treats these citations as invalid.
+    A citation that matches no source is looked up by its text, such as "PMID 123". If the
+    literature does not contain the article, the finding has the kind "unknown_citation", and the
+    verifier treats the citation as invalid.
 
     Args:
-        case: Answer with citations. Citations by position or by other ids are ignored.
-        literature: Literature to search. Plain documents without dates and notices yield no
-            findings about dates and notices.
-        written: Date of the answer, "2024", "2024-05" or "2024-05-01", or empty if unknown.
+        case: Answer with citations, of which only PMIDs and DOIs are looked up.
+        literature: Literature in which cited articles are looked up. For documents without
+            metadata, only unknown citations are reported.
+        written: Date of the answer, such as "2024", "2024-05" or "2024-05-01", or empty if unknown.
 
     Returns:
-        Findings in the order of the citations, most serious notices first.
+        Findings in the order of the citations, with the most serious finding of an article first.
 
     Raises:
         CorpusError: The literature cannot be reached.
@@ -55,7 +58,7 @@ def citation_findings(case: Case, literature: Literature, written: str = "") -> 
 
 
 def _get_ids(citation: Citation) -> list[str]:
-    """Return the article ids of a citation, from its document and then from its marker."""
+    """Return the article ids of a citation: the id of its document, then the ids in its text."""
     match = _NAMED.fullmatch(citation.marker.strip())
     pmid, doi = match.groups("") if match else ("", "")
     others = (bare_identifier(citation.document or ""), bare_identifier(doi or citation.marker))

@@ -17,23 +17,25 @@ if TYPE_CHECKING:
 
 
 RRF_K = 60
-"""Constant that reduces the weight of the top ranks, chosen by Cormack et al. in pilot runs."""
+"""Constant k of reciprocal rank fusion, which Cormack et al. chose in pilot runs."""
 
 
 def reciprocal_rank_fusion(
     rankings: Sequence[Sequence[str]], k: int = RRF_K
 ) -> list[tuple[str, float]]:
-    """Fuse rankings by the sum of reciprocal ranks.
+    """Combine several rankings into one by reciprocal rank fusion.
 
     RRF(d) = sum over r in R with d in r of 1 / (k + r(d))   (Cormack, Clarke & Büttcher 2009,
     SIGIR, section 2)
 
     Args:
-        rankings: Rankings of ids, best first. For duplicate ids, the best rank is used.
-        k: Constant, at least 0. Larger values reduce the weight of the top ranks.
+        rankings: Rankings of ids, best first. If a ranking contains an id twice, the better rank
+            counts.
+        k: Constant of at least 0; larger values reduce the weight of the top ranks.
 
     Returns:
-        Unique ids with scores in (0, n_rankings / (k + 1)], best first. Ties keep the input order.
+        Unique ids with scores in (0, n_rankings / (k + 1)], best first. Ids with equal scores keep
+        the input order.
 
     Raises:
         ValueError: `k` is negative.
@@ -43,7 +45,7 @@ def reciprocal_rank_fusion(
         ['b', 'a', 'd', 'c']
     """
     if k < 0:
-        raise ValueError(f"k must be at least 0 (60 in the paper), got {k}")
+        raise ValueError(f"k must be at least 0, got {k}")
     scores: dict[str, float] = {}
     for ranking in rankings:
         for rank, identifier in enumerate(dict.fromkeys(ranking), start=1):
@@ -52,12 +54,12 @@ def reciprocal_rank_fusion(
 
 
 N_CANDIDATES = 10
-"""Default number of documents to retrieve."""
+"""Default number of documents to retrieve for a claim."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A claim to find passages for."""
+    """A claim, the documents to search for evidence, and the number of passages to find."""
 
     claim: str
     documents: Sequence[Document]
@@ -70,12 +72,12 @@ def find_passages(
     embedder: Embedder,
     size: int = WINDOW,
 ) -> list[tuple[EvidenceSpan, ...]]:
-    """Return, for each claim, the best passage of each of the top `k` documents.
+    """Find the top `k` documents for each claim, and return the best passage of each document.
 
     Args:
-        wanted: Claims and documents. Empty claims get no passages.
+        wanted: Claims with the documents to search; an empty claim gets no passages.
         reranker: Document reranker, or None to keep the BM25 order.
-        embedder: Embedding model for the similarity of claims and passages.
+        embedder: Embedding model that measures the similarity of claims and passages.
     """
     documents = {d.id: d for w in wanted for d in w.documents}
     index = Bm25Index([f"{d.title} {d.text}" for d in documents.values()])
@@ -111,10 +113,10 @@ def best_passages(
     """Return the passage with the highest cosine similarity to each claim.
 
     Args:
-        claims: Claims. Empty claims get no passage.
+        candidates: Documents to search for each claim.
 
     Returns:
-        One passage per claim, or None if the documents have no text.
+        One passage per claim, or None if the claim is empty or its documents have no text.
     """
     passages = {
         document.id: windows(document, size) for documents in candidates for document in documents

@@ -1,4 +1,4 @@
-"""Adapters between LangChain retrievers and the `Literature` protocol."""
+"""Use a `Literature` as a LangChain retriever, and a LangChain retriever as a `Literature`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier
 
 
 class LiteratureRetriever(BaseRetriever):
-    """LangChain retriever that returns whole documents from any `Literature`."""
+    """LangChain retriever that searches a `Literature` and returns whole documents."""
 
     literature: Any
     k: int = 10
@@ -39,14 +39,14 @@ class LiteratureRetriever(BaseRetriever):
 
 
 class RetrieverLiterature:
-    """Literature backed by a LangChain retriever.
+    """A `Literature` that searches with a LangChain retriever.
 
     `get` finds only documents that an earlier search returned.
 
     Args:
-        retriever: Retriever. Document ids are read from `id` or the metadata (`PASSAGE_IDS`).
-            Otherwise, they are hashes of the text. Titles are read from the metadata.
-        version: Version of the search results. Change it to invalidate cached verdicts.
+        retriever: LangChain retriever. The id of a document comes from its `id` or its metadata
+            (`PASSAGE_IDS`), and is otherwise a hash of its text.
+        version: Version of the search results; a new version invalidates cached verdicts.
     """
 
     can_look_up = False
@@ -59,14 +59,14 @@ class RetrieverLiterature:
         ).hexdigest()
 
     def get(self, identifier: str) -> Document | None:
-        """Return a document that an earlier search returned, or None."""
+        """Return the document with the given id if an earlier search returned it, or None."""
         return self._seen.get(bare_identifier(identifier))
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """Return the retriever's first `k` documents, scored 1, 1/2, 1/3, ...
+        """Return the first `k` documents that the retriever finds, scored 1, 1/2, 1/3, ...
 
         Raises:
-            InputError: Filters are set. LangChain retrievers do not support filters.
+            InputError: Filters are set, which LangChain retrievers do not support.
         """
         if filters != ANY:
             name = type(self._retriever).__name__

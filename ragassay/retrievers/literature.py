@@ -1,4 +1,4 @@
-"""Protocol for searchable literature, and an in-memory corpus."""
+"""Protocol for searchable literature, and a corpus in memory that implements it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PMID = re.compile(r"^pmid:?\s*(\d+)$", re.IGNORECASE)
 
 
 def bare_identifier(identifier: str) -> str:
-    """Return an id without prefixes such as "PMID:". DOIs are lowercased.
+    """Return an article id without a prefix such as "PMID:". DOIs are lowercased.
 
     Example:
         >>> bare_identifier("PMID: 123"), bare_identifier("https://doi.org/10.1000/ABC")
@@ -32,7 +32,7 @@ def bare_identifier(identifier: str) -> str:
 
 
 def day_number(date: str, last: bool = False) -> int:
-    """Return a date as a sortable number, filling missing parts with 0 or 9.
+    """Return a date as a sortable number, in which missing digits are 0, or 9 with `last`.
 
     Example:
         >>> day_number("2020"), day_number("2020-03", last=True)
@@ -44,12 +44,12 @@ def day_number(date: str, last: bool = False) -> int:
 
 @dataclass(frozen=True)
 class Filters:
-    """Conditions on the articles to search. Articles with unknown values are excluded.
+    """Conditions that articles must meet. A date condition excludes articles without a date.
 
     Attributes:
         since: Earliest publication date, such as "2020", "2020-03" or "2020-03-09", or empty.
-        until: Latest publication date in the same format, or empty.
-        types: Publication types, or empty for all types. At least one type must match.
+        until: Latest publication date in the same format as `since`, or empty.
+        types: Publication types, of which an article must have at least one, or empty for all.
     """
 
     since: str = ""
@@ -66,8 +66,8 @@ class Hit:
     """A document found by a search.
 
     Attributes:
-        document: Document that was found, an `Article` if metadata is available.
-        score: Search score. Higher is better. Scores are comparable only within a search.
+        document: Document that was found, which is an `Article` if its metadata is known.
+        score: Search score; higher is better, and scores of different searches are not comparable.
     """
 
     document: Document
@@ -80,11 +80,11 @@ class Literature(Protocol):
 
     @property
     def sha256(self) -> str:
-        """Hash that changes whenever the search results could change."""
+        """Hash that changes if searches may return different results."""
         ...
 
     def get(self, identifier: str) -> Document | None:
-        """Return the document with this id (a PMID, or a DOI if supported), or None."""
+        """Return the document with the given id: a PMID, or a DOI if supported."""
         ...
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
@@ -93,7 +93,7 @@ class Literature(Protocol):
 
 
 class Corpus:
-    """In-memory corpus. The BM25 index is built during the first search.
+    """A corpus in memory, whose BM25 index is built by the first search.
 
     Args:
         documents: Documents with unique ids.
@@ -109,7 +109,7 @@ class Corpus:
 
     @property
     def sha256(self) -> str:
-        """Hash of all documents in order."""
+        """Hash of all documents in their order."""
         return self._sha256
 
     @functools.cached_property
@@ -124,18 +124,18 @@ class Corpus:
         return Bm25Index([f"{d.title} {d.text}" for d in self.documents])
 
     def get(self, identifier: str) -> Document | None:
-        """Return the document with this id or DOI, or None."""
+        """Return the document with the given id or DOI, or None if there is none."""
         name = bare_identifier(identifier)
         return self._by_id.get(identifier) or self._by_id.get(name) or self._by_doi.get(name)
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """Return the top `k` documents that share a word with the query, ranked by BM25."""
+        """Return the best `k` documents that share a word with the query, ranked by BM25."""
         hits = (Hit(self.documents[i], score) for i, score in self._index.search(query))
         return list(itertools.islice((h for h in hits if is_kept(h.document, filters)), k))
 
 
 def is_kept(document: Document, filters: Filters) -> bool:
-    """Return whether a document passes the filters."""
+    """Return whether a document meets the conditions of the filters."""
     if filters == ANY:
         return True
     if not isinstance(document, Article):
@@ -151,10 +151,10 @@ def is_kept(document: Document, filters: Filters) -> bool:
 
 
 def has_documents(corpus: Literature) -> bool:
-    """Return whether there are documents to search. An empty in-memory corpus counts as none."""
+    """Return whether a corpus contains documents; only a corpus in memory can be empty."""
     return not isinstance(corpus, Corpus) or len(corpus) > 0
 
 
 def can_look_up(corpus: Literature) -> bool:
-    """Return whether `get` finds every document of the corpus."""
+    """Return whether the `get` method finds every document of a corpus."""
     return has_documents(corpus) and getattr(corpus, "can_look_up", True)

@@ -1,4 +1,4 @@
-"""Open a corpus for lexical, dense or hybrid search."""
+"""Open a corpus for keyword search, vector search or a combination of both."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 FUSED_DEPTH = 100
-"""Minimum number of hits from each ranking that are used for the fusion."""
+"""Minimum number of hits of each search that hybrid search combines."""
 
 
 class DenseCorpus:
-    """Corpus that is searched by cosine similarity of query and article. Thread-safe."""
+    """A corpus that is searched by the cosine similarity of query and article. Thread-safe."""
 
     def __init__(self, corpus: DiskCorpus, index: DenseIndex) -> None:
         self.folder = corpus.folder
@@ -38,17 +38,17 @@ class DenseCorpus:
 
     @property
     def sha256(self) -> str:
-        """Hash of the corpus, the embedder and the search method."""
+        """Hash of the corpus, the embedding model and the search method."""
         return hash_of("dense", self._index.sha256)
 
     def get(self, identifier: str) -> Article | None:
-        """Return the article with this PMID or DOI, or None if not found."""
+        """Return the article with the given PMID or DOI, or None if there is none."""
         return self._corpus.get(identifier)
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """Return the `k` articles most similar to the query, with cosines in [-1, 1].
+        """Return the `k` articles most similar to the query, with cosines in [-1, 1] as scores.
 
-        Unlike in lexical search, every non-empty query has hits.
+        In contrast to keyword search, every query that is not blank has hits.
 
         Raises:
             CorpusError: The vectors changed while the corpus was open, or cannot be reached.
@@ -63,10 +63,11 @@ class DenseCorpus:
 
 
 class HybridCorpus:
-    """Lexical and dense search of the same articles with reciprocal rank fusion. Thread-safe.
+    """Combines keyword and vector search of a corpus by reciprocal rank fusion. Thread-safe.
 
     Args:
-        lexical: Lexical search, which also provides the articles.
+        lexical: The corpus with keyword search, which `get` uses.
+        dense: The same corpus with vector search.
     """
 
     def __init__(self, lexical: Literature, dense: Literature) -> None:
@@ -76,15 +77,15 @@ class HybridCorpus:
 
     @property
     def sha256(self) -> str:
-        """Hash of both searches and the fusion parameters."""
+        """Hash of the keyword search, the vector search and the parameters of the fusion."""
         return hash_of("hybrid", self._lexical.sha256, self._dense.sha256, RRF_K, FUSED_DEPTH)
 
     def get(self, identifier: str) -> Document | None:
-        """Return the document with this id, or None if not found."""
+        """Return the document with the given id, or None if there is none."""
         return self._lexical.get(identifier)
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """Return the top `k` documents of both searches, with fused scores in (0, 2 / 61]."""
+        """Return the best `k` documents of both searches, with fused scores in (0, 2 / 61]."""
         if k < 1:
             return []
         depth = max(k, FUSED_DEPTH)
@@ -95,21 +96,22 @@ class HybridCorpus:
 
 
 LIVE = "pubmed"
-"""Corpus name that stands for PubMed over the network."""
+"""Corpus name that selects PubMed over the network."""
 
 _ADDRESS = re.compile(r"https?:/", re.IGNORECASE)
-"""Pattern for URLs, including URLs converted to a path, which changes "//" to "/"."""
+"""Matches URLs, also after conversion to a path, which shortens "//" to "/"."""
 
 Way = Literal["bm25", "dense", "hybrid"]
 
 
 @dataclass(frozen=True)
 class OpenedCorpus:
-    """A corpus that is ready for searching.
+    """A corpus that is ready to be searched.
 
     Attributes:
-        fingerprint: Identity of the corpus for the manifest.
-        rejections: Lines that could not be read.
+        fingerprint: Name, hash and size of the corpus, for the manifest of a run.
+        rejections: Lines of the corpus file that could not be read.
+        note: Message for the user, for example if the vectors cannot be used.
     """
 
     literature: Literature
@@ -124,13 +126,14 @@ def open_literature(
     """Open a corpus.
 
     Args:
-        where: Folder of a built corpus, document file, or "pubmed" for live PubMed.
-        settings: Settings. `search` applies to built corpora only. Other corpora use BM25.
-        embedder: Loaded embedder for queries. The default is the embedder from the settings.
+        where: Folder of a built corpus, file with documents, or "pubmed" for PubMed over the
+            network.
+        settings: Settings, of which `search` affects only built corpora.
+        embedder: Embedding model for queries, or None to load the model in the settings.
 
     Raises:
         InputError: The file is missing or has no documents, or `where` is a URL.
-        SettingsError: The settings require vectors, but the corpus was not built on disk.
+        SettingsError: The settings require vectors, but the corpus is not a built corpus.
         CorpusError: The folder is not a corpus, the required vectors are missing, unfinished or
             stale, or a server cannot be reached.
     """
@@ -156,7 +159,7 @@ def open_literature(
 
 
 def require_local_path(where: str | Path) -> None:
-    """Check that a corpus is not specified by a URL.
+    """Check that the location of a corpus is not a URL.
 
     Raises:
         InputError: `where` is a URL.
@@ -199,7 +202,7 @@ def _choose_search(
         return "bm25", ""
     problem = "not finished" if status == "unfinished" else "older than the corpus"
     return "bm25", (
-        f"lexical search only, because the vectors of {corpus.folder} are {problem}; run "
+        f"only keyword search is used, because the vectors of {corpus.folder} are {problem}; run "
         f"`ragassay corpus embed {corpus.folder} --embedder {embedder.name}`"
     )
 

@@ -1,4 +1,4 @@
-"""Literature with reranked hits, and a store of token vectors on disk."""
+"""Rerank the hits of a literature search, and store token vectors on disk."""
 
 from __future__ import annotations
 
@@ -32,18 +32,19 @@ if TYPE_CHECKING:
 
 
 STORE = "tokens.sqlite"
-"""Name of the vector file in a built corpus."""
+"""Name of the file with token vectors in the folder of a built corpus."""
 
 _TABLE = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, width INTEGER, rows BLOB)"
 
 
 class TokenStore:
-    """Store of text and token vectors on disk, keyed by text and model. Thread-safe.
+    """Stores text and token vectors in a file, keyed by text and embedding model. Thread-safe.
 
-    Vectors are normalized and quantized to int8. They depend only on the text and never expire.
+    Vectors are normalized and quantized to int8. Stored vectors never expire, because they depend
+    only on text and model.
 
     Args:
-        path: Path of the file, which is created by `add`.
+        path: Path of the file, which is created when the first vectors are added.
     """
 
     def __init__(self, path: Path, encoder: NamedEncoder) -> None:
@@ -52,7 +53,7 @@ class TokenStore:
         self._opened: sqlite3.Connection | None = None
 
     def read(self, texts: Iterable[str]) -> dict[str, Encoded]:
-        """Return the stored vectors. Texts without vectors are left out."""
+        """Return the stored vectors, keyed by text, without texts that have no stored vectors."""
         stored: dict[str, Encoded] = {}
         sql = "SELECT width, rows FROM vectors WHERE key = ?"
         with self._lock:
@@ -78,7 +79,7 @@ class TokenStore:
             connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file with the vectors."""
         with self._lock:
             if self._opened is not None:
                 self._opened.close()
@@ -95,7 +96,7 @@ class TokenStore:
 
 
 class StoredEncoder:
-    """Encoder that uses stored token vectors if available."""
+    """Encoder that reads token vectors from a store and computes only missing vectors."""
 
     def __init__(self, encoder: NamedEncoder, store: TokenStore) -> None:
         self._encoder, self._store = encoder, store
@@ -136,11 +137,14 @@ NONE = "none"
 def reranker_of(
     settings: Settings, embedder: NamedEncoder, literature: Literature | None = None
 ) -> Reranker | None:
-    """Return the reranker from the settings, or None if it is "none". Models are loaded lazily.
+    """Return the reranker that the settings name, or None for "none".
+
+    A cross-encoder is loaded when it is first used.
 
     Args:
-        settings: Settings. `reranker` is "embedded", "none" or a cross-encoder.
-        literature: Corpus that may have stored token vectors.
+        settings: Settings, in which `reranker` is "embedded", "none" or the name of a
+            cross-encoder.
+        literature: Corpus to search, whose stored token vectors the embedded reranker can use.
     """
     name = settings.literature.reranker
     if name == NONE:
@@ -156,7 +160,7 @@ def reranker_of(
 def rerank_literature(
     literature: Literature, settings: Settings, embedder: NamedEncoder
 ) -> Literature:
-    """Wrap literature with the reranker from the settings, if any."""
+    """Return literature with reranked search results, unless the settings disable reranking."""
     reranker = reranker_of(settings, embedder, literature)
     if reranker is None:
         return literature
@@ -167,10 +171,10 @@ def rerank_literature(
 
 
 class RerankedLiterature:
-    """Literature with reranked hits.
+    """Literature whose search results are reranked.
 
     Args:
-        name: Name of the reranker. Cached verdicts depend on it.
+        name: Name of the reranker, which is part of the cache key of verdicts.
         depth: Number of hits to rerank, at least 1.
     """
 
@@ -184,18 +188,18 @@ class RerankedLiterature:
 
     @property
     def sha256(self) -> str:
-        """Hash of the literature, the reranker's name and the depth."""
+        """Hash of the literature, the name of the reranker and the number of reranked hits."""
         parts = [self._inner.sha256, "reranked", self._name, self._depth]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def get(self, identifier: str) -> Document | None:
-        """Return the document with this id, or None."""
+        """Return the document with the given id, or None if there is none."""
         return self._inner.get(identifier)
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """Return the top `k` hits, with the first `depth` hits reranked.
+        """Return the best `k` hits after reranking the first `depth` hits.
 
-        Reranked hits have the reranker's scores. The remaining hits follow with decreasing scores.
+        Hits that are not reranked follow in their old order, with lower scores.
         """
         if k < 1:
             return []

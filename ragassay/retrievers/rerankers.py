@@ -26,17 +26,18 @@ if TYPE_CHECKING:
 
 
 DEPTH = 50
-"""Number of hits to rerank. The weights were fitted on the top 50 hits of BM25."""
+"""Number of hits to rerank; the included weights were fitted on the top 50 hits of BM25."""
 
 STRIDE = 2
-"""Step between embedded three-sentence windows. Every sentence is in at least one window."""
+"""Number of sentences between the starts of embedded passages of three sentences. Every sentence is
+in at least one passage."""
 
 
 class Reranker(Protocol):
     """Protocol for rerankers. Implementations must be thread-safe."""
 
     def rerank(self, query: str, hits: Sequence[Hit], k: int) -> list[Hit]:
-        """Return the top `k` hits with new scores, best first. Ties keep their order."""
+        """Return the best `k` hits with new scores, keeping the order of hits with equal scores."""
         ...
 
 
@@ -58,12 +59,12 @@ class TokenVectorEncoder(Protocol):
 
 
 class FusionWeights(BaseModel):
-    """Weights of a hit's features. Features are standardized over the hits for a query.
+    """Weights of a hit's features, which are standardized over the hits of a query.
 
     Attributes:
         search: Weight of the search score (BM25).
         title: Weight of the cosine similarity between query and title.
-        passage: Weight of the highest cosine similarity between query and passage.
+        passage: Weight of the cosine similarity between the query and the most similar passage.
         tokens: Weight of `max_sim` over the tokens of title and passages.
     """
 
@@ -77,7 +78,7 @@ class FusionWeights(BaseModel):
 
 @functools.cache
 def shipped_weights() -> FusionWeights:
-    """Return the packaged weights, fitted with `python -m training.reranking`."""
+    """Return the included weights, which `python -m training.reranking` fitted."""
     text = files("ragassay.retrievers").joinpath("weights/reranker.json").read_text("utf-8")
     return FusionWeights.model_validate_json(text)
 
@@ -87,12 +88,13 @@ class EmbeddedReranker:
 
     s(q, d) = w_1 z(search) + w_2 z(cos(q, title)) + w_3 z(max over passages p of cos(q, p)) + w_4
     z(MaxSim(q, d)), with z(x) = (x - mean) / standard deviation over the hits, or 0 if all are
-    equal. A missing title is replaced with the best passage, and a missing text with the title. If
-    the embedder has no token vectors, each title or passage is a single token.
+    equal. If a hit has no title, its best passage is used instead, and if a hit has no text, its
+    title is used. If the embedding model returns no token vectors, each title and each passage
+    counts as a single token.
 
     Args:
-        embedder: Encoder of all texts. The packaged weights fit the packaged embedder.
-        weights: Feature weights. The default is the packaged weights.
+        embedder: Embedding model; the included weights were fitted for the included model.
+        weights: Feature weights, or None for the included weights.
     """
 
     def __init__(self, embedder: TextEncoder, weights: FusionWeights | None = None) -> None:
@@ -100,11 +102,11 @@ class EmbeddedReranker:
         self._weights = weights
 
     def rerank(self, query: str, hits: Sequence[Hit], k: int) -> list[Hit]:
-        """Return the top `k` hits, with weighted sums of standardized features as scores.
+        """Return the best `k` hits, scored by the weighted sum of their standardized features.
 
         Args:
-            query: Natural-language query. If blank, hits keep their order and scores.
-            k: Number of hits to return. If 0 or less, the list is empty.
+            query: Natural-language query; with a blank query, hits keep their order and scores.
+            k: Number of hits to return; with 0 or less, the list is empty.
         """
         if not hits or k <= 0:
             return []
@@ -113,7 +115,7 @@ class EmbeddedReranker:
         return _select_top(hits, self.scores(query, hits), k)
 
     def scores(self, query: str, hits: Sequence[Hit]) -> NDArray[np.float64]:
-        """Return the weighted sum of features for each hit, shape (n_hits,)."""
+        """Return the weighted sum of the standardized features of each hit, shape (n_hits,)."""
         import numpy as np
 
         weights = self._weights or shipped_weights()
@@ -147,19 +149,19 @@ def features(query: str, hits: Sequence[Hit], embedder: TextEncoder) -> NDArray[
 
 @functools.cache
 def _threads() -> ThreadpoolController:
-    """Find the loaded BLAS libraries and cache the result, because each search is slow."""
+    """Find the loaded BLAS libraries, and cache the result because finding them is slow."""
     return ThreadpoolController()
 
 
 def best_matches(query: NDArray[np.floating], text: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return the cosine of each query token with the closest token of a text.
+    """Return the cosine of each query token and the most similar token of a text.
 
     Args:
         query: Unit vectors of shape (n_query_tokens, n_dimensions).
         text: Unit vectors of shape (n_tokens, n_dimensions).
 
     Returns:
-        Values in [-1, 1] of shape (n_query_tokens,), or (0,) if either has no tokens.
+        Values in [-1, 1] of shape (n_query_tokens,), or (0,) if the query or the text is empty.
     """
     if not len(query) or not len(text):
         return query[:0, :1].ravel()
@@ -167,13 +169,13 @@ def best_matches(query: NDArray[np.floating], text: NDArray[np.floating]) -> NDA
 
 
 def max_sim(matches: Sequence[NDArray[np.floating]]) -> float:
-    """Return the mean best match of the query tokens in a document.
+    """Return the MaxSim score of a query and a document.
 
     MaxSim(q, d) = mean over tokens i of q of max over tokens j of d of q_i . d_j
     (Khattab and Zaharia 2020, SIGIR, equation 3, with a mean in place of the sum)
 
     Args:
-        matches: Results of `best_matches` for each part of the document.
+        matches: Result of `best_matches` for each part of the document.
 
     Returns:
         Value in [-1, 1], or 0 if the query or the document has no tokens.
@@ -191,7 +193,7 @@ def max_sim(matches: Sequence[NDArray[np.floating]]) -> float:
 
 
 def encode_tokens(embedder: TextEncoder, texts: Sequence[str]) -> list[Encoded]:
-    """Return text and token vectors. If there are no token vectors, each text is one token."""
+    """Embed texts and their tokens; without token vectors, each text counts as one token."""
     if isinstance(embedder, TokenVectorEncoder):
         return embedder.encode_tokens(texts)
     vectors = embedder.encode(texts)
@@ -199,19 +201,19 @@ def encode_tokens(embedder: TextEncoder, texts: Sequence[str]) -> list[Encoded]:
 
 
 def passage_texts(document: Document) -> list[str]:
-    """Return every second passage of a document and its last passage."""
+    """Return every second passage of a document, and always its last passage."""
     texts = [span.text for span in windows(document)]
     return texts[::STRIDE] if len(texts) % STRIDE else [*texts[::STRIDE], *texts[-1:]]
 
 
 def reranked_texts(document: Document) -> list[str]:
-    """Return the texts of a document to embed for the embedded reranker."""
+    """Return the texts of a document that the embedded reranker embeds: title and passages."""
     title = document.title.strip()
     return [*([title] if title else []), *passage_texts(document)]
 
 
 def standardise_columns(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale columns to mean 0 and variance 1, or to 0 if constant. Shape (n, n_features)."""
+    """Scale each column to mean 0 and variance 1, or to 0 if the column is constant."""
     import numpy as np
 
     spread = table.std(axis=0)
@@ -220,10 +222,10 @@ def standardise_columns(table: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class CrossEncoderReranker:
-    """Reranker that uses a sentence-transformers cross-encoder, loaded on the first call.
+    """Reranks hits with a sentence-transformers cross-encoder, which is loaded on first use.
 
     Args:
-        model: Name on the Hugging Face Hub, or a folder.
+        model: Name of a model on the Hugging Face Hub, or path of a model folder.
 
     Raises:
         ExtraError: A required package is not installed.
@@ -236,13 +238,13 @@ class CrossEncoderReranker:
         self._lock = threading.Lock()
 
     def rerank(self, query: str, hits: Sequence[Hit], k: int) -> list[Hit]:
-        """Return the top `k` hits, scored by the cross-encoder on the query and "title text".
+        """Return the best `k` hits, scored on the query and the title and text of each hit.
 
         Args:
-            k: Number of hits to return. If 0 or less, the list is empty.
+            k: Number of hits to return; with 0 or less, the list is empty.
 
         Raises:
-            SettingsError: The model is unavailable, or returns several scores per pair.
+            SettingsError: The model is unavailable, or returns several scores for each hit.
         """
         if not hits or k <= 0:
             return []
@@ -279,9 +281,8 @@ def closest_sentences(
     """Return the `n` sentences most similar to a claim, in their original order.
 
     Args:
-        sentences: Sentences. May be empty.
         n: Maximum number of sentences, at least 1.
-        wanted: Indices of sentences to prefer.
+        wanted: Indices of sentences to choose before all others.
     """
     if len(sentences) <= n:
         return list(sentences)

@@ -1,5 +1,5 @@
 """Web page for the human review of verdicts, grades and test banks.
 
-`server` opens a source of review items, `session` stores reviews in the journal next to the
-source, and `app` serves the `pages` with the access control of `access`.
+`server` opens the run, graded file or test bank to review. `session` stores reviews in a file next
+to it, the journal. `app` serves the HTML of `pages`, and `access` controls access.
 """

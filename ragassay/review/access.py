@@ -15,27 +15,28 @@ HEADERS: Mapping[str, str] = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
-"""Headers of every response."""
+"""HTTP headers that every response has."""
 
 OWN_SITE = ("same-origin", "none")
-"""Accepted values of the Sec-Fetch-Site header, sent by requests from the page or address bar."""
+"""Values of the Sec-Fetch-Site header that are accepted: those that browsers send for requests from
+the page itself and from the address bar."""
 
 
 @dataclass(frozen=True)
 class AccessControl:
-    """Access control with a secret token in the URL."""
+    """Allows only requests with a secret token, which is part of the URL of the page."""
 
     port: int
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
 
     @property
     def url(self) -> str:
-        """URL to open."""
+        """URL of the review page, including the token."""
         return f"http://127.0.0.1:{self.port}/?token={self.token}"
 
     @property
     def cookie(self) -> str:
-        """Name of the cookie, which includes the port because all ports share cookies."""
+        """Name of the cookie with the token; it contains the port, because ports share cookies."""
         return f"ragassay-review-{self.port}"
 
     def set_cookie(self) -> str:
@@ -49,11 +50,11 @@ class AccessControl:
         cookies: Mapping[str, str],
         token: str,
     ) -> str:
-        """Return the reason to refuse a request, or "" if it is allowed.
+        """Return why a request is refused, or "" if it is allowed.
 
         Args:
-            headers: Request headers by lower-case name.
-            token: Token in the URL. May be empty.
+            headers: Request headers, keyed by name in lower case.
+            token: Token in the URL, which may be empty if the cookie contains the token.
         """
         hosts = {f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]")}
         host = headers.get("host", "")
@@ -77,7 +78,7 @@ class AccessControl:
 
 
 def page_policy(nonce: str) -> str:
-    """Return a Content Security Policy that allows only the style and script with this nonce."""
+    """Return a Content Security Policy that allows only styles and scripts with the nonce."""
     return "; ".join(
         (
             "default-src 'none'",

@@ -1,4 +1,4 @@
-"""Routes of the review page and validation of submissions."""
+"""Routes of the review page, and validation of the reviews that the browser sends."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ LONGEST_NAME = 80
 
 
 class Submission(Frozen):
-    """A review submitted by the browser.
+    """A review that the browser sends.
 
     Attributes:
-        id: Id created by the browser, so that resending has no effect.
-        field: Field to change, as in `ReviewItem`, or "removed", "note" or "added".
-        undoes: Id of the review to undo.
+        id: Id that the browser creates, so that a review that is sent twice is stored once.
+        n: Number of the reviewed item.
+        field: Field that the review sets: the `field` or one of the `edits` of the item, "removed",
+            "note" or "added".
+        undoes: Id of an earlier review that this review undoes.
     """
 
     model_config = ConfigDict(str_strip_whitespace=True)
@@ -49,10 +51,10 @@ class Submission(Frozen):
 
 
 def read_submission(body: bytes) -> Submission:
-    """Parse a submission.
+    """Parse a review that the browser sent as JSON.
 
     Raises:
-        InputError: The submission is invalid.
+        InputError: The JSON is invalid.
     """
     try:
         return Submission.model_validate_json(body)
@@ -63,7 +65,7 @@ def read_submission(body: bytes) -> Submission:
 
 
 def review_of(submission: Submission, item: ReviewItem, source: ReviewSource) -> Review:
-    """Return the review for a submission. The value set by the model is taken from the item.
+    """Return the review to store, which also contains the value that the model had chosen.
 
     Raises:
         InputError: The value is not valid for the item.
@@ -97,7 +99,7 @@ def _model_value(field: str, item: ReviewItem) -> Value | None:
 
 
 def _value_problem(field: str, value: JsonValue, item: ReviewItem) -> str:
-    """Return the problem with a value, or "" if the value is valid."""
+    """Return why a value is invalid, or "" if it is valid."""
     if field == "removed":
         return "" if isinstance(value, bool) else "must be true or false"
     if field == "note" or (field == "text" and "text" in item.edits):
@@ -107,9 +109,9 @@ def _value_problem(field: str, value: JsonValue, item: ReviewItem) -> str:
         return "" if is_list else "must be a list of strings"
     if field == "added" and item.evaluator == BANK:
         is_item = isinstance(value, dict) and not _text_problem(value.get("text"))
-        return "" if is_item else "must be an item with text"
+        return "" if is_item else "must be an item with a text"
     if field != item.field:
-        return "this item does not have this field"
+        return "the item does not have this field"
     if any(choice.value == value and type(choice.value) is type(value) for choice in item.choices):
         return ""
     if field == "rating" and _is_on_scale(value, item):
@@ -122,7 +124,7 @@ def _value_problem(field: str, value: JsonValue, item: ReviewItem) -> str:
 
 
 def _is_on_scale(value: JsonValue, item: ReviewItem) -> bool:
-    """Return whether a number lies on the scale of an item with fractional ratings."""
+    """Return whether a value is a number on the scale of an item that allows fractional ratings."""
     scale = [choice.value for choice in item.choices if isinstance(choice.value, int | float)]
     is_fractional = any(isinstance(end, float) for end in scale)
     if not is_fractional or isinstance(value, bool) or not isinstance(value, int | float):
@@ -141,7 +143,7 @@ N_BYTES_MOST = 2**16
 N_ROWS_MOST = 200
 
 WHO = "ragassay-review-who"
-"""Name of the cookie with the reviewer's name, which the page sets."""
+"""Name of the cookie in which the page stores the name of the reviewer."""
 
 
 def build_app(
@@ -150,10 +152,11 @@ def build_app(
     who: str = "",
     on_done: Callable[[], None] = lambda: None,
 ) -> Starlette:
-    """Build the ASGI application.
+    """Build the ASGI application of the review page.
 
     Args:
-        on_done: Called when a reviewer ends a review that a run waits for.
+        who: Suggested name of the reviewer.
+        on_done: Function that is called when a reviewer ends a review for which a run waits.
     """
     routes = _Routes(session, access, who, on_done)
     return Starlette(
@@ -173,7 +176,7 @@ def build_app(
 
 @dataclass(frozen=True)
 class _Routes:
-    """Route handlers; see `build_app`. Slow operations run in a thread."""
+    """Handles the requests of the review page, with slow operations in a thread."""
 
     session: ReviewSession
     access: AccessControl
@@ -192,7 +195,7 @@ class _Routes:
         return response
 
     async def show_page(self, request: Request) -> Response:
-        """Serve the page."""
+        """Return the review page as HTML."""
         await run_in_threadpool(self.session.refresh)
         nonce = pages.nonce()
         html = await run_in_threadpool(pages.page, self.session, _who(request), self.who, nonce)
@@ -203,27 +206,27 @@ class _Routes:
         return HTMLResponse(html, headers=headers)
 
     async def show_queue(self, request: Request) -> Response:
-        """Return the numbers of the items that match the filters, in order."""
+        """Return the numbers of the items that match the filters, in the order of the queue."""
         n = await run_in_threadpool(self.session.refresh)
         reply = {"n": n, "undo": self.session.last_of(_who(request))}
         return JSONResponse(reply | await self._progress(request, with_order=True))
 
     async def show_rows(self, request: Request) -> Response:
-        """Return queue rows by item number."""
+        """Return the HTML of queue rows, keyed by item number."""
         requested = request.query_params.get("n", "").split(",")[:N_ROWS_MOST]
         numbers = [n for n in map(self._number, requested) if n is not None]
         rows = await run_in_threadpool(pages.rows, self.session, numbers, _who(request))
         return JSONResponse(dict(zip(numbers, rows, strict=True)))
 
     async def show_item(self, request: Request) -> Response:
-        """Return an item as HTML."""
+        """Return a review item as HTML."""
         n = self._number(request.path_params["n"])
         if n is None:
             return PlainTextResponse("item not found", 404)
         return HTMLResponse(await run_in_threadpool(pages.item, self.session, n, _who(request)))
 
     async def add_review(self, request: Request) -> Response:
-        """Store a review. The response confirms that the review is on disk."""
+        """Store a review. The response is sent after the review is saved on disk."""
         if request.headers.get("content-type", "").partition(";")[0] != "application/json":
             return PlainTextResponse("the content type must be application/json", 415)
         body = await _read_body(request)
@@ -237,7 +240,7 @@ class _Routes:
         return JSONResponse({"id": review.id, "n": self.session.number_of(review.about[:3])})
 
     async def show_news(self, request: Request) -> Response:
-        """Return the numbers of the items reviewed after the first `since` reviews."""
+        """Return the numbers of the items with new reviews, ignoring the first `since` reviews."""
         n = await run_in_threadpool(self.session.refresh)
         parameter = request.query_params.get("since", "")
         since = int(parameter) if _is_number(parameter) else n
@@ -273,7 +276,7 @@ def _is_number(text: str) -> bool:
 
 
 def _who(request: Request) -> str:
-    """Return the reviewer's name, or "" if the page has not asked for it yet."""
+    """Return the name of the reviewer, or "" if the page has not asked for it yet."""
     name = unquote(request.cookies.get(WHO, "")).strip()
     return name[:LONGEST_NAME] if name.isprintable() else ""
 

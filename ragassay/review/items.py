@@ -18,17 +18,19 @@ Value = str | float | bool
 """Value that a reviewer can choose for an item."""
 
 State = MissingState | Literal["judges", "leads"]
-"""Reason to review an item: undecided, unscored, judges differ, or a primary finding."""
+"""Reason to review an item: it is undecided or unscored, judges differ on it ("judges"), or it
+belongs to a main finding ("leads")."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A value that a reviewer can choose with one key.
+    """A value that a reviewer can choose by pressing a key.
 
     Attributes:
-        value: Value stored in the journal.
-        word: Displayed text.
-        hint: Optional explanation of when to choose this value.
+        value: Value to store in the journal of reviews.
+        word: Text that the page shows for the value.
+        tone: Colour of the value on the page.
+        hint: Optional explanation of when to choose the value.
     """
 
     value: Value
@@ -38,14 +40,14 @@ class Choice:
 
     @property
     def key(self) -> str:
-        """Digit of a single-digit rating, otherwise empty."""
+        """Key to press for a rating with one digit, or empty for other values."""
         is_digit = isinstance(self.value, int) and self.word == str(self.value)
         return self.word if is_digit and len(self.word) == 1 else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """Verdict of one judge on an item."""
+    """Verdict of one judge or grader on an item, for display."""
 
     who: str
     word: str
@@ -58,22 +60,21 @@ class ReviewItem:
     """A verdict or test bank item to review.
 
     Attributes:
-        evaluator: Evaluator of the verdict, or `records.BANK`.
-        record: Id of the answer, or of the query of a bank.
-        item: Item of the verdict, or id of the bank item.
-        field: Review field that a choice sets, such as "label", "rating" or "removed".
-        place: Location such as "sentence 2, citation 1". Empty for the whole answer.
-        item_text: Text that is judged.
-        model_choice: Choice made by the model. None if the model made no choice.
-        tentative_choice: Choice that an undecided verdict leans toward.
-        choices: Values that the reviewer can choose.
+        evaluator: Evaluator of the verdict, or `records.BANK` for a test bank item.
+        record: Id of the answer, or id of the query that a test bank belongs to.
+        item: Key of the verdict within the answer, or id of the test bank item.
+        item_text: Text that the model judged.
+        field: Field of a review that a choice sets, such as "label", "rating" or "removed".
+        place: Location such as "sentence 2 · [1]", or empty for the whole answer.
+        model_choice: Value that the model chose, or None if it made no choice.
+        tentative_choice: Tentative value of an undecided verdict.
         edits: Fields that the reviewer can edit: "label", "text", "answers", "texts".
-        written: Texts of a verdict that is a list of texts.
-        confidence: Confidence of the model. Empty if unknown.
-        states: Reasons to review the item.
-        because: Reasons to review the item, as text.
-        opinions: Verdicts of several judges or graders.
-        sentence: 1-based sentence number. None for the whole answer.
+        written: Texts in the verdict if the verdict is a list, such as a list of nuggets.
+        confidence: Confidence of the model as text, or empty if unknown.
+        states: Reasons to review the item, as keys for filters.
+        because: Reasons to review the item, as text for display.
+        opinions: Verdicts of all judges or graders, if there are several.
+        sentence: Number of the sentence, starting at 1, or None for the whole answer.
     """
 
     evaluator: str
@@ -101,18 +102,18 @@ class ReviewItem:
 
     @property
     def about(self) -> tuple[str, str, str]:
-        """Key of the item: evaluator, record and item."""
+        """Values that identify the item: evaluator, record and item."""
         return self.evaluator, self.record, self.item
 
     def word_of(self, value: object) -> tuple[str, Tone]:
-        """Return the displayed text and tone of a review value."""
+        """Return the text and the colour that the page uses for a value."""
         choice = next((choice for choice in self.choices if choice.value == value), None)
         return (choice.word, choice.tone) if choice else (value_text(value), "plain")
 
 
 @dataclass(frozen=True, slots=True)
 class ShownLine:
-    """A sentence of the answer or passage; `number` is 0 if sentences are not numbered."""
+    """A sentence of an answer or passage, with number 0 if sentences are not numbered."""
 
     text: str
     number: int = 0
@@ -122,13 +123,13 @@ class ShownLine:
 
 @dataclass(frozen=True, slots=True)
 class RelatedItem:
-    """A related verdict, nugget or question, shown next to the text.
+    """A verdict, nugget or question that is related to the reviewed item.
 
     Attributes:
-        text: Text that was judged.
-        word: Verdict as text.
-        about: Key of the review item to link to. None if there is none.
-        is_asked: Whether this is the item under review.
+        text: Text that the verdict judges.
+        word: Verdict as text for display.
+        about: Key of the review item to link to, or None without a link.
+        is_asked: Whether this is the reviewed item itself.
     """
 
     text: str
@@ -142,7 +143,7 @@ class RelatedItem:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage and its source."""
+    """An evidence passage and its source."""
 
     text: str
     title: str = ""
@@ -153,7 +154,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Related items of one kind."""
+    """A titled list of related items."""
 
     title: str
     rows: tuple[RelatedItem, ...]
@@ -162,12 +163,12 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Context of a review item.
+    """Texts and related items that the page shows around a review item.
 
     Attributes:
-        sections: Other verdicts on the answer.
-        asks: Question of the rubric.
-        notes: Names and values of additional facts, such as known answers and ids.
+        sections: Lists of related items, such as other verdicts on the answer.
+        notes: Names and values of further facts, such as known answers and ids.
+        asks: Question of the rubric, if the item is a rating.
     """
 
     question: str
@@ -183,7 +184,8 @@ class ReviewSource(ABC):
     """A run, graded file or test bank to review.
 
     Attributes:
-        noun: Noun for the reviewed texts: "answer", "passage" or "item".
+        noun: Noun for a reviewed text on the page: "answer", "passage", "item" or "nugget".
+        journal: File that stores the reviews.
     """
 
     name: str
@@ -192,27 +194,27 @@ class ReviewSource(ABC):
     journal: Journal
 
     finish: ClassVar[str] = ""
-    """Text of the button that ends the review if a run waits for it, otherwise empty."""
+    """Text of the button that ends a review for which a run waits, or empty if no run waits."""
 
     @abstractmethod
     def view(self, item: ReviewItem) -> View:
-        """Return the context of an item."""
+        """Return what the page shows around an item."""
 
     def addition(self, item: ReviewItem, text: str) -> tuple[str, JsonValue]:
-        """Return the id and value of a new item in the same list as an existing item.
+        """Return the id and value of an item that a reviewer adds to the list of another item.
 
         Raises:
-            InputError: The source does not support additions.
+            InputError: Items cannot be added to this kind of source.
         """
         raise InputError(f"{self.name} does not support adding items")
 
     def find_added(self, review: Review) -> ReviewItem | None:
-        """Return the item that a review adds, or None if the review adds nothing."""
+        """Return the item that a review adds, or None if the review adds no item."""
         return None
 
 
 def value_text(value: object) -> str:
-    """Return a value as text."""
+    """Return a review value as text for display."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Review of test bank items."""
+"""Human review of test bank items."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KINDS = {"questions": "Exam question", "nuggets": "Nugget"}
 
 
 def open_bank(path: Path) -> BankSource:
-    """Open a file of test banks.
+    """Open a file of test banks for review.
 
     Raises:
         InputError: The file cannot be read.
@@ -49,12 +49,12 @@ def _item(item: BankItem, bank: RubricBank) -> ReviewItem:
 
 @dataclass(frozen=True)
 class BankSource(ReviewSource):
-    """Test bank items; `banks` are keyed by query and item."""
+    """A file of test banks to review, where `banks` is keyed by query id and item id."""
 
     banks: Mapping[tuple[str, str], RubricBank]
 
     def view(self, item: ReviewItem) -> View:
-        """Return the query and the other items of its bank."""
+        """Return the query of an item, and all items of the same test bank."""
         bank = self._bank_of(item)
         rows = tuple(
             RelatedItem(
@@ -71,7 +71,7 @@ class BankSource(ReviewSource):
         )
 
     def addition(self, item: ReviewItem, text: str) -> tuple[str, JsonValue]:
-        """Return the id and value of a new item in the bank of an existing item."""
+        """Return the id and value of an item that a reviewer adds to the bank of another item."""
         bank = self._bank_of(item)
         value = {"text": text, "kind": bank.kind, "facet": bank.facet_id, "answers": []}
         return bank_item_id(bank.query_id, text, bank.facet_id), value
@@ -81,7 +81,7 @@ class BankSource(ReviewSource):
         return known or next(b for (query, _), b in self.banks.items() if query == item.record)
 
     def find_added(self, review: Review) -> ReviewItem | None:
-        """Return the item that a review adds to a bank."""
+        """Return the item that a review adds to a test bank, or None if it adds no item."""
         value = review.value
         if review.field != "added" or not isinstance(value, dict) or not value.get("text"):
             return None

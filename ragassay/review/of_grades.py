@@ -1,4 +1,4 @@
-"""Review of the passage grades in a graded workbench file."""
+"""Human review of the passage grades in a graded workbench file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ragassay.text.sentences import sentences_of
 DIRECT = "relevance_grade"
 HINTS: Mapping[Value, str] = {0: "not at all", MOST_EXAM_RATING: "fully"}
 N_ELSEWHERE = 40
-"""Maximum number of other passages shown for the same item."""
+"""Maximum number of other passages for which the page shows the grade on the same item."""
 
 Graded = tuple[str, VerdictBase]
 """Name and verdict of a grader."""
@@ -40,7 +40,7 @@ Graded = tuple[str, VerdictBase]
 
 @dataclass(frozen=True)
 class ReviewedPassages:
-    """A graded passage with its grades by evaluator and item."""
+    """A graded passage and its grades, keyed by evaluator and item."""
 
     query: str
     paragraph: GradedParagraph
@@ -48,15 +48,15 @@ class ReviewedPassages:
 
     @property
     def record(self) -> str:
-        """Record id of the passage."""
+        """Record id of the passage, which identifies it in reviews."""
         return response_id(self.query, self.paragraph.paragraph_id)
 
 
 def open_grades(path: Path, banks: Sequence[Path] = ()) -> GradesSource:
-    """Open a graded file.
+    """Open a file of graded passages for review.
 
     Args:
-        banks: Test banks with the item texts. Without them, item ids are shown.
+        banks: Files of test banks with the texts of the items; for other items, ids are shown.
 
     Raises:
         InputError: A file cannot be read.
@@ -83,7 +83,7 @@ def _grades(paragraph: GradedParagraph) -> dict[tuple[str, str], list[Graded]]:
 
 
 def _exam_grades(row: GradeRow) -> list[Graded]:
-    """Return the ratings or the extracted answers of one grader."""
+    """Return the grades of one grader: ratings, or answers extracted from the passage."""
     name = _grader(row)
     if row.self_ratings is not None:
         ratings = [(r.question_id or r.nugget_id or "", r.self_rating) for r in row.self_ratings]
@@ -112,7 +112,7 @@ def _build_grade(key: str, rating: int) -> ExamGrade:
 
 
 def _direct_grade(row: DirectGrade) -> Graded:
-    """Return a direct grade as a rating if it has a rating, otherwise as a relevance label."""
+    """Return a direct grade as a rating, or as a relevance label if it has no rating."""
     criterion = str((row.prompt_info or {}).get("prompt_class") or "direct")
     if row.self_ratings is None:
         label = "yes" if row.correct_answered else "no"
@@ -131,7 +131,7 @@ def _grader(row: GradeRow | DirectGrade) -> str:
 def _items(
     passage: ReviewedPassages, texts: Mapping[str, str], queries: Mapping[str, str]
 ) -> Iterator[ReviewItem]:
-    """Yield an item for each grade, with the opinions of all graders of the same exam item."""
+    """Yield a review item for each grade, with the grades of all graders on the same exam item."""
     by_exam: dict[str, list[Graded]] = {}
     for graded in passage.grades.values():
         for name, verdict in graded:
@@ -154,7 +154,13 @@ def _items(
 
 @dataclass(frozen=True)
 class GradesSource(ReviewSource):
-    """Grades of a file; `passages` are keyed by record, `texts` (of items) and `queries` by id."""
+    """A file of graded passages to review.
+
+    Attributes:
+        passages: Graded passages, keyed by record id.
+        texts: Texts of the test bank items, keyed by item id.
+        queries: Texts of the queries, keyed by query id.
+    """
 
     passages: Mapping[str, ReviewedPassages]
     texts: Mapping[str, str]
@@ -169,7 +175,7 @@ class GradesSource(ReviewSource):
         return grades
 
     def view(self, item: ReviewItem) -> View:
-        """Return the passage, its other grades, and the grades of the item on other passages."""
+        """Return the passage, its other grades, and grades of other passages on the same item."""
         passage = self.passages[item.record]
         paragraph, verdict = passage.paragraph, passage.grades[item.evaluator, item.item][0][1]
         return View(
@@ -214,12 +220,12 @@ class GradesSource(ReviewSource):
 
 
 def item_text(key: str, texts: Mapping[str, str]) -> str:
-    """Return the text of a bank item, or the end of its id if the text is unknown."""
+    """Return the text of a test bank item, or the end of its id if the text is unknown."""
     return texts.get(key) or (f"Item {key[-8:]}" if key else "")
 
 
 def _lines(text: str, answer: str) -> tuple[ShownLine, ...]:
-    """Return the sentences of the passage, with those that contain the extracted answer marked."""
+    """Return the sentences of a passage, highlighting sentences with the extracted answer."""
     wanted = _normalize(answer)
     sentences = sentences_of(text) or [text]
     return tuple(

@@ -1,4 +1,4 @@
-"""Review of nugget lists while a run waits for the result."""
+"""Human review of nugget lists, while a run waits for the result."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def open_lists(asked: Sequence[EditRequest], journal: Journal) -> ListSource:
     """Open nugget lists for review.
 
     Args:
-        asked: Lists to review, with distinct topics.
-        journal: Journal for the reviews.
+        asked: Nugget lists to review, each with a different topic.
+        journal: File in which the reviews are stored.
     """
     items = tuple(item for request in asked for item in _items(request))
     return ListSource("nuggets", "nugget", items, journal, {r.topic: r for r in asked})
@@ -62,14 +62,14 @@ def _item(request: EditRequest, name: str, text: str, mark: str | None, reason: 
 
 @dataclass(frozen=True)
 class ListSource(ReviewSource):
-    """Nugget lists that wait for a review; `lists` are keyed by topic."""
+    """Nugget lists to review while a run waits, where `lists` is keyed by topic."""
 
     lists: Mapping[str, EditRequest]
 
     finish: ClassVar[str] = "Finish"
 
     def view(self, item: ReviewItem) -> View:
-        """Return the question and the other nuggets of the list."""
+        """Return the question of a nugget, and all nuggets of the same list."""
         request = self.lists[item.record]
         rows = tuple(
             RelatedItem(
@@ -86,11 +86,11 @@ class ListSource(ReviewSource):
         return View(question=request.question, sections=(Section(title, rows, is_open=True),))
 
     def addition(self, item: ReviewItem, text: str) -> tuple[str, JsonValue]:
-        """Return the id and value of a new nugget in the list of an existing nugget."""
+        """Return the id and value of a nugget that a reviewer adds to a list."""
         return bank_item_id(item.record, text), {"text": text, "kind": "nuggets"}
 
     def find_added(self, review: Review) -> ReviewItem | None:
-        """Return the nugget that a review adds to a list."""
+        """Return the nugget that a review adds to a list, or None if it adds no nugget."""
         value, request = review.value, self.lists.get(review.record)
         if review.field != "added" or not isinstance(value, dict) or request is None:
             return None
@@ -99,7 +99,7 @@ class ListSource(ReviewSource):
 
 
 def rows_of(asked: EditRequest, session: ReviewSession) -> Rows:
-    """Return a list with all edits applied. The last edit of a field wins."""
+    """Return the rows of a nugget list after all edits, where the last edit of a field applies."""
     rows: dict[str, dict[str, str | None]] = {}
     for item in session.items:
         if item.record != asked.topic:

@@ -1,4 +1,4 @@
-"""Review of the verdicts of a run."""
+"""Human review of the verdicts of a run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from ragassay.runs.journal import journal_of
 
 
 def open_run(path: Path) -> RunSource:
-    """Open a run folder.
+    """Open a run folder for review.
 
     Raises:
         InputError: The folder contains no run, or the run is damaged.
@@ -64,14 +64,14 @@ def open_run(path: Path) -> RunSource:
 
 
 NO_NUGGET = -1
-"""Choice for a gold nugget that the answer does not state."""
+"""Review value for a gold nugget that the answer does not state."""
 
 Rubrics = Mapping[str, tuple[str, dict[Value, str]]]
-"""Question and rating descriptions by rubric."""
+"""For each rubric, its question and the descriptions of its ratings."""
 
 
 def rubric_words(name: str) -> Rubrics:
-    """Return the questions and rating descriptions of a rubric set, or {} if it is unknown."""
+    """Return the questions and rating descriptions of a rubric set, or {} for an unknown set."""
     try:
         known = load_rubrics(name)  # type: ignore[arg-type]
     except (KeyError, ValueError, OSError):
@@ -108,7 +108,7 @@ def _items(
 
 
 def _match_items(evaluation: Evaluation) -> Iterator[ReviewItem]:
-    """Yield an item for each gold nugget, asking which answer nugget states it."""
+    """Yield a review item for each gold nugget: which nugget of the answer states it?"""
     matches = {match.gold: match for match in evaluation.matches}
     nuggets = evaluation.nuggets
     choices = (
@@ -170,7 +170,7 @@ def _pair_text(name: str, evaluation: Evaluation) -> str:
 
 @dataclass(frozen=True)
 class RunSource(ReviewSource):
-    """Verdicts of a run; `evaluations` are keyed by record id."""
+    """A run whose verdicts are reviewed, where `evaluations` is keyed by record id."""
 
     evaluations: Mapping[str, Evaluation]
     rubrics: Rubrics
@@ -184,7 +184,7 @@ class RunSource(ReviewSource):
         }
 
     def view(self, item: ReviewItem) -> View:
-        """Return the answer with its sentences, evidence and all verdicts."""
+        """Return the sentences of the answer, its evidence passages and all verdicts on it."""
         evaluation, verdict = self.evaluations[item.record], self._verdicts.get(item.about)
         same = [
             other
@@ -240,7 +240,7 @@ def _passages(verdicts: Sequence[VerdictBase], evaluation: Evaluation) -> tuple[
 def _sections(
     item: ReviewItem, evaluation: Evaluation, same: list[VerdictBase]
 ) -> Iterator[Section]:
-    """Yield the verdicts on the same sentence, then all verdicts by evaluator."""
+    """Yield a list of the verdicts on the same sentence, then a list for each evaluator."""
     if same:
         rows = tuple(_row(verdict, item, evaluation, is_same=True) for verdict in same)
         yield Section(f"Sentence {item.sentence}", rows, is_open=True)

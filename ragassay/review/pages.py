@@ -1,4 +1,4 @@
-"""HTML of the review page and its parts. All reviewed content is untrusted, so it is escaped."""
+"""Render the review page and its parts as HTML, with all reviewed texts escaped."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 N_FIRST_ROWS = 60
-"""Number of queue rows included in the page. The script requests the remaining rows."""
+"""Number of queue rows that the page contains at first; a script requests further rows."""
 
 FIELDS = {"answers": "known answers"}
-"""Display names of review fields that differ from the field name."""
+"""Names of review fields on the page, if they differ from the field."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewView:
-    """A review formatted for display."""
+    """A review for display."""
 
     id: str
     who: str
@@ -40,7 +40,7 @@ class ReviewView:
 
 @functools.cache
 def environment() -> Environment:
-    """Return the Jinja environment, with autoescaping and strict undefined names."""
+    """Return the Jinja environment, in which values are escaped and undefined names are errors."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     packages = ("ragassay.review", "ragassay.reports")
@@ -54,15 +54,16 @@ def environment() -> Environment:
 
 
 def render(name: str, **known: object) -> str:
-    """Render a template and remove characters that HTML forbids."""
+    """Render a template, and remove characters that HTML does not allow."""
     return without_controls(environment().get_template(name).render(**known))
 
 
 def page(session: ReviewSession, who: str, suggested: str, nonce: str) -> str:
-    """Render the page with the first item that the reviewer has not reviewed.
+    """Render the page, opened at the first item that the reviewer has not reviewed.
 
     Args:
-        who: Name of the reviewer. If empty, the page asks for it.
+        who: Name of the reviewer, or empty if the page should ask for it.
+        suggested: Name that the page suggests when it asks for the name.
         nonce: Nonce of the Content Security Policy.
     """
     order = queue(session, Filter(), who)
@@ -88,12 +89,12 @@ def page(session: ReviewSession, who: str, suggested: str, nonce: str) -> str:
 
 
 def nonce() -> str:
-    """Return a new nonce."""
+    """Return a new nonce for a Content Security Policy."""
     return secrets.token_urlsafe(18)
 
 
 def row_of(session: ReviewSession, n: int, who: str) -> str:
-    """Render a row of the queue."""
+    """Render one row of the queue."""
     review_item = session.items[n]
     reviews = session.reviews_of(review_item)
     return render(
@@ -107,12 +108,12 @@ def row_of(session: ReviewSession, n: int, who: str) -> str:
 
 
 def rows(session: ReviewSession, numbers: Sequence[int], who: str) -> list[str]:
-    """Render rows of the queue."""
+    """Render several rows of the queue."""
     return [row_of(session, n, who) for n in numbers]
 
 
 def item(session: ReviewSession, n: int, who: str) -> str:
-    """Render an item with its context."""
+    """Render a review item with the texts and verdicts around it."""
     review_item = session.items[n]
     reviews = session.reviews_of(review_item)
     return render(
@@ -131,7 +132,7 @@ def item(session: ReviewSession, n: int, who: str) -> str:
 
 
 def _key(item: ReviewItem, position: int) -> str:
-    """Return the keyboard key of a choice: its digit or its 1-based position."""
+    """Return the key to press for a choice, such as "2" for a rating of 2 or the second label."""
     if item.field == "removed":
         return ("a", "x")[position]
     return item.choices[position].key or (str(position + 1) if position < 9 else "")

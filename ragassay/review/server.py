@@ -1,4 +1,4 @@
-"""Local server of the review page for `ragassay review`."""
+"""Serve the review page on the local machine, for `ragassay review`."""
 
 from __future__ import annotations
 
@@ -19,10 +19,13 @@ from ragassay.review.session import ReviewSession
 
 
 def open_source(path: Path, banks: Sequence[Path] = ()) -> ReviewSource:
-    """Open a review source.
+    """Open a run folder, a file of graded passages or a file of test banks for review.
+
+    Args:
+        banks: Files of test banks with the texts of graded items.
 
     Raises:
-        InputError: The path is not a review source, or there is nothing to review.
+        InputError: The path cannot be reviewed, or there is nothing to review.
     """
     if path.is_dir():
         source: ReviewSource = open_run(path)
@@ -48,12 +51,15 @@ def serve_page(
     opens: bool = True,
     on_ready: Callable[[AccessControl, ReviewSession], None],
 ) -> None:
-    """Serve the page until SIGTERM or SIGINT.
+    """Serve the review page until SIGTERM or SIGINT.
 
     Args:
-        port: Port to listen on. With 0, the operating system chooses one.
+        path: Run folder, file of graded passages, or file of test banks.
+        banks: Files of test banks with the texts of graded items.
+        who: Suggested name of the reviewer.
+        port: Port to listen on, or 0 for any free port.
         opens: Whether to open the page in a browser.
-        on_ready: Called when the server accepts requests.
+        on_ready: Function that is called when the server accepts requests.
 
     Raises:
         InputError: There is nothing to review, or the journal is damaged.
@@ -79,10 +85,10 @@ async def serve_until_done(
     opens: bool = True,
     on_ready: Callable[[AccessControl, ReviewSession], None],
 ) -> ReviewSession:
-    """Serve the page in the running event loop until a reviewer ends the review.
+    """Serve the review page in the running event loop until a reviewer ends the review.
 
     Raises:
-        KeyboardInterrupt: The review was interrupted. The journal keeps all reviews.
+        KeyboardInterrupt: The review was interrupted, after all reviews were saved.
     """
     from ragassay.review.app import build_app
 

@@ -1,4 +1,4 @@
-"""Review sessions: items, their reviews, the queue and the progress by reviewer."""
+"""Review sessions: items and their reviews, the queue of items, and the progress of reviewers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ragassay.reports.display import UNDECIDED, UNSCORED, label_text
 from ragassay.review.items import ReviewItem, ReviewSource
 
 PAUSE_S = 300
-"""Minimum time between two reviews that counts as a pause. The pace ignores pauses."""
+"""Minimum time between two reviews, in seconds, that counts as a pause."""
 
 N_PACE = 40
-"""Number of recent reviews used to estimate the pace."""
+"""Number of recent reviews from which the pace of a reviewer is estimated."""
 
 N_UNDO = 50
 """Number of recent reviews that a reviewer can undo after reloading the page."""
@@ -29,8 +29,9 @@ class Progress:
     """Progress of a reviewer.
 
     Attributes:
-        n_done: Number of items this reviewer has reviewed.
-        left_s: Estimated remaining time in seconds. None if the pace is unknown.
+        n: Number of items to review.
+        n_done: Number of items that the reviewer has reviewed.
+        left_s: Estimated remaining time in seconds, or None after too few reviews.
     """
 
     n: int
@@ -40,7 +41,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class _Reviews:
-    """Current reviews grouped by item. The groups are rebuilt when the journal changes."""
+    """Reviews that were not undone or replaced, grouped by item."""
 
     fingerprint: tuple[int, int]
     reviews: tuple[Review, ...]
@@ -48,7 +49,7 @@ class _Reviews:
 
 
 class ReviewSession:
-    """The items of a source with their reviews. Thread-safe.
+    """Items of a run, graded file or test bank, with their reviews. Thread-safe.
 
     Raises:
         InputError: The journal is damaged.
@@ -63,11 +64,11 @@ class ReviewSession:
         self.refresh()
 
     def number_of(self, about: tuple[str, str, str] | None) -> int | None:
-        """Return the number of an item, or None if unknown."""
+        """Return the number of an item, or None if there is no such item."""
         return self._numbers.get(about) if about else None
 
     def add(self, review: Review) -> None:
-        """Write a review to disk. Adding the same review id again has no effect.
+        """Write a review to disk, unless a review with the same id was written before.
 
         Raises:
             InputError: The journal is damaged.
@@ -77,7 +78,7 @@ class ReviewSession:
             self.refresh()
 
     def refresh(self) -> int:
-        """Read new reviews from the journal and return the total number of reviews.
+        """Read new reviews from the journal, and return the total number of reviews.
 
         Raises:
             InputError: The journal is damaged.
@@ -102,32 +103,32 @@ class ReviewSession:
         return stat.st_mtime_ns, stat.st_size
 
     def _append_added(self, review: Review) -> None:
-        """Append the item that a review adds, if any."""
+        """Append the item that a review adds, unless the review adds no new item."""
         item = self.source.find_added(review) if review.about[:3] not in self._numbers else None
         if item is not None:
             self._numbers[item.about] = len(self.items)
             self.items.append(item)
 
     def reviews_of(self, item: ReviewItem) -> tuple[Review, ...]:
-        """Return the current reviews of an item, oldest first."""
+        """Return the reviews of an item that were not undone or replaced, oldest first."""
         return self._reviews.by_item.get(item.about, ())
 
     def reviews_since(self, n: int) -> set[int]:
-        """Return the numbers of the items reviewed after the first `n` reviews."""
+        """Return the numbers of the items with new reviews, ignoring the first `n` reviews."""
         by_id = {review.id: review for review in self._reviews.reviews}
         new = [by_id.get(review.undoes, review) for review in self._reviews.reviews[n:]]
         numbers = (self._numbers.get(review.about[:3]) for review in new)
         return {number for number in numbers if number is not None}
 
     def reviewers_disagree(self, item: ReviewItem) -> bool:
-        """Return whether reviewers disagree about an item."""
+        """Return whether two reviews of an item set a field to different values."""
         by_field: dict[str, set[str]] = {}
         for review in self.reviews_of(item):
             by_field.setdefault(review.field, set()).add(repr(review.value))
         return any(len(values) > 1 for values in by_field.values())
 
     def is_done(self, item: ReviewItem, who: str) -> bool:
-        """Return whether a reviewer, or anyone if `who` is empty, has reviewed an item."""
+        """Return whether a reviewer, or any reviewer if `who` is empty, has reviewed an item."""
         return any(not who or review.who == who for review in self.reviews_of(item))
 
     def progress(self, numbers: Sequence[int], who: str) -> Progress:
@@ -138,7 +139,7 @@ class ReviewSession:
         return Progress(len(numbers), n_done, None if pace is None else round(pace * n_left))
 
     def last_of(self, who: str) -> list[tuple[str, int]]:
-        """Return the ids and item numbers of a reviewer's latest current reviews, newest last."""
+        """Return ids and item numbers of the reviews that a reviewer can undo, newest last."""
         current = {review.id for some in self._reviews.by_item.values() for review in some}
         numbered = (
             (r.id, self._numbers.get(r.about[:3]))
@@ -149,7 +150,7 @@ class ReviewSession:
 
 
 def pace_s(times: Iterable[str]) -> float | None:
-    """Return the median seconds between reviews, ignoring pauses. None for fewer than 3 reviews.
+    """Return the median seconds between reviews without pauses, or None for fewer than 3 reviews.
 
     Example:
         >>> pace_s(f"2026-01-01T10:00:{s:02}+00:00" for s in (0, 4, 10, 16))
@@ -162,7 +163,7 @@ def pace_s(times: Iterable[str]) -> float | None:
 
 
 LONGEST = 200
-"""Maximum length of a filter value in characters."""
+"""Maximum length of a filter value in the URL, in characters."""
 
 States = Callable[[ReviewSession, ReviewItem, str], bool]
 
@@ -177,19 +178,20 @@ STATES: Mapping[str, tuple[str, States]] = {
     "people": ("reviewers differ", lambda session, item, who: session.reviewers_disagree(item)),
     "leads": ("main finding", lambda session, item, who: "leads" in item.states),
 }
-"""Display text and predicate of each state that can filter the queue."""
+"""States by which the queue can be filtered, each with its text on the page and a function that
+tests an item."""
 
 ORDERS = {"priority": "highest priority first", "file": "file order"}
 
 
 @dataclass(frozen=True)
 class Filter:
-    """Filter and order of the queue; empty fields match everything.
+    """Filter and order of the queue, where an empty field matches all items.
 
     Attributes:
-        state: Key of `STATES`.
-        text: Words that must occur in the item or its metadata.
-        order: Key of `ORDERS`.
+        state: State that items must have, a key of `STATES`.
+        text: Words that must occur in the text or the metadata of an item.
+        order: Order of the queue, a key of `ORDERS`.
     """
 
     system: str = ""
@@ -201,7 +203,7 @@ class Filter:
 
     @classmethod
     def of(cls, asked: Mapping[str, str]) -> Filter:
-        """Read a filter from query parameters, ignoring unknown values."""
+        """Read a filter from query parameters, ignoring unknown states and orders."""
         query = {field.name: asked.get(field.name, "")[:LONGEST] for field in fields(cls)}
         query["state"] = query["state"] if query["state"] in STATES else ""
         query["order"] = query["order"] if query["order"] in ORDERS else "priority"
@@ -224,7 +226,7 @@ class Filter:
 
 
 def queue(session: ReviewSession, wanted: Filter, who: str) -> list[int]:
-    """Return the numbers of the items that match a filter, in the order of the filter."""
+    """Return the numbers of the items that match a filter, in the order that the filter sets."""
     numbers = [n for n, item in enumerate(session.items) if wanted.passes(item, session, who)]
     if wanted.order == "priority":
         numbers.sort(key=lambda n: -session.items[n].priority)
@@ -233,7 +235,7 @@ def queue(session: ReviewSession, wanted: Filter, who: str) -> list[int]:
 
 @dataclass(frozen=True)
 class FilterOption:
-    """A filter value with its number of items."""
+    """A value to filter by, and the number of items that have the value."""
 
     value: str
     word: str
@@ -241,7 +243,7 @@ class FilterOption:
 
 
 def options(session: ReviewSession) -> dict[str, list[FilterOption]]:
-    """Return the filter values by field, without fields that have a single value."""
+    """Return the values to filter by for each field, without fields that have a single value."""
     kinds = {item.evaluator: item.kind for item in session.items}
     counts_by_field = {
         "evaluator": Counter(item.evaluator for item in session.items),

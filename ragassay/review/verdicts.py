@@ -1,4 +1,4 @@
-"""Review items for verdicts, with their review priority."""
+"""Turn verdicts into review items with a priority."""
 
 from __future__ import annotations
 
@@ -24,16 +24,18 @@ from ragassay.review.items import Choice, Opinion, ReviewItem, State, Value
 
 LEADS, DIFFERS, UNSURE = 3.0, 2.0, 1.0
 MISSING: dict[VerdictState, float] = {UNDECIDED: 2.0, UNSCORED: 1.5}
-"""Weights of the review priority. Main findings come first because everyone reads them."""
+"""Weights of the reasons to review a verdict; main findings come first, because all readers of the
+report see them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Reasons to review a verdict.
+    """Facts that make a verdict worth reviewing.
 
     Attributes:
-        confidence: Confidence of the value or the tentative choice. None if unknown.
-        entropy_bits: Entropy of the distribution. None if unknown.
+        confidence: Confidence of the verdict or of its tentative label, or None if unknown.
+        entropy_bits: Entropy of the verdict's distribution in bits, or None if unknown.
+        n_choices: Number of values that a reviewer can choose.
         spread: Disagreement of the judges, from 0 (none) to 1 (maximum).
         leads: Whether the verdict belongs to a main finding.
     """
@@ -47,7 +49,7 @@ class Doubt:
 
     @property
     def uncertainty(self) -> float:
-        """Normalized entropy in [0, 1] if known, otherwise 1 - confidence."""
+        """Uncertainty in [0, 1]: the normalized entropy, or 1 - confidence without an entropy."""
         if self.entropy_bits is not None and self.n_choices > 1:
             return min(1.0, self.entropy_bits / math.log2(self.n_choices))
         return 0.0 if self.confidence is None else 1 - self.confidence
@@ -65,24 +67,27 @@ class Doubt:
 
     @property
     def states(self) -> tuple[State, ...]:
-        """Reasons to review the verdict."""
+        """Reasons to review the verdict, as keys for filters."""
         missing: tuple[State, ...] = () if self.state == "decided" else (self.state,)
         return ("leads",) * self.leads + missing + ("judges",) * (self.spread > 0)
 
     @property
     def because(self) -> tuple[str, ...]:
-        """Reasons to review the verdict, as text."""
+        """Reasons to review the verdict, as text for display."""
         reasons = tuple(STATES.get(state, state) for state in self.states)
         is_uncertain = self.uncertainty >= 0.5 and self.state != UNDECIDED
         return (*reasons, "low confidence") if is_uncertain else reasons
 
 
 STATES: dict[State, str] = {"leads": "main finding", "judges": "judges differ"}
-"""Display texts of review reasons, if they differ from the names."""
+"""Texts of reasons to review, if they differ from the key."""
 
 
 def spread_of(values: Sequence[object], n_choices: int = 2) -> float:
-    """Return the disagreement of values in [0, 1]. For numbers, it is their range over the scale.
+    """Return the disagreement of values, from 0 to 1.
+
+    The disagreement of numbers is the difference between the highest and the lowest, as a share of
+    the scale.
 
     Example:
         >>> spread_of([1, 5], 5), spread_of(["yes", "no"]), spread_of(["yes"])
@@ -98,10 +103,10 @@ def spread_of(values: Sequence[object], n_choices: int = 2) -> float:
 
 
 RIGHT = (Choice(True, "right", "good"), Choice(False, "wrong", "bad"))
-"""Choices for a list of texts, which has no label."""
+"""Values that a reviewer can choose for a list of texts, which has no label."""
 
 WRITTEN = ("nuggets", "facts")
-"""Verdict fields that are lists of texts."""
+"""Fields of verdicts that contain lists of texts."""
 
 LONGEST_PLACE = 24
 
@@ -121,12 +126,12 @@ def item_of(
     """Return the review item for a verdict.
 
     Args:
-        item_text: Text that is judged.
-        labels: Labels of the evaluator, if the verdict does not define them.
-        hints: Explanations of the choices.
-        n_labels: Number of labels used to judge claims, or 0 if unknown.
+        item_text: Text that the verdict judges.
+        labels: Labels that the reviewer can choose, if the verdict does not define them.
+        hints: Explanation of each value that the reviewer can choose.
+        n_labels: Number of support labels in the run (2, 3 or 4), or 0 if unknown.
         leads: Whether the verdict belongs to a main finding.
-        opinions: Names and verdicts of several graders. Default: the judges of the verdict.
+        opinions: Names and verdicts of several graders, if they are not in the verdict itself.
     """
     choices = choices_of(verdict, labels, hints or {}, n_labels)
     model_choice: Value | None = verdict.choice
@@ -171,7 +176,7 @@ def item_of(
 
 
 def _spread(verdict: VerdictBase, opinions: Sequence[VerdictBase], n_choices: int) -> float:
-    """Return the disagreement about the item or about whether the passage covers it."""
+    """Return how much judges disagree on the verdict, or on whether the passage covers the item."""
     choices = [opinion.choice for opinion in opinions if opinion.item == verdict.item]
     covered = [getattr(opinion, "is_correct", None) for opinion in opinions]
     return max(spread_of(choices, n_choices), spread_of(covered))
@@ -180,7 +185,7 @@ def _spread(verdict: VerdictBase, opinions: Sequence[VerdictBase], n_choices: in
 def choices_of(
     verdict: VerdictBase, labels: Sequence[str], hints: Mapping[Value, str], n_labels: int = 0
 ) -> tuple[Choice, ...]:
-    """Return the choices for a verdict. A list of texts can be right or wrong."""
+    """Return what a reviewer can choose: labels, ratings, or right and wrong for a text list."""
     known: Sequence[Value] = verdict.choices or tuple(labels)
     if not known:
         return RIGHT
@@ -198,7 +203,7 @@ def choices_of(
 
 
 def field_of(choices: Sequence[Choice]) -> str:
-    """Return the review field of choices: "rating", "right" or "label"."""
+    """Return the field of a review that the choices set: "rating", "right" or "label"."""
     kind = type(choices[0].value)
     return {int: "rating", float: "rating", bool: "right"}.get(kind, "label")
 
@@ -219,14 +224,14 @@ def word_of(verdict: VerdictBase) -> str:
 
 
 def tone_of(verdict: VerdictBase) -> Tone:
-    """Return the tone of a verdict."""
+    """Return the colour in which the page shows a verdict."""
     if verdict.failure is not None:
         return verdict.failure.state
     return tone_of_value(verdict.choice)
 
 
 def tone_of_value(value: Value | None) -> Tone:
-    """Return the tone of a value, "plain" for numbers and unknown labels."""
+    """Return the colour in which the page shows a value: "plain" for numbers and unknown labels."""
     if value == "yes":
         return "good"
     return label_tone(value) if isinstance(value, str) else "plain"
@@ -238,7 +243,7 @@ def _tentative_choice(verdict: VerdictBase, choices: Sequence[Choice]) -> Value 
 
 
 def _judge_opinions(verdict: VerdictBase) -> Iterator[tuple[str, VerdictBase]]:
-    """Yield the verdicts of the panel judges, or of the first and second judge."""
+    """Yield the name and verdict of each panel judge, or of the first and the second judge."""
     for member in getattr(verdict, "members", ()):
         yield member.judge or "judge", member
     before = getattr(verdict, "escalated_from", None)
@@ -248,7 +253,7 @@ def _judge_opinions(verdict: VerdictBase) -> Iterator[tuple[str, VerdictBase]]:
 
 
 def sentence_of(verdict: VerdictBase) -> int | None:
-    """Return the 1-based sentence number of a verdict, or None for the whole answer."""
+    """Return the number of the judged sentence, starting at 1, or None for the whole answer."""
     return getattr(verdict, "sentence", None)
 
 
@@ -267,7 +272,7 @@ def place_of(verdict: VerdictBase) -> str:
 
 
 def reason_of(verdict: VerdictBase) -> str:
-    """Return the reason for a verdict."""
+    """Return the reason for a verdict, including the reason for a failure."""
     reason = getattr(verdict, "rationale", "") or getattr(verdict, "reason", "")
     difference = getattr(verdict, "difference", "")
     answer = getattr(verdict, "answer", "")

@@ -153,7 +153,7 @@ def test_vectors_that_the_corpus_has_outgrown_are_named(own: Path, tmp_path: Pat
     assert "vectors by all-MiniLM-L6-v2: 15, older than the corpus" in run("info", own)[0]
     out, err = run("search", own, "whales", "--json")
     assert json.loads(out)["id"] == "7"
-    assert "lexical search only" in err and "ragassay corpus embed" in err
+    assert "only keyword search is used" in err and "ragassay corpus embed" in err
     assert "older than the corpus" in run("search", own, "x", "--by", "hybrid", code=1)[1]
     assert "16, up to date" in run("embed", own, "--quiet")[0]
 

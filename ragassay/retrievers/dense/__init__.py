@@ -1,1 +1,1 @@
-"""Dense search with vectors stored in Chroma."""
+"""Vector search of corpora, with vectors stored in Chroma."""

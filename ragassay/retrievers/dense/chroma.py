@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from chromadb.api.client import Client
 
 VECTORS = "vectors"
-"""Name of the corpus folder with the Chroma database, unless a server is used."""
+"""Name of the folder in the corpus folder that contains the Chroma database, if there is no Chroma
+server."""
 
-REBUILD_HINT = "if its files are damaged, remove {where} and embed again"
+REBUILD_HINT = "if the files are damaged, remove {where} and run `ragassay corpus embed` again"
 
 Facts = dict[str, str | int | bool | list[str] | None]
-"""Metadata of a vector: the digest of the embedded text, and the fields used by filters."""
+"""Metadata of a vector: a hash of the embedded text, and the fields that filters use."""
 
 
 def embedded_text(article: Article) -> str:
@@ -40,7 +41,7 @@ def embedded_text(article: Article) -> str:
 
 
 def facts_of(article: Article) -> Facts:
-    """Return the metadata of an article's vector. The day is 0 if unknown."""
+    """Return the metadata of an article's vector, where `day` is 0 if the date is unknown."""
     facts: Facts = {
         "digest": hashlib.sha256(embedded_text(article).encode()).hexdigest()[:32],
         "day": day_number(article.published) if article.published else 0,
@@ -52,18 +53,19 @@ def facts_of(article: Article) -> Facts:
 
 
 def replacing(facts: Facts, stored: Mapping[str, Any] | None) -> Facts:
-    """Return metadata that overwrites stored metadata. Keys to remove have the value None.
+    """Return metadata that replaces the stored metadata when it is written to Chroma.
 
-    Chroma merges metadata and removes only keys with the value None.
+    Stored keys that are not in the new metadata get the value None, because Chroma keeps all other
+    keys.
     """
     return {**dict.fromkeys(stored or ()), **facts}
 
 
 def chroma_where(filters: Filters) -> dict[str, Any] | None:
-    """Return filters as a Chroma `where` clause equivalent to `is_kept`, or None for all articles.
+    """Return date and type filters as a Chroma `where` clause, or None if there are none.
 
-    `no_retracted` is not included, because Chroma lists all matching articles before the search,
-    which would be nearly all articles. The caller removes retracted articles.
+    The clause does not exclude retracted articles, because Chroma would then list all other
+    articles before each search. The caller removes retracted articles from the hits.
     """
     conditions: list[dict[str, Any]] = []
     if filters.since:
@@ -78,20 +80,21 @@ def chroma_where(filters: Filters) -> dict[str, Any] | None:
 
 
 def _join_conditions(operator: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Join conditions. Chroma requires at least two for `$and` and `$or`."""
+    """Join conditions with an operator, which Chroma only accepts for two or more conditions."""
     return {operator: parts} if len(parts) > 1 else parts[0]
 
 
 def connect(folder: Path, url: str) -> Client:
-    """Connect to the Chroma database of a corpus, or to a server. Telemetry is disabled.
+    """Connect to the Chroma database of a corpus, or to a Chroma server. Telemetry is disabled.
 
     Args:
-        url: URL of a server, such as "http://host:8000", or empty for the folder.
+        url: URL of a Chroma server, such as "http://host:8000", or empty for the database in the
+            corpus folder.
 
     Raises:
         ExtraError: Chroma is not installed.
         SettingsError: The URL is invalid.
-        CorpusError: The server cannot be reached, or the folder is damaged.
+        CorpusError: The server cannot be reached, or the database is damaged.
     """
     need("chromadb")
     import chromadb
@@ -127,7 +130,7 @@ def _parse_url(url: str) -> tuple[str, int, bool]:
 
 @contextmanager
 def explain_errors(where: str) -> Iterator[None]:
-    """Convert Chroma errors to a `CorpusError` that states the location.
+    """Convert Chroma errors to a `CorpusError` that names the folder or the server.
 
     Raises:
         CorpusError: Chroma raised an error.

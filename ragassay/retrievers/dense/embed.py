@@ -1,4 +1,4 @@
-"""Create and update the vectors of a corpus. Interrupted runs can be resumed."""
+"""Create and update the vectors of a corpus, and resume interrupted runs."""
 
 from __future__ import annotations
 
@@ -36,17 +36,18 @@ if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
 
 N_A_BATCH = 64
-"""Number of articles to embed and store at a time. An interruption loses at most one batch."""
+"""Number of articles to embed and store in one batch. An interruption loses at most one batch."""
 
 HNSW = {"space": "cosine", "ef_construction": 200, "ef_search": 200, "max_neighbors": 32}
-"""HNSW parameters for rankings of up to 1,000 articles, set to twice Chroma's defaults."""
+"""HNSW parameters that suit rankings of up to 1,000 articles: twice Chroma's defaults."""
 
 SYNCED_AT_WORK = 1000
-"""Minimum sync threshold during embedding. Chroma rewrites its whole graph after this number of
-changes, so large corpora use a twentieth of their size."""
+"""Number of changes after which Chroma rewrites its whole graph during embedding. For corpora with
+many articles, the number is a twentieth of the number of articles."""
 
 SYNCED_AT_REST = 10
-"""Sync threshold after embedding. It is low because opening Chroma replays unsynced changes."""
+"""Number of changes after which Chroma rewrites its graph once the corpus is embedded. A low number
+makes opening faster, because Chroma then replays fewer changes."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ class EmbedEvent:
     """Progress of embedding a corpus.
 
     Attributes:
-        n_embedded: Number of processed articles that needed embedding.
+        n_done: Number of processed articles.
+        n_embedded: Number of processed articles that had to be embedded.
     """
 
     n_done: int
@@ -70,15 +72,15 @@ def embed_corpus(
 ) -> VectorState:
     """Create or update the vectors of a corpus.
 
-    Only new and changed articles are embedded. Vectors of removed articles are deleted.
+    Only new and changed articles are embedded, and vectors of removed articles are deleted. At most
+    two pages of articles are in memory at a time.
 
     Args:
-        corpus: Corpus to embed. At most two pages of articles are in memory.
-        embedder: Embedder. Vectors of several embedders can coexist.
+        embedder: Embedding model. A corpus can have vectors of several embedding models.
         url: URL of a Chroma server, or empty to store the vectors in the corpus folder.
 
     Returns:
-        State of the complete vectors.
+        Description of the stored vectors.
 
     Raises:
         CorpusError: The server fails, or another process is embedding this corpus.
@@ -111,7 +113,7 @@ def embed_tokens(
     embedder: NamedEncoder,
     listen: Callable[[EmbedEvent], None] = lambda event: None,
 ) -> None:
-    """Compute and store the missing token vectors for the embedded reranker.
+    """Compute and store the token vectors that the embedded reranker needs and that are missing.
 
     Vectors of removed articles are not deleted.
     """
@@ -146,7 +148,7 @@ def _sync_every(collection: Collection, n: int) -> None:
 
 
 def _warm_up_index(corpus: DiskCorpus, url: str, name: str) -> VectorState:
-    """Query the vectors once, because the first query reorganizes the graph on disk."""
+    """Run one query on the vectors, because the first query makes Chroma reorganize its files."""
     with connect(corpus.folder, url) as client:
         collection = client.get_collection(name, embedding_function=None)
         sample = collection.get(limit=1, include=["embeddings"])["embeddings"]
@@ -156,7 +158,7 @@ def _warm_up_index(corpus: DiskCorpus, url: str, name: str) -> VectorState:
 
 
 class _Embedding:
-    """Creates or updates vectors in one pass over a corpus."""
+    """Creates, updates and deletes vectors while reading a corpus once."""
 
     def __init__(
         self,
@@ -172,7 +174,7 @@ class _Embedding:
         self._n_done = self._n_embedded = 0
 
     def run(self) -> None:
-        """Add, replace and remove vectors."""
+        """Create, update and delete the vectors of the corpus."""
         for page in self._corpus.pages():
             self._update_page(page)
         self._remove_deleted()
@@ -233,5 +235,5 @@ class _Embedding:
         if n_vectors != len(self._corpus):
             raise CorpusError(
                 f"{self._corpus.folder} has {n_vectors:,} vectors for {len(self._corpus):,} "
-                "articles, because it changed during embedding; embed again"
+                "articles, because it changed during embedding; run `ragassay corpus embed` again"
             )

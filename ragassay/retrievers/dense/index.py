@@ -1,4 +1,4 @@
-"""Dense search with article vectors stored in Chroma."""
+"""Search a corpus by the vectors of its articles, which are stored in Chroma."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 IDENTITY = "vectors.json"
-"""Name of the file that stores the corpus id in Chroma, because a server can hold many corpora."""
+"""Name of the file with the id of a corpus, which distinguishes corpora on a Chroma server."""
 
 _N_A_PAGE = 100
 
@@ -42,25 +42,25 @@ VectorStatus = Literal["missing", "unfinished", "stale", "complete"]
 
 
 class NamedEncoder(TextEncoder, Protocol):
-    """Protocol for named encoders, such as `ragassay.models.embeddings.Embedder`."""
+    """Protocol for text encoders with a name, such as `ragassay.models.embeddings.Embedder`."""
 
     @property
     def name(self) -> str:
-        """Name of the model."""
+        """Name of the embedding model."""
         ...
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the weights, empty if unknown."""
+        """SHA-256 of the model weights, or an empty string if unknown."""
         ...
 
 
 class VectorState(Frozen):
-    """State of a corpus's vectors for one embedder.
+    """Description of the vectors that one embedding model computed for a corpus.
 
     Attributes:
-        embedder_digest: SHA-256 of the weights, empty if unknown.
-        corpus_sha256: Hash of the embedded corpus, empty while embedding.
+        embedder_digest: SHA-256 of the model weights, or an empty string if unknown.
+        corpus_sha256: Hash of the embedded corpus, or empty until all articles are embedded.
     """
 
     embedder: str
@@ -69,7 +69,7 @@ class VectorState(Frozen):
     n_vectors: int = 0
 
     def status(self, corpus: DiskCorpus) -> VectorStatus:
-        """Return whether the vectors match the current corpus."""
+        """Return whether the vectors are unfinished, stale or complete for the current corpus."""
         if not self.corpus_sha256:
             return "unfinished"
         up_to_date = self.corpus_sha256 == corpus.sha256 and self.n_vectors == len(corpus)
@@ -81,11 +81,12 @@ class _Identity(Frozen):
 
 
 def corpus_identity(folder: Path, make: bool = False) -> str:
-    """Return the id of a corpus in Chroma, or an empty string if the corpus never had vectors.
+    """Return the id that a corpus has in Chroma, or an empty string if it never had vectors.
 
     Args:
-        folder: Folder of the corpus. Copies have the same id, so copies that diverge make each
-            other's vectors stale if they share a server.
+        folder: Folder of the corpus. A copy of the folder has the same id, so embedding one copy on
+            a Chroma server makes the vectors of a different copy stale.
+        make: Whether to create an id for a corpus that has none.
 
     Raises:
         CorpusError: The file with the id cannot be read.
@@ -97,7 +98,9 @@ def corpus_identity(folder: Path, make: bool = False) -> str:
         if not make:
             return ""
     except (OSError, ValidationError) as error:
-        raise CorpusError(f"{path} cannot be read; remove it and embed again: {error}") from error
+        raise CorpusError(
+            f"{path} cannot be read; remove it and run `ragassay corpus embed` again: {error}"
+        ) from error
     identity = _Identity(id=uuid.uuid4().hex[:16])
     partial = folder / f".{IDENTITY}.partial"
     partial.write_text(identity.model_dump_json(), encoding="utf-8")
@@ -106,19 +109,19 @@ def corpus_identity(folder: Path, make: bool = False) -> str:
 
 
 def _find_identity(folder: Path, url: str) -> str:
-    """Return the id of a corpus, or an empty string if there are no vectors."""
+    """Return the id that a corpus has in Chroma, or an empty string if it has no vectors."""
     identity = corpus_identity(folder)
     return identity if url or (folder / VECTORS).is_dir() else ""
 
 
 def collection_name(identity: str, embedder: NamedEncoder) -> str:
-    """Return the collection name for a corpus and an embedder."""
+    """Return the name of the Chroma collection for a corpus and an embedding model."""
     model = hashlib.sha256(f"{embedder.name} {embedder.digest}".encode()).hexdigest()[:16]
     return f"ragassay-{identity}-{model}"
 
 
 def vector_states(folder: Path, url: str = "") -> list[VectorState]:
-    """Return the state of a corpus's vectors for each embedder.
+    """Describe the vectors of a corpus, with one entry per embedding model.
 
     Args:
         url: URL of the Chroma server, or empty if the vectors are in the corpus folder.
@@ -144,7 +147,7 @@ def _list_collections(client: Client) -> Iterator[Collection]:
 
 
 def state_of(collection: Collection) -> VectorState:
-    """Return the state recorded in a collection."""
+    """Return the description that is stored in the metadata of a Chroma collection."""
     metadata: Mapping[str, Any] = collection.metadata or {}
     return VectorState(
         embedder=str(metadata.get("embedder", "")),
@@ -155,12 +158,12 @@ def state_of(collection: Collection) -> VectorState:
 
 
 class DenseIndex(Rebuilt):
-    """Read-only index of a built corpus's vectors for one embedder. Thread-safe.
+    """Read-only vector index of a built corpus for one embedding model. Thread-safe.
 
-    Nearest neighbours are approximate, because the index is an HNSW graph.
+    A search may miss some of the nearest articles, because the index is an HNSW graph.
 
     Args:
-        embedder: Embedder of the vectors, also used for queries.
+        embedder: Embedding model that computed the vectors and embeds the queries.
         url: URL of the Chroma server, or empty if the vectors are in the corpus folder.
 
     Raises:
@@ -187,13 +190,13 @@ class DenseIndex(Rebuilt):
         """Return the ids and cosines of the `k` articles most similar to a query, best first.
 
         Args:
-            query: Natural-language query. If blank, the result is empty.
-            k: Number of articles. If 0 or less, the result is empty.
-            filters: Conditions on the articles. With dates or types, the time grows with the number
-                of matching articles.
+            query: Natural-language query; a blank query has no hits.
+            k: Number of articles; with 0 or less, there are no hits.
+            filters: Conditions on the articles. With dates or types, the search time grows with
+                the number of matching articles.
 
         Raises:
-            CorpusError: The server cannot be reached, or fails.
+            CorpusError: The Chroma server cannot be reached or fails.
         """
         if k < 1 or not query.strip() or not len(self._corpus):
             return []
@@ -209,7 +212,7 @@ class DenseIndex(Rebuilt):
     def _query_vectors(
         self, vector: NDArray[np.float32], n: int, filters: Filters
     ) -> list[tuple[str, float, bool]]:
-        """Return, for each hit, its id, its cosine and whether it is retracted, best first."""
+        """Return the id and cosine of each hit, and whether it is retracted, best hit first."""
         where = chroma_where(filters)
         with explain_errors(self._where):
             result = self._collection.query(
@@ -260,7 +263,7 @@ class DenseIndex(Rebuilt):
 
 
 def find_collection(client: Client, name: str) -> Collection | None:
-    """Return the collection with this name, or None."""
+    """Return the Chroma collection with the given name, or None if there is none."""
     from chromadb.errors import NotFoundError
 
     try:
@@ -270,7 +273,7 @@ def find_collection(client: Client, name: str) -> Collection | None:
 
 
 def vectors_status(corpus: DiskCorpus, embedder: NamedEncoder, url: str = "") -> VectorStatus:
-    """Return the status of a corpus's vectors for an embedder.
+    """Return whether the vectors of a corpus are missing, unfinished, stale or complete.
 
     Raises:
         CorpusError: The server cannot be reached, or the vectors are damaged.

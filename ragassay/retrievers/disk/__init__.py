@@ -1,1 +1,1 @@
-"""Corpora on disk with BM25 search."""
+"""Corpora that are stored on disk and searched with BM25."""

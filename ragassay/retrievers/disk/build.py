@@ -1,4 +1,4 @@
-"""Build a corpus on disk file by file. Interrupted builds can be resumed."""
+"""Build a corpus on disk, file by file, and resume interrupted builds."""
 
 from __future__ import annotations
 
@@ -35,19 +35,20 @@ if TYPE_CHECKING:
 REJECTED = "rejected.jsonl"
 
 N_ITEMS_A_COMMIT = 50_000
-"""Number of items per commit. An interruption loses at most one commit."""
+"""Number of items per commit. An interruption loses at most the items of one commit."""
 
 HEAP_BYTES = 240_000_000
-"""Memory in bytes for the tantivy writer, shared by its threads."""
+"""Memory in bytes that the threads of the tantivy writer share."""
 
 N_THREADS = 2
 
 
 @dataclass(frozen=True)
 class BuildEvent:
-    """Progress of a build.
+    """Progress of building a corpus.
 
     Attributes:
+        n_files: Number of finished files.
         n_items: Number of items read from the current file.
     """
 
@@ -61,21 +62,22 @@ def build_corpus(
     folder: Path,
     listen: Callable[[BuildEvent], None] = lambda event: None,
 ) -> Ledger:
-    """Build or update a corpus. Files already in the corpus are skipped.
+    """Build or update a corpus. Files that the corpus already contains are skipped.
 
-    Later records replace earlier records with the same id, and deletions remove them. Files are
+    A record replaces earlier records with the same id, and a deletion removes them. Files are
     identified by name and content.
 
     Args:
-        sources: Files and folders. See `find_sources`.
-        folder: Folder of the corpus, created if missing.
+        sources: Files and folders to read, as in `find_sources`.
+        folder: Folder of the corpus, which is created if it does not exist.
 
     Returns:
-        Ledger of the files in the corpus.
+        List of the files in the corpus.
 
     Raises:
         InputError: A file is invalid, or older than files in the corpus.
-        CorpusError: The folder contains other files, or another process is building the corpus.
+        CorpusError: The folder is not empty and contains no corpus, or another process is building
+            the corpus.
         StorageError: The disk is full.
     """
     files = find_sources(sources)
@@ -101,14 +103,16 @@ def _open_ledger(folder: Path) -> Ledger:
         return read_ledger(folder)
     others = [p.name for p in folder.iterdir() if not p.name.startswith(".") and p.name != INDEX]
     if others:
-        raise CorpusError(f"{folder} has no corpus but contains {others[0]!r}; use an empty folder")
+        raise CorpusError(
+            f"{folder} is not a corpus and contains {others[0]!r}; use an empty folder"
+        )
     ledger = Ledger()
     write_ledger(folder, ledger)
     return ledger
 
 
 def _truncate_rejections(folder: Path, n_lines: int) -> None:
-    """Remove rejections that an interrupted build did not commit."""
+    """Remove rejections that an interrupted build wrote without committing their file."""
     path = folder / REJECTED
     if path.exists():
         kept = path.read_bytes().splitlines(keepends=True)[:n_lines]
@@ -116,7 +120,7 @@ def _truncate_rejections(folder: Path, n_lines: int) -> None:
 
 
 class _IndexWriter:
-    """Adds files to the index and the ledger."""
+    """Adds files to the index and to the list of source files of a corpus."""
 
     def __init__(self, folder: Path, ledger: Ledger) -> None:
         import tantivy
@@ -139,7 +143,7 @@ class _IndexWriter:
             self._writer.wait_merging_threads()
 
     def add_file(self, path: Path, file: SourceFile, listen: Callable[[int], None]) -> None:
-        """Add the missing items of a file, with regular commits."""
+        """Add the items of a file that are not in the corpus yet, and commit regularly."""
         counts = Counter[str]()
         n_before = file.n_items
         for item in itertools.islice(iter_source(path), n_before, None):
@@ -153,7 +157,7 @@ class _IndexWriter:
         listen(n_before + counts.total())
 
     def _add(self, item: Document | Deletion | Rejection) -> str:
-        """Add an item and return the ledger field that counts it."""
+        """Add an item and return the name of the `SourceFile` field that counts it."""
         from ragassay.retrievers.disk.schema import row_of
 
         if isinstance(item, Rejection):
@@ -169,9 +173,10 @@ class _IndexWriter:
         return "n_articles"
 
     def _commit(self, file: SourceFile) -> None:
-        """Commit the index and then the ledger.
+        """Commit the index before the list of source files.
 
-        After an interruption between the two commits, some items are read again and replaced.
+        After an interruption between the two steps, some items are read and added again, which
+        replaces them.
         """
         with storing(self._folder / INDEX, ValueError):
             self._writer.commit()
@@ -184,7 +189,7 @@ class _IndexWriter:
         self._begin()
 
     def _begin(self) -> None:
-        """Start a new batch that sees all committed items."""
+        """Reload the index, so that it contains all committed items, and start a new batch."""
         self._index.reload()
         self._searcher = self._index.searcher()
         self._fresh: set[str] = set()

@@ -1,4 +1,4 @@
-"""A corpus on disk, with a ledger of its source files and a tantivy index for BM25 and lookup."""
+"""A corpus on disk, which consists of a list of source files and a tantivy index."""
 
 from __future__ import annotations
 
@@ -35,13 +35,14 @@ _JSON = (".jsonl", ".jsonl.gz", ".json", ".json.gz")
 
 
 def find_sources(paths: Sequence[Path]) -> list[Path]:
-    """Return the files to read, given files and folders, without duplicates.
+    """Return the files to read, given a list of files and folders, without duplicates.
 
     PubMed baseline and update files come last, in numeric order, because later files revise earlier
-    files. All other files keep their order.
+    files. Files of other kinds keep their order.
 
     Raises:
-        InputError: A file is missing or has an unknown type, or a folder has no usable files.
+        InputError: A file is missing or has an unsupported type, a folder contains no supported
+            files, or two files have the same name.
     """
     files: list[Path] = []
     for path in paths:
@@ -54,13 +55,13 @@ def find_sources(paths: Sequence[Path]) -> list[Path]:
 
 
 def pubmed_number(name: str) -> tuple[int, int] | None:
-    """Return the year and number of a PubMed file, e.g. (26, 1274) for `pubmed26n1274.xml.gz`."""
+    """Return year and number of a PubMed file, such as (26, 1274) for `pubmed26n1274.xml.gz`."""
     match = _PUBMED.match(name)
     return (int(match[1]), int(match[2])) if match else None
 
 
 def iter_source(path: Path) -> Iterator[Document | Deletion | Rejection]:
-    """Yield the items of a file in order."""
+    """Yield the documents, deletions and rejections in a file, in order."""
     if path.name.endswith(_XML):
         from ragassay.retrievers.pubmed.xml import iter_pubmed_xml
 
@@ -93,11 +94,11 @@ VERSION = 1
 
 
 class SourceFile(Frozen):
-    """A source file of a corpus.
+    """A file that was added to a corpus.
 
     Attributes:
-        n_items: Number of committed items of any kind.
-        n_articles: Number of new and revised articles.
+        n_items: Number of items read so far: articles, deletions and rejections.
+        n_articles: Number of new and revised articles read so far.
         n_rejected: Number of items that could not be read.
         is_complete: Whether the whole file was read.
     """
@@ -112,26 +113,26 @@ class SourceFile(Frozen):
 
 
 class Ledger(Frozen):
-    """The source files of a corpus, in the order they were added."""
+    """The source files of a corpus, in the order in which they were added."""
 
     version: int = VERSION
     files: tuple[SourceFile, ...] = ()
 
     def with_file(self, file: SourceFile) -> Ledger:
-        """Return a copy of the ledger in which a file is replaced or appended."""
+        """Return a copy of the list in which a file is replaced or appended."""
         files = {known.name: known for known in self.files} | {file.name: file}
         return self.model_copy(update={"files": tuple(files.values())})
 
     def find(self, name: str) -> SourceFile | None:
-        """Return the file with this name, or None."""
+        """Return the source file with the given name, or None if the list does not contain it."""
         return next((file for file in self.files if file.name == name), None)
 
 
 def read_ledger(folder: Path) -> Ledger:
-    """Read the ledger of a corpus.
+    """Read the list of source files of a corpus.
 
     Raises:
-        CorpusError: The ledger is missing, or cannot be read.
+        CorpusError: The list is missing or cannot be read.
     """
     path = folder / LEDGER
     try:
@@ -151,7 +152,7 @@ def read_ledger(folder: Path) -> Ledger:
 
 
 def write_ledger(folder: Path, ledger: Ledger) -> None:
-    """Replace the ledger atomically."""
+    """Replace the list of source files of a corpus atomically."""
     partial = folder / f".{LEDGER}.partial"
     with storing(partial), partial.open("w", encoding="utf-8") as file:
         file.write(ledger.model_dump_json(indent=2))
@@ -161,10 +162,10 @@ def write_ledger(folder: Path, ledger: Ledger) -> None:
 
 
 def fingerprint_of(path: Path, ledger: Ledger) -> tuple[Path, SourceFile] | None:
-    """Return a file with its ledger entry, or None if the corpus contains the whole file.
+    """Return a file with its description, or None if the corpus contains the whole file.
 
     Raises:
-        InputError: The corpus contains a different file with this name.
+        InputError: The corpus contains a different file with the same name.
     """
     known, digest = ledger.find(path.name), sha256_of(path)
     if known is None:
@@ -178,7 +179,9 @@ def fingerprint_of(path: Path, ledger: Ledger) -> tuple[Path, SourceFile] | None
 
 
 def check_order(new: Sequence[SourceFile], ledger: Ledger) -> None:
-    """Check that new PubMed files do not undo revisions made by newer files in the corpus.
+    """Check that new PubMed files are not older than files in the corpus.
+
+    An older file could undo revisions of articles.
 
     Raises:
         InputError: A file is older than a file in the corpus.
@@ -189,13 +192,12 @@ def check_order(new: Sequence[SourceFile], ledger: Ledger) -> None:
         if number and done and number < max(done):
             raise InputError(
                 f"{file.name} is older than some files in the corpus, which may contain revisions "
-                "of "
-                "its articles; rebuild the corpus with all files"
+                "of its articles; rebuild the corpus with all files"
             )
 
 
 def add_counts(file: SourceFile, counts: Counter[str]) -> SourceFile:
-    """Return a file's ledger entry with counts added to the named fields."""
+    """Return a file's description with counts added to the fields of the same name."""
     added = {name: getattr(file, name) + n for name, n in counts.items()}
     return file.model_copy(update={**added, "n_items": file.n_items + counts.total()})
 
@@ -207,7 +209,7 @@ PAGE_SIZE = 500
 
 
 class DiskCorpus(Rebuilt):
-    """Read-only corpus built by `ragassay corpus build`. Thread-safe.
+    """Read-only corpus that `ragassay corpus build` created. Thread-safe.
 
     Raises:
         CorpusError: The folder contains no corpus, or the corpus is damaged.
@@ -234,11 +236,11 @@ class DiskCorpus(Rebuilt):
 
     @property
     def sha256(self) -> str:
-        """Hash of the ledger of source files."""
+        """Hash of the list of source files and their contents."""
         return hashlib.sha256(self.ledger.model_dump_json().encode()).hexdigest()
 
     def get(self, identifier: str) -> Article | None:
-        """Return the article with this PMID (`123`, `PMID 123`) or DOI, or None if not found."""
+        """Return the article with the given PMID (`123`, `PMID 123`) or DOI, or None."""
         from tantivy import Query
 
         name = bare_identifier(identifier)
@@ -248,14 +250,14 @@ class DiskCorpus(Rebuilt):
         return self._read_article(hits[0][1]) if hits else None
 
     def select(self, identifiers: Sequence[str]) -> dict[str, Article]:
-        """Return the articles with these ids, in corpus order. Missing articles are left out."""
+        """Return the articles with the given ids, keyed by id, without missing articles."""
         if not identifiers:
             return {}
         articles = map(self._read_article, self._find(identifiers))
         return {article.id: article for article in articles}
 
     def pages(self, n: int = PAGE_SIZE) -> Iterator[list[Article]]:
-        """Yield all articles in pages. The order is stable until the corpus changes.
+        """Yield all articles in pages, in an order that stays the same until the corpus changes.
 
         Args:
             n: Maximum number of articles per page, at least 1.
@@ -275,12 +277,12 @@ class DiskCorpus(Rebuilt):
                     break
         if n_read != len(self):
             raise CorpusError(
-                f"{self.folder}: the index is damaged, only {n_read:,} of {len(self):,} articles "
+                f"the index of {self.folder} is damaged: only {n_read:,} of {len(self):,} articles "
                 "can be read; rebuild the corpus"
             )
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """Return the top `k` articles that share a word with the query, ranked by BM25."""
+        """Return the best `k` articles that share a word with the query, ranked by BM25."""
         from ragassay.retrievers.disk.schema import build_query
 
         built = build_query(self._index.schema, query, filters)
@@ -302,7 +304,7 @@ class DiskCorpus(Rebuilt):
         return document_of(self._searcher.doc(address))
 
     def _read_segment(self, segment: int, start: int, n: int) -> dict[int, Article]:
-        """Return up to `n` articles of a segment in index order, including deleted articles."""
+        """Return up to `n` articles of an index segment by position, including deleted articles."""
         import tantivy
 
         from ragassay.retrievers.disk.schema import document_of

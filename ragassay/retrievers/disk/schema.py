@@ -1,4 +1,4 @@
-"""Schema and queries of the tantivy index."""
+"""Schema of the tantivy index, and queries on it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from ragassay.records import Article, Document
 from ragassay.retrievers.literature import Filters, day_number
 
 TITLE_BOOST = 0.2
-"""Weight of a title match, relative to a match in title or abstract. On the SciFact training qrels,
-nDCG@10 is 0.701, compared with 0.696 without the boost and 0.672 for equal weights."""
+"""Additional weight of a word in the title; each word in title or abstract has weight 1. On the
+SciFact training qrels, nDCG@10 is 0.701, compared with 0.696 without the title boost and 0.672 for
+equal weights."""
 
 ANALYZER = "ragassay_en"
 
@@ -21,7 +22,7 @@ _LAST_DAY = 99_99_99_99
 
 
 def build_schema() -> tantivy.Schema:
-    """Return the index schema, with fields for search, filters and the stored record."""
+    """Return the index schema: fields to search, fields to filter by, and the stored record."""
     builder = tantivy.SchemaBuilder()
     # Phrase queries are not supported. Omitting word positions halves the index size.
     builder.add_text_field("title", tokenizer_name=ANALYZER, index_option="freq")
@@ -37,7 +38,7 @@ def build_schema() -> tantivy.Schema:
 
 @functools.cache
 def analyzer() -> tantivy.TextAnalyzer:
-    """Return the analyzer, which lowercases, stems, and removes accents and stop words."""
+    """Return the text analyzer, which lowercases, stems, and removes accents and stop words."""
     from tantivy import Filter
 
     return (
@@ -73,15 +74,15 @@ def row_of(document: Document) -> tantivy.Document:
 
 
 def document_of(row: tantivy.Document) -> Article:
-    """Return the article for an index entry."""
+    """Return the article that is stored in an index entry."""
     record: bytes = row["record"][0]
     return Article.model_validate_json(bytes(record))
 
 
 def build_query(schema: tantivy.Schema, query: str, filters: Filters) -> tantivy.Query | None:
-    """Build a query that matches any word, or return None if there are no words.
+    """Build a query for articles with any of the words, or return None if there are no words.
 
-    All words are literal. Operators are not supported.
+    Operators are not supported, so all words are taken literally.
     """
     from tantivy import Occur, Query
 

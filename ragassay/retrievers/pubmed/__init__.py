@@ -1,1 +1,1 @@
-"""Parsers for PubMed XML and MEDLINE files, and search of PubMed over the network."""
+"""Parse PubMed XML and MEDLINE files, and search PubMed over the network."""

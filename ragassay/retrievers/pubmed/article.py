@@ -12,7 +12,7 @@ from ragassay.records.inputs import Article
 from ragassay.retrievers.pubmed.dates_links import article_links, earliest, exact_date, free_date
 
 NO_TITLE = "[Not Available]."
-"""Placeholder for the missing English title of an article."""
+"""Text that PubMed uses if an article has no English title."""
 
 _UNLABELLED = "UNLABELLED"
 PMID = re.compile(r"[0-9]{1,8}\Z")
@@ -23,12 +23,13 @@ _RESOLVER = re.compile(r"(?:https?://)?(?:dx\.)?doi\.org/|doi:\s*", re.IGNORECAS
 def read_article(record: Element) -> Article | Problem:
     """Parse a `PubmedArticle` element.
 
-    The title is the `ArticleTitle`, or the `VernacularTitle` if the former is empty or "[Not
-    Available].". The text is the `Abstract`, with one section per line. `published` is the earlier
-    of the electronic date and the issue date.
+    The title is the `ArticleTitle`, or the `VernacularTitle` if the `ArticleTitle` is empty or
+    "[Not Available].". The text is the `Abstract`, with one section per line. `published` is the
+    electronic date or the issue date, whichever is earlier.
 
     Returns:
-        Article, or a problem if the PMID, a date, or both the title and the abstract are unusable.
+        Article, or a problem if the PMID or a date is invalid, or if there is neither a title nor
+        an abstract.
     """
     citation = _child(record, "MedlineCitation")
     if citation is None:
@@ -59,8 +60,8 @@ def read_article(record: Element) -> Article | Problem:
 def read_book_article(record: Element) -> Article | Problem:
     """Parse a `PubmedBookArticle` element, which is a chapter or a whole book.
 
-    The journal is the title of the book. `published` is the earlier of the contribution date and
-    the book date. See `read_article` for the result.
+    `journal` is the title of the book. `published` is the contribution date or the book date,
+    whichever is earlier. See `read_article` for the result.
     """
     document = _child(record, "BookDocument")
     if document is None:
@@ -82,7 +83,7 @@ def read_book_article(record: Element) -> Article | Problem:
 
 
 def read_pmid(element: Element | None) -> tuple[str, int] | Problem:
-    """Parse a PMID and its version, by default 1.
+    """Parse a PMID and its version, which is 1 if the element does not state a version.
 
     Returns:
         PMID and version, or a problem if the PMID is not 1 to 8 digits or the version is invalid.
@@ -98,7 +99,7 @@ def read_pmid(element: Element | None) -> tuple[str, int] | Problem:
 
 
 def plain_doi(text: str) -> str:
-    """Return a DOI in lowercase without a resolver URL, or an empty string if invalid."""
+    """Return a DOI in lowercase and without a resolver URL, or an empty string if it is invalid."""
     match = _RESOLVER.match(text)
     doi = text[match.end() :] if match else text
     return doi.lower() if doi.startswith("10.") and " " not in doi else ""

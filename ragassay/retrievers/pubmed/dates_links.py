@@ -1,4 +1,4 @@
-"""Parse PubMed dates and links between articles."""
+"""Parse the dates of PubMed articles and the links between articles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragassay.formats.problems import Problem, quote_text
 from ragassay.records.inputs import ArticleLink, LinkKind
 
 FIRST_YEAR, LAST_YEAR = 1600, 2100
-"""First and last valid year. The oldest articles in PubMed are from the 1780s."""
+"""First and last year that is accepted. The oldest articles in PubMed are from the 1780s."""
 
 _MONTHS = {
     name: number
@@ -25,15 +25,16 @@ _EXPECTED = "a year, optionally with a month (Mar, 3) and a day"
 
 @lru_cache(maxsize=4096)
 def exact_date(year: str, month: str = "", day: str = "") -> str | Problem:
-    """Join the parts of a date, which are empty if unknown.
+    """Join year, month and day to a date, where unknown parts are empty.
 
     Args:
         year: Four digits.
         month: Number, or English name or abbreviation.
-        day: Number. Ignored if the month is unknown.
+        day: Number, which is ignored if the month is unknown.
 
     Returns:
-        "", "2021", "2021-03" or "2021-03-09", or a problem if the date is invalid.
+        Date such as "2021", "2021-03" or "2021-03-09", an empty string if the year is unknown, or a
+        problem if the date is invalid.
     """
     if not year:
         return ""
@@ -58,11 +59,11 @@ def _is_number(text: str, longest: int) -> bool:
 
 
 def free_date(text: str) -> str | Problem:
-    """Parse a free-form date. For a range, its start is used.
+    """Parse a date in free form, or the start of a range of dates.
 
-    Examples are "1998 Dec-1999 Jan" (1998-12), "2000 Spring" (2000), "1975 Jul 15-30" (1975-07-15)
-    and "Winter 1992-1993" (1992). The result has the format of `exact_date`, and is empty if there
-    is no year.
+    For example, "1998 Dec-1999 Jan" becomes "1998-12", "1975 Jul 15-30" becomes "1975-07-15", and
+    "2000 Spring" becomes "2000". The result has the format that `exact_date` returns, and is empty
+    if the text contains no year.
     """
     match = _FREE.search(text)
     if match is None:
@@ -76,7 +77,8 @@ def free_date(text: str) -> str | Problem:
 def earliest(dates: Iterable[str]) -> str:
     """Return the earliest date, or an empty string if all dates are unknown.
 
-    If one date is a prefix of another, such as "2021" and "2021-03-09", the longer one is used.
+    If one date is the start of another, such as "2021" and "2021-03-09", the longer date counts as
+    earlier.
     """
     best = ""
     for date in filter(None, dates):
@@ -100,7 +102,7 @@ _KINDS: dict[str, tuple[LinkKind, ...]] = {
     "CorrectedandRepublishedIn": ("republished_as",),
     "RetractedandRepublishedIn": ("republished_as", "retracted_by"),
 }
-"""Link kinds, keyed by `RefType` attribute."""
+"""Kinds of links between articles for each value of the `RefType` attribute."""
 
 MEDLINE_TAGS = {
     "RIN": "RetractionIn",
@@ -117,7 +119,7 @@ MEDLINE_TAGS = {
     "UIN": "UpdateIn",
     "UOF": "UpdateOf",
 }
-"""`RefType` attributes, keyed by MEDLINE tag."""
+"""Value of the `RefType` attribute for each MEDLINE tag."""
 
 _SERVER = re.compile(
     r"\W*(arxiv|biorxiv|chemrxiv|medrxiv|psyarxiv|osf preprints|preprints|res sq|research square"
@@ -129,10 +131,10 @@ _SERVER = re.compile(
 def article_links(
     references: Iterable[tuple[str, str, str]], publication_types: Iterable[str]
 ) -> tuple[ArticleLink, ...]:
-    """Convert references between articles to links, without duplicates.
+    """Convert PubMed's references between articles to links, without duplicates.
 
     Args:
-        references: For each reference, its `RefType`, its PMID (may be empty) and its source.
+        references: `RefType`, PMID (may be empty) and source of each reference.
     """
     is_preprint = PREPRINT in publication_types
     links = (

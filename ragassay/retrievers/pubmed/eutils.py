@@ -1,4 +1,4 @@
-"""HTTP client for NCBI services that limits the rate, retries requests and detects errors."""
+"""HTTP client for NCBI services that limits the request rate and retries failed requests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ _ATTEMPTS = 5
 _ATTEMPTS_UNREACHABLE = 2
 _LONGEST_WAIT_S = 120.0
 MOST_REPLY_BYTES = 256 * 1024 * 1024
-"""Maximum size of a decompressed response in bytes. 200 articles take a few megabytes."""
+"""Maximum size of a decompressed response in bytes. A response with 200 articles takes a few
+megabytes."""
 
 _WHOLE_SET = re.compile(rb"(?:</PubmedArticleSet\s*>|<PubmedArticleSet\s*/>)\s*\Z")
 _XML_ERROR = re.compile(rb"<ERROR>((?:(?!</?ERROR>).)*)</ERROR>", re.DOTALL)
@@ -30,7 +31,7 @@ _NO_SUCH_ID = re.compile(rb"(?:<ERROR>|\A)\s*(?:ID[ +]list[ +]is[ +]empty|Empty 
 
 
 class _TemporaryError(Exception):
-    """Failure after which a retry may succeed."""
+    """Failure of a request that may succeed if it is repeated."""
 
     def __init__(
         self, message: str, retry_after_s: float | None = None, unreachable: bool = False
@@ -41,7 +42,7 @@ class _TemporaryError(Exception):
 
 
 class Eutils:
-    """NCBI client that limits the request rate, retries requests and detects errors."""
+    """Client for NCBI that limits the request rate, retries requests and recognizes errors."""
 
     def __init__(
         self,
@@ -62,10 +63,12 @@ class Eutils:
         self._client.close()
 
     def ask(self, url: str, params: Mapping[str, str], keyed: bool = True) -> bytes:
-        """Return the body of a valid response. It is empty if efetch does not find any of the ids.
+        """Send a request and return the body of the response.
+
+        The body is empty if efetch finds none of the ids.
 
         Raises:
-            CorpusError: NCBI cannot be reached, rejects the request, or keeps failing.
+            CorpusError: NCBI cannot be reached or rejects the request, or all retries fail.
         """
         from tenacity import Retrying, retry_if_exception_type, wait_exponential_jitter
 
@@ -136,7 +139,7 @@ class Eutils:
 
 
 class Pace:
-    """Rate limiter that spaces the requests of all threads evenly."""
+    """Limits the request rate by spacing the requests of all threads evenly."""
 
     def __init__(
         self, interval_s: float, clock: Callable[[], float], sleep: Callable[[float], None]
@@ -172,7 +175,7 @@ def _read_body(response: httpx.Response) -> bytes:
 
 
 def _find_problem(body: bytes) -> str:
-    """Return the problem with a response of status 200, or an empty string."""
+    """Return what is wrong with a response of status 200, or an empty string if it is valid."""
     if body.lstrip()[:1] == b"{":
         try:
             reply = json.loads(body, strict=False)
@@ -195,7 +198,7 @@ def _excerpt(body: bytes) -> str:
 
 
 def retry_after_seconds(retry_after: str) -> float | None:
-    """Parse a Retry-After header (seconds or a date), or return None if invalid."""
+    """Return the seconds to wait according to a Retry-After header, or None if it is invalid."""
     try:
         if retry_after.strip().isdigit():
             return float(retry_after)

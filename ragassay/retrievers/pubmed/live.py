@@ -46,15 +46,15 @@ _EVERYDAY = frozenset(
     "results review risk show showed shown shows significant significantly studies study treatment "
     "trial trials use used using year years".split()
 )
-"""Common words in abstracts, which are dropped first if a question is too long for PubMed."""
+"""Words that are common in abstracts and are dropped first if a question is too long for PubMed."""
 
 
 def word_choices(query: str) -> Iterator[list[str]]:
-    """Yield lists of words to search for in PubMed, from at most eight words down to two.
+    """Yield shorter and shorter lists of words to search for in PubMed.
 
-    Each list is about a quarter shorter than the previous list. Names and long words are kept.
-    Words are taken literally, so that operators and wildcards have no effect. Stop words are
-    dropped.
+    The first list has at most eight words, and each further list is about a quarter shorter. Stop
+    words are dropped, and names and long words are kept longest. Operators and wildcards have no
+    effect.
 
     Example:
         >>> list(word_choices('Does "aspirin"[ti] OR heparin?'))
@@ -84,7 +84,7 @@ def _rate_word(word: str) -> int:
 
 
 def filter_term(filters: Filters) -> str:
-    """Return filters as part of a PubMed query, or an empty string.
+    """Return filters as part of a PubMed query, or an empty string if there are no filters.
 
     Raises:
         InputError: A date is invalid.
@@ -107,7 +107,7 @@ def filter_term(filters: Filters) -> str:
 
 
 def _format_day(date: str, name: str) -> str:
-    """Return the first day ("since") or the last day ("until") of a date in PubMed format."""
+    """Return the first day ("since") or the last day ("until") of a period in PubMed format."""
     try:
         match = _DATE.fullmatch(date)
         if match is None:
@@ -117,7 +117,9 @@ def _format_day(date: str, name: str) -> str:
         day = int(match[3] or (calendar.monthrange(year, month)[1] if is_last else 1))
         return datetime(year, month, day).strftime("%Y/%m/%d")
     except ValueError as error:
-        raise InputError(f"{name}={date!r} must be a date: 2020, 2020-03 or 2020-03-09") from error
+        raise InputError(
+            f"{name}={date!r} must be a date such as 2020, 2020-03 or 2020-03-09"
+        ) from error
 
 
 NCBI = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"
@@ -127,7 +129,7 @@ _TTL_SEARCH_S = 24 * 3600
 _TTL_ARTICLE_S = 30 * 24 * 3600
 _BATCH = 200
 _READER = 1
-"""Version in the cache keys of articles. Increase it when `read_efetch` parses more fields."""
+"""Part of the cache keys of articles. Increase this number if `read_efetch` parses more fields."""
 
 _MOST_HITS = 10_000
 """Maximum number of ids that esearch returns."""
@@ -139,21 +141,22 @@ _PMCID = re.compile(r"(?:pmcid:?\s*)?(pmc[1-9]\d*)(?:\.\d+)?", re.IGNORECASE)
 
 
 class LivePubMed(Rebuilt):
-    """PubMed over the network. Thread-safe. Close it, or use it as a context manager.
+    """Searches PubMed over the network. Thread-safe. Close it, or use it as a context manager.
 
     Results are not reproducible, because PubMed and its ranking change daily. Searches are cached
     for a day and articles for 30 days. For reproducible results, build a corpus on disk.
 
     All threads together stay within NCBI's limits (NBK25497): 3 requests per second, or 10 with an
-    API key. Requests are retried if other processes at the same IP address cause status 429. The
-    API key is sent in the body of POST requests, and never appears in URLs, the cache or errors.
+    API key. If NCBI still returns status 429, for example because of other processes at the same IP
+    address, requests are retried. The API key is sent in the body of POST requests and never
+    appears in URLs, in the cache or in error messages.
 
     Args:
-        cache_dir: Folder of the response cache, created if missing.
-        email: Email address that NCBI can contact before blocking a user.
-        timeout_s: Timeout of a response in seconds.
-        idconv_url: URL of the PMC ID converter. The default is NCBI's converter, or
-            `<base_url>/idconv/` for other base URLs.
+        cache_dir: Folder of the response cache, which is created if it does not exist.
+        email: Email address at which NCBI can contact a user before blocking them.
+        timeout_s: Timeout of a request in seconds.
+        idconv_url: URL of the PMC ID converter; by default, NCBI's converter, or
+            `<base_url>/idconv/` if `base_url` is set.
         clock: Function that returns a monotonic time in seconds.
         sleep: Function that waits for a number of seconds.
 
@@ -190,7 +193,7 @@ class LivePubMed(Rebuilt):
 
     @property
     def sha256(self) -> str:
-        """Host and opening date (UTC) in place of a hash, as in "live:HOST:2026-11-21"."""
+        """Host and date of opening (UTC) instead of a hash, such as "live:HOST:2026-11-21"."""
         return f"live:{urlsplit(self._base).hostname}:{self._day}"
 
     def close(self) -> None:
@@ -205,13 +208,13 @@ class LivePubMed(Rebuilt):
         self.close()
 
     def get(self, identifier: str) -> Article | None:
-        """Return the article with this PMID (`123`, `PMID 123`), PMCID (`PMC123`) or DOI.
+        """Return the article with the given PMID (`123`, `PMID 123`), PMCID (`PMC123`) or DOI.
 
         Returns:
-            Article, or None if not found. Other identifiers cause no request.
+            Article, or None if PubMed does not have it or the id is of another kind.
 
         Raises:
-            CorpusError: PubMed cannot be reached, keeps failing, or returned an invalid record.
+            CorpusError: PubMed cannot be reached, all retries fail, or the record is invalid.
         """
         name = bare_identifier(identifier)
         if _DOI.fullmatch(name):
@@ -231,13 +234,13 @@ class LivePubMed(Rebuilt):
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
         """Return up to `k` articles in PubMed's relevance order, scored 1, 1/2, 1/3, ...
 
-        PubMed requires all words to match, so queries are reduced to the most informative words.
-        If nothing matches, fewer words are tried. See `word_choices`. Date filters use the `[dp]`
-        field.
+        PubMed finds only articles with all words of a query. Queries are therefore reduced to the
+        most informative words, and to fewer words if nothing matches. See `word_choices`. Date
+        filters use the `[dp]` field.
 
         Raises:
             InputError: A date filter is invalid.
-            CorpusError: PubMed cannot be reached, or keeps failing.
+            CorpusError: PubMed cannot be reached, or all retries fail.
         """
         conditions = filter_term(filters)
         if k < 1:
@@ -312,7 +315,7 @@ class LivePubMed(Rebuilt):
 
 
 def open_cache(folder: Path) -> Cache:
-    """Open the response cache, which never loads pickles.
+    """Open the response cache, which never loads pickles and so never executes code.
 
     Raises:
         CorpusError: The folder cannot be used.
@@ -320,10 +323,10 @@ def open_cache(folder: Path) -> Cache:
     import diskcache
 
     class ReplyDisk(diskcache.Disk):
-        """Disk cache for text and bytes that never loads pickles."""
+        """Disk cache for text and bytes that ignores pickled values."""
 
         def fetch(self, mode: int, filename: str, value: Any, read: bool) -> Any:
-            """Return a stored value, or None for pickles."""
+            """Return a stored value, or None if it is pickled."""
             if mode == diskcache.core.MODE_PICKLE:
                 return None
             return super().fetch(mode, filename, value, read)

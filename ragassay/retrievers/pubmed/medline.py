@@ -28,7 +28,7 @@ from ragassay.retrievers.pubmed.dates_links import (
 )
 
 MAX_RECORD_CHARS = 16 * 1024 * 1024
-"""Maximum length of a record in characters. Longer records are rejected."""
+"""Maximum length of a MEDLINE record in characters; longer records are rejected."""
 
 _FIELD = re.compile(r"([A-Z][A-Z0-9]{1,3}) {0,2}- ?(.*)", re.DOTALL)
 _DOI = re.compile(r"(\S+) \[doi\]\Z")
@@ -39,12 +39,12 @@ _EXPECTED_LINE = 'a field ("TI  - …") or an indented continuation line'
 
 @dataclass
 class _MedlineRecord:
-    """The lines of a record.
+    """The lines of a MEDLINE record.
 
     Attributes:
-        line: Number of the first line, from 1.
-        fields: Lines, keyed by tag. Repeated fields have several values.
-        content: First lines of the record, for rejections.
+        line: Number of the first line, starting at 1.
+        fields: Values of each field, keyed by tag, where each value is a list of lines.
+        content: First lines of the record, to show if the record is rejected.
     """
 
     line: int
@@ -55,7 +55,7 @@ class _MedlineRecord:
     last: list[str] | None = None
 
     def add(self, text: str) -> None:
-        """Add a line."""
+        """Add a line to the record."""
         if self.n_chars < MAX_CONTENT:
             self.content.append(text)
         self.n_chars += len(text)
@@ -73,7 +73,7 @@ class _MedlineRecord:
         elif self.last is not None and text[:1].isspace():
             self.last.append(text)
         else:
-            message = f"the line {quote_text(text)} belongs to no field"
+            message = f"the line {quote_text(text)} does not belong to a field"
             self.problem = self.problem or Problem("", message, _EXPECTED_LINE)
 
     def values(self, tag: str) -> list[str]:
@@ -81,20 +81,21 @@ class _MedlineRecord:
         return [" ".join(" ".join(parts).split()) for parts in self.fields.get(tag, ())]
 
     def value(self, *tags: str) -> str:
-        """Return the first non-empty value of the fields."""
+        """Return the first value that is not empty, in the order of the tags."""
         return next((value for tag in tags for value in self.values(tag) if value), "")
 
 
 def iter_nbib(path: Path) -> Iterator[Article | Rejection]:
-    """Parse MEDLINE text record by record.
+    """Parse a MEDLINE file record by record.
 
-    Lines that are not UTF-8 are read as Latin-1, and the first such line is reported.
+    Lines that are not valid UTF-8 are read as Latin-1, and the first of these lines is reported.
 
     Args:
-        path: Path of the file, plain or gzip. Records start with `PMID-` or after a blank line.
+        path: Path of the file, which can be gzipped. A record starts with `PMID-` or after a
+            blank line.
 
     Yields:
-        Articles, and a rejection for each invalid record.
+        Article for each valid record, and rejection for each invalid record.
 
     Raises:
         InputError: The file is missing, is a folder or cannot be opened.
@@ -109,13 +110,13 @@ def iter_nbib(path: Path) -> Iterator[Article | Rejection]:
                 yield _read_article(record, str(path))
             problem = Problem("", line.problem, line.expected)
             if not line.problem:
-                message = f"not MEDLINE text: found {quote_text(text)}"
+                message = f"the file is not MEDLINE text: found {quote_text(text)}"
                 problem = Problem("", message, _EXPECTED_LINE)
             yield _reject_line(line, text, str(path), problem)
             return
         if all_utf8 and not is_utf8:
             all_utf8 = False
-            message = "not UTF-8: this line and similar lines were read as Latin-1"
+            message = "the line is not UTF-8, so it and similar lines were read as Latin-1"
             yield _reject_line(line, text, str(path), Problem("", message, "UTF-8"))
         if record is None or _starts_record(text, record, line.number > previous + 1):
             if record is not None:

@@ -1,8 +1,8 @@
 """Parse PubMed XML in baseline files, update files and efetch responses.
 
-The XML is not trusted. No entity is expanded or fetched, and no DTD is loaded. Files that declare
-entities and records that reference them are rejected. Only one record, of at most
-`MAX_RECORD_BYTES`, is in memory at a time.
+The XML is not trusted. Entities are not expanded or fetched, and DTDs are not loaded. A file that
+declares entities is rejected, and so is a record that refers to an entity. Only one record, of at
+most `MAX_RECORD_BYTES`, is in memory at a time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ragassay.records.inputs import Article
 from ragassay.retrievers.pubmed.article import read_article, read_book_article, read_pmid
 
 MAX_RECORD_BYTES = 64 * 1024 * 1024
-"""Maximum size of a record. Files with longer records are rejected to limit memory."""
+"""Maximum size of a PubMed record; to limit memory use, reading ends at a larger record."""
 
 _CHUNK_BYTES = 64 * 1024
 _READERS = {"PubmedArticle": read_article, "PubmedBookArticle": read_book_article}
@@ -34,20 +34,20 @@ _EFETCH_NAME = "efetch"
 
 @dataclass(frozen=True)
 class Deletion:
-    """A record that PubMed deleted. `id` is the PMID."""
+    """An article that was deleted from PubMed, identified by its PMID."""
 
     id: str
 
 
 PubmedItem = Article | Deletion | Rejection
-"""An item of a PubMed file."""
+"""An article, a deletion, or a rejected record of a PubMed file."""
 
 
 def iter_pubmed_xml(path: Path) -> Iterator[PubmedItem]:
     """Parse a PubMed file in constant memory.
 
     Args:
-        path: Path of a baseline file, an update file or a saved efetch response, plain or gzip.
+        path: Path of a baseline file, update file or saved efetch response, which can be gzipped.
 
     Yields:
         Articles, deletions, and a rejection for each invalid record. If the file is truncated or
@@ -65,14 +65,14 @@ def read_efetch(data: bytes, name: str = _EFETCH_NAME) -> list[PubmedItem]:
     """Parse an efetch response (`db=pubmed`, `retmode=xml`).
 
     Returns:
-        Items as in `iter_pubmed_xml`.
+        The items that `iter_pubmed_xml` would yield.
     """
     chunks = (data[i : i + _CHUNK_BYTES] for i in range(0, len(data), _CHUNK_BYTES))
     return list(_Stream(name).read(chunks))
 
 
 class _Stream:
-    """Incremental parser for a single file."""
+    """Parses a PubMed file in chunks."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -92,7 +92,7 @@ class _Stream:
         )
 
     def read(self, chunks: Iterator[bytes]) -> Iterator[PubmedItem]:
-        """Yield all items. A problem with the whole file is reported last."""
+        """Yield all items of the file; if the file is invalid, the last item is a rejection."""
         while not self._over:
             rejection = self._feed(chunks)
             for _, element in self._parser.read_events():
@@ -126,7 +126,7 @@ class _Stream:
         if self._n_pending_bytes <= MAX_RECORD_BYTES:
             return None
         self._over = True
-        text = f"no record ends within {MAX_RECORD_BYTES:,} bytes"
+        text = f"the record does not end within {MAX_RECORD_BYTES:,} bytes"
         return self._reject(self._line, Problem("", text, "shorter records"))
 
     def _check_root(self, root: Element) -> Rejection | None:
@@ -144,7 +144,9 @@ class _Stream:
     def _parse_items(self, element: Element) -> Iterator[PubmedItem]:
         entity = next(element.iter(Entity), None)
         if entity is not None:
-            text = f"a reference to the entity {quote_text(entity.text)}, which is not expanded"
+            text = (
+                f"found a reference to the entity {quote_text(entity.text)}, which is not expanded"
+            )
             yield self._reject_record(element, Problem("", text, "characters instead of entities"))
         elif element.tag == _DELETIONS:
             for child in element.iterchildren("PMID"):

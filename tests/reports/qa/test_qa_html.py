@@ -88,7 +88,7 @@ class TestWorst:
         assert "The paper does not contain “7”." in text_of(first)
         assert f"Accuracy was rated 1 of 3 (1.2): reason {texts.hostile}" in text_of(first)
         assert [mark.text for mark in third.xpath(".//mark[@class='context']")] == ["this study"]
-        assert "The question needs the paper: “this study”." in text_of(third)
+        assert "The question refers to the paper: “this study”." in text_of(third)
 
     def test_shows_the_papers_sentence_beside_the_answer(self, tree):
         (beside,) = tree.xpath("(//ol[@class='worst'])[1]/li[1]//*[@class='beside']")
@@ -99,12 +99,12 @@ class TestWorst:
         empty = worst_of(tree)[1]
         assert "The answer is empty." in empty
         assert "almost the same: cosine 0.96." in empty
-        assert "as equivalent: 95 of 100.How much iron was found?" in empty
+        assert "another question equivalent: 95 of 100.How much iron was found?" in empty
 
     def test_another_models_cosines_are_not_taken_for_the_same_question(self, report):
         page = render_qa_html(replace(report, embedder="intfloat/e5-small-v2"))
         assert "almost the same" not in page
-        assert "as equivalent: 95 of 100" in page
+        assert "another question equivalent: 95 of 100" in page
 
     def test_unscored_ratings_are_said_and_never_zero(self, tree):
         third = worst_of(tree)[2]
@@ -146,7 +146,7 @@ class TestScores:
     def test_say_what_is_left_out_of_them(self, tree):
         words = text_of(tree.xpath("//section[@aria-labelledby='h-scores']/p")[0])
         # Three ratings, five more and three comparisons; one undecided, two timed out.
-        assert words.startswith("Of 11 judgments, 1 undecided and 2 failed. They are left out")
+        assert words.startswith("3 of 11 judgments are unscored: 1 undecided and 2 failed.")
 
     def test_that_nobody_gave_are_left_out(self, report):
         page = render_qa_html(replace(report, ratings=(), intents=(), judge=""))

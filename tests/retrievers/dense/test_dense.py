@@ -351,7 +351,7 @@ def test_damaged_vectors_are_an_error_that_says_what_to_do(
     embed_corpus(corpus, WordEmbedder())
     (path,) = (corpus.folder / "vectors").rglob(file)
     path.write_bytes(content) if content else path.unlink()
-    with pytest.raises(CorpusError, match=r"remove .*vectors and embed again|are missing; run `"):
+    with pytest.raises(CorpusError, match=r"remove .*vectors and run `|are missing; run `"):
         with closing(DenseIndex(corpus, WordEmbedder())) as index:
             index.nearest("aspirin", 20)
     # Chroma keeps what it knows of a path for the life of a process: the mend is another one's.

@@ -276,7 +276,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"id": "1", "text": "aspirin"}\n')
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
-    with pytest.raises(CorpusError, match="has no corpus"):
+    with pytest.raises(CorpusError, match="is not a corpus and contains"):
         build_corpus([tmp_path / "a.jsonl"], tmp_path / "mine")
     assert [p.name for p in (tmp_path / "mine").iterdir() if p.name != ".lock"] == ["thesis.txt"]
 

@@ -114,7 +114,10 @@ def test_a_record_without_pmid_does_not_take_the_next_ones(path: Path) -> None:
         ("PMID- x\nTI  - A.\n", 'found "x"'),
         (short(1, "DP  - 2021 Feb 30"), "PMID 1: found the date"),
         (short(1, "DEP - 20211301"), "PMID 1: found the date"),
-        (short(1, "no field at all"), 'PMID 1: the line "no field at all" belongs to no field'),
+        (
+            short(1, "no field at all"),
+            'PMID 1: the line "no field at all" does not belong to a field',
+        ),
         (short(1, "AB  - a\x00b"), "PMID 1: found a NUL character"),
     ],
 )
@@ -186,7 +189,7 @@ def test_latin_1_is_read_and_reported_once(path: Path) -> None:
 def test_what_is_no_medline_text_is_one_rejection(path: Path) -> None:
     (item,) = read(path, "<html>\n<body>\n</body>\n</html>\n")
     assert isinstance(item, Rejection)
-    assert (item.line, item.problem) == (1, 'not MEDLINE text: found "<html>"')
+    assert (item.line, item.problem) == (1, 'the file is not MEDLINE text: found "<html>"')
 
 
 def test_an_empty_file_holds_nothing(path: Path) -> None:

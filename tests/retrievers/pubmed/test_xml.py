@@ -471,7 +471,7 @@ def test_a_file_that_never_ends_a_record_is_left(
     first, last = iter_pubmed_xml(path)
     assert ids([first]) == ["99000001"]
     assert isinstance(last, Rejection)
-    assert "no record ends within 1,000,000 bytes" in last.problem
+    assert "the record does not end within 1,000,000 bytes" in last.problem
 
 
 MARKUP = st.text(st.sampled_from("<>&\"']]>;#x1 éß中\u00a0\n\t") | st.characters(codec="utf-8"))
