@@ -19,7 +19,7 @@ EXTRAS = {
     "tracing": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
     "train": ("trl",),
 }
-"""Modules installed by each extra. `pyproject.toml` lists the distributions."""
+"""Modules installed by each extra. The distributions are listed in `pyproject.toml`."""
 
 BASE = {"langchain": "langchain>=1.2,<2"}
 """Base dependencies to check, which may be missing after an installation with `--no-deps`."""
@@ -43,7 +43,7 @@ def _requirement(module: str) -> str:
 
 
 def installed_versions(packages: Iterable[str]) -> dict[str, str]:
-    """Return the versions of the installed distributions among `packages`."""
+    """Return the versions of those distributions in `packages` that are installed."""
     import importlib.metadata  # slow to import
 
     found: dict[str, str] = {}

@@ -76,7 +76,10 @@ def end_without_collecting() -> None:
 T = TypeVar("T")
 
 _WORKER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ragassay")
-"""Single worker thread. More threads are not faster, and block the event loop for longer."""
+"""Single worker thread.
+
+Additional threads do not save time, and block the event loop for longer.
+"""
 
 
 _CORE_PREFIX = "ragassay-core"
@@ -88,7 +91,7 @@ def cores() -> ThreadPoolExecutor:
     """Return a thread pool with one thread per available core.
 
     Splitting a forward pass of a small model across cores costs more time than it saves, and on a
-    busy machine the threads of a split pass spin while they wait for each other.
+    busy machine the threads of a split pass waste CPU time while they wait for each other.
     """
     # Not every system reports which cores a process may use.
     n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

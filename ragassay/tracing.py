@@ -42,7 +42,7 @@ PROVIDERS = {
     "watsonx": "ibm.watsonx.ai",
     "xai": "x_ai",
 }
-"""Provider names in the GenAI conventions, where they differ from LiteLLM's names."""
+"""Provider names in the GenAI conventions that differ from LiteLLM's names."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,10 @@ async def traced_run(is_traced: bool, has_content: bool) -> AsyncIterator[None]:
 
 
 def _opened_provider() -> tuple[TracerProvider, Callable[[], None]]:
-    """Return the host application's or a new tracer provider, with a function to close it."""
+    """Return a tracer provider and a function to close it.
+
+    A provider configured by the host application is used if there is one, and is not closed.
+    """
     need(*EXTRAS["tracing"])
     from opentelemetry import trace
     from opentelemetry.exporter.otlp.proto.http import trace_exporter
@@ -106,7 +109,7 @@ def _opened_provider() -> tuple[TracerProvider, Callable[[], None]]:
 
 
 class _Complaints(logging.Filter):
-    """Log filter that stores the first failure message and whether the exporter gave up."""
+    """Log filter that stores the first failure message, and whether spans were lost."""
 
     first = ""
     are_final = False
@@ -165,7 +168,7 @@ def answer_span(record: Record) -> Iterator[Callable[[Evaluation], None]]:
 
 
 def _ignore_result(result: object) -> None:
-    """Ignore a result while tracing is off."""
+    """Do nothing with a result, because tracing is off."""
 
 
 def _note_evaluation(span: Span, evaluation: Evaluation) -> None:
@@ -177,7 +180,7 @@ def _note_evaluation(span: Span, evaluation: Evaluation) -> None:
 
 
 def _result(key: str, score: Score) -> dict[str, Any]:
-    """Return the event attributes of a score, with an error type if nothing was scored."""
+    """Return the attributes of a score event, with an error type if there is no score."""
     found = {
         "gen_ai.evaluation.name": key,
         "gen_ai.evaluation.score.value": score.value,
@@ -196,7 +199,7 @@ def _result(key: str, score: Score) -> dict[str, Any]:
 def step_span(
     step: str, evaluator: str = "", item: object = None, role: str = ""
 ) -> Iterator[None]:
-    """Open the span of one graph step. Each retry has its own span. Cached verdicts have none.
+    """Open the span of one graph step. Each retry has its own span, and cached verdicts have none.
 
     The role of a judge is "second" in a cascade, or the member name in a panel.
     """
@@ -256,7 +259,7 @@ def _reply(response: Any, has_content: bool) -> dict[str, Any]:
 
 
 def _messages(pairs: list[tuple[str, Any]], finish_reason: str | None = None) -> str:
-    """Return (role, text) pairs as JSON in the format of the conventions."""
+    """Return (role, text) pairs as JSON in the format of the GenAI conventions."""
     extra = {"finish_reason": finish_reason} if finish_reason else {}
     found = [
         {"role": role, "parts": [{"type": "text", "content": text}], **extra}

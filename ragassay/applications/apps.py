@@ -52,7 +52,7 @@ def is_url(app: App) -> bool:
 
 
 def app_name(app: App) -> str:
-    """Return a stable name of an application, without passwords."""
+    """Return a name that identifies an application and contains no password."""
     if isinstance(app, str):
         return without_secrets(app)
     if hasattr(app, "__qualname__"):
@@ -194,7 +194,9 @@ _COMPLETION_TOKENS = ("completion_tokens", "output_tokens", "candidates_token_co
 
 @dataclass(frozen=True)
 class AppAnswer:
-    """Parsed answer of an application. Token counts and cost are None if they are not reported.
+    """Parsed answer of an application.
+
+    Token counts and cost are None if the application does not report them.
 
     Attributes:
         answer: Text, or sentences with citations.
@@ -285,7 +287,7 @@ def _from_mapping(reply: Mapping[Any, Any]) -> AppAnswer:
 
 
 def _with_sources(answer: AppAnswer, own: tuple[Document, ...]) -> AppAnswer:
-    """Add sources to an answer, and then the sources found only in its citations."""
+    """Add an answer's retrieved sources, followed by sources that occur only in its citations."""
     if not answer.citations or not isinstance(answer.answer, str):
         return replace(answer, sources=own)
     record = Record(id="answer", question="", answer=answer.answer, sources=own)
@@ -308,7 +310,7 @@ def message_text(message: Any) -> str:
 
 
 def _artifacts(messages: Sequence[Any]) -> list[Any]:
-    """Return the documents in the artifacts of tool messages."""
+    """Return the documents that tools attached to their messages as artifacts."""
     artifacts = (getattr(message, "artifact", None) for message in messages)
     lists = (one for one in artifacts if isinstance(one, Sequence) and not isinstance(one, str))
     return [document for one in lists for document in one]
