@@ -32,7 +32,7 @@ from ragassay.prompts.model_forms import PublishedChecker, load_verifier_kinds
 from ragassay.records.base import Frozen
 
 PROVIDERS = {name: ("google.auth", "litellm[google]") for name in ("vertex_ai", "vertex_ai_beta")}
-"""Module and pip requirement of the extra library that LiteLLM needs for a provider."""
+"""Module and pip requirement of an additional library that LiteLLM needs for a provider."""
 
 CONVERTING = ("accelerate", "gguf")
 """Modules that transformers needs to read the packaged SmolLM2."""
@@ -130,7 +130,8 @@ class FetchedModel(Frozen):
 
     Attributes:
         sha256: Digests of the weight files, by name.
-        base_folder: Folder of the base model's configuration and tokenizer, if required.
+        base_folder: Folder with the configuration and tokenizer of the base model, if they are
+            needed.
     """
 
     repository: str
@@ -148,7 +149,7 @@ class FetchedModel(Frozen):
 
 
 def read_fetched(repository: str, cache_dir: Path) -> FetchedModel | None:
-    """Return the record of a downloaded model. None if the record or model folder is missing."""
+    """Return the record of a downloaded model, or None if the record or the folder is missing."""
     try:
         note = FetchedModel.model_validate_json(_note_file(repository, cache_dir).read_bytes())
     except (OSError, ValueError, ValidationError):

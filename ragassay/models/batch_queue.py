@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import httpx
 
 QUIET_S = 2.0
-"""Time without new calls after which an idle process submits a batch."""
+"""Time in seconds without new calls after which an idle process submits a batch."""
 
 BUSY_SHARE = 0.25
 """CPU share above which the process counts as busy and is expected to make more calls."""
@@ -46,7 +46,10 @@ REASONS: Mapping[int, FailureReason] = {
     CANCELLED: "error",
     TOO_LATE: "timeout",
 }
-"""Failure reasons by status, for repeatable requests. Other statuses are server errors."""
+"""Failure reasons of requests that can be repeated, by HTTP status.
+
+Statuses from 500 that are not listed are server errors.
+"""
 
 
 @dataclass
@@ -72,7 +75,10 @@ class BatchQueue:
         self._resume()
 
     async def ask(self, body: JsonBody) -> ItemReply:
-        """Wait for the reply from a batch. Raises `FatalModelError` if batches are refused."""
+        """Queue a request and wait for its reply.
+
+        Raises `FatalModelError` if the batch is refused.
+        """
         text = json.dumps([self._model, body], sort_keys=True)
         content = hashlib.sha256(text.encode()).hexdigest()[:40]
         # The same request may occur several times, for samples or after unparsable replies.
@@ -101,7 +107,7 @@ class BatchQueue:
         return Response(reply.status, json=reply.body)
 
     def _resume(self) -> None:
-        """Continue the batches that were submitted before the run was restarted."""
+        """Continue to wait for batches that were submitted before the run was restarted."""
         for batch in self._batches.store.batches():
             if (batch.model, batch.endpoint) != (self._model, self._endpoint):
                 continue
@@ -191,7 +197,10 @@ class BatchQueue:
             self._batches.release(batch)
 
     async def _find(self, batch: SubmittedBatch) -> SubmittedBatch:
-        """Return the batch with its provider id. Raises `UnknownBatchError` if not submitted."""
+        """Return the batch with its provider id.
+
+        Raises `UnknownBatchError` if it was not submitted.
+        """
         if batch.id:
             return batch
         found = batch.model_copy(update={"id": await self._calls.find(batch.name)})
@@ -226,7 +235,7 @@ class BatchQueue:
             self._ready[reply.key] = reply
 
     def _ask_again(self, batch: SubmittedBatch) -> None:
-        """Queue the requests of an unknown batch again."""
+        """Queue the requests of a batch again, because the provider does not know the batch."""
         for key in batch.keys:
             queued = self._submitted.pop(key, None)
             if queued is not None:
@@ -280,7 +289,7 @@ def _waiting_client(provider: str, respond: Any) -> Any:
 
 
 def batch_queue(model: str, api_base: str | None) -> BatchQueue | None:
-    """Return the queue for a model in the current run. None outside of `batching`."""
+    """Return the queue for a model in the current run, or None outside of `batching`."""
     batches, key = current_batches(), (model, api_base)
     if batches is None:
         return None

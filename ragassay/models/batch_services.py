@@ -28,12 +28,12 @@ TIMEOUT_S = 600.0
 EXPIRED = "the batch expired before the provider answered"
 
 TOO_LATE, CANCELLED = 504, 499
-"""Statuses of requests that the provider did not process."""
+"""HTTP statuses that stand for expired and cancelled requests of a batch."""
 
 
 @dataclass(frozen=True)
 class BatchRequest:
-    """Request in a batch, with its key and body."""
+    """Request of a batch, with its key and body."""
 
     key: str
     body: JsonBody
@@ -44,7 +44,7 @@ class BatchStatus:
     """Status of a batch.
 
     Attributes:
-        refusal: Reason why the provider refused the whole batch. Empty if it was accepted.
+        refusal: Reason why the provider refused the whole batch, or "" if it was accepted.
         ending: Final status: completed, expired or cancelled.
         files: Ids of the reply files.
     """
@@ -73,12 +73,12 @@ class BatchService(ABC):
 
     @abstractmethod
     async def submit(self, name: str, requests: Sequence[BatchRequest]) -> str:
-        """Create a batch under ragassay's name, and return the provider's id for it."""
+        """Create a batch with a name chosen by ragassay, and return the provider's id for it."""
 
     async def find(self, name: str) -> str | None:
-        """Return the provider's id for a batch that the provider has not confirmed.
+        """Search for a batch by ragassay's name, and return the provider's id.
 
-        None if the batch does not exist, or if the provider does not store ragassay's batch name.
+        Returns None if the batch does not exist, or if the provider does not store the name.
         """
         return None
 
@@ -89,7 +89,7 @@ class BatchService(ABC):
         )
 
     async def collect(self, status: BatchStatus) -> dict[str, ItemReply]:
-        """Download the replies of a finished batch, keyed by request, in any order."""
+        """Download the replies of a finished batch, keyed by request."""
         replies: dict[str, ItemReply] = {}
         for file in status.files:
             content = await _in_thread(self._litellm.file_content, file_id=file, **self._options)
@@ -184,7 +184,7 @@ class FileBatches(BatchService):
 class VertexBatches(FileBatches):
     """Gemini batches on Vertex, with request files in Gemini's format, stored in a bucket.
 
-    LiteLLM uploads to the bucket named by GCS_BATCH_BUCKET_NAME or GCS_BUCKET_NAME.
+    LiteLLM uploads the files to the bucket named by GCS_BATCH_BUCKET_NAME or GCS_BUCKET_NAME.
     """
 
     def _upload_options(self) -> dict[str, Any]:
@@ -261,7 +261,7 @@ _LABEL = "ragassay_key"
 
 
 async def _in_thread(function: Callable[..., Any], *values: Any, **options: Any) -> Any:
-    """Call LiteLLM in a thread, because its async functions keep clients of closed event loops."""
+    """Call LiteLLM in a thread, because its async functions reuse clients of closed event loops."""
     return await asyncio.to_thread(function, *values, **options)
 
 
@@ -292,7 +292,10 @@ class UnknownBatchError(Exception):
 
 
 class BatchCalls:
-    """Batch API of a provider with retries. Methods raise `FatalModelError` on failure."""
+    """Batch API of a provider, with retries.
+
+    If all retries fail, methods raise `FatalModelError`.
+    """
 
     def __init__(self, model: str, api_base: str | None) -> None:
         self._model, self._base = model, api_base or ""
@@ -320,7 +323,7 @@ class BatchCalls:
             ) from error
 
     async def find(self, name: str) -> str:
-        """Return the id of an unconfirmed batch, or raise `UnknownBatchError`."""
+        """Return the provider's id of a batch by its name, or raise `UnknownBatchError`."""
         found = await self._try_call(lambda: self._service.find(name))
         if found is None:
             raise UnknownBatchError(name)

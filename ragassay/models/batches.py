@@ -1,8 +1,9 @@
 """Batch mode for hosted judges, which costs half the normal price.
 
-Calls are made as usual, but their HTTP requests wait in a `BatchQueue` until all calls of the run
-are waiting. The requests are then submitted as one batch, and each reply in the batch becomes the
-HTTP response of its call. LiteLLM processes requests, replies and errors as always.
+Model calls are made as usual, but their HTTP requests wait in a `BatchQueue` until all calls of the
+run are waiting. The requests are then submitted as one batch, and each reply in the batch becomes
+the HTTP response of its call. LiteLLM processes requests, replies and errors as it does without
+batches.
 
 Batches are stored in the run folder, so that a stopped run can collect the replies later:
 
@@ -50,8 +51,8 @@ class SubmittedBatch(BaseModel):
 
     Attributes:
         name: ragassay's name for the batch, sent to the provider.
-        id: Provider's id for the batch. Empty until the provider has confirmed it.
-        estimate_usd: Maximum cost. None if the price is unknown.
+        id: Provider's id for the batch, or "" until the provider has confirmed it.
+        estimate_usd: Maximum cost, or None if the price is unknown.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -91,7 +92,7 @@ class BatchStore:
         self.save(batch.model_copy(update={"state": "collected"}))
 
     def replies(self, batch: SubmittedBatch) -> dict[str, ItemReply]:
-        """Return the collected replies by key. Empty if the file with the replies is missing."""
+        """Return the collected replies by key, or an empty dictionary if their file is missing."""
         if self._folder is None or not self._replies_file(batch.name).is_file():
             return {}
         lines = self._replies_file(batch.name).read_bytes().splitlines()
@@ -166,7 +167,7 @@ class Batches:
         self._estimates.pop(batch.name, None)
 
     async def close(self) -> None:
-        """Stop polling. Submitted batches continue at the providers."""
+        """Stop polling. Providers continue to process the batches that were submitted."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -184,8 +185,9 @@ async def batching(
     """Send the calls of judges with `batch=True` in batches while the context is active.
 
     Args:
-        run: Run folder, which may contain batches from an earlier start. None to store nothing.
-        tell: Function that shows progress messages.
+        run: Run folder, which may contain batches of the same run before it was interrupted. If
+            None, batches are not stored.
+        tell: Function that displays progress messages.
     """
     batches = Batches(BatchStore(run), limiter, tell)
     token = _BATCHES.set(batches)
@@ -197,5 +199,5 @@ async def batching(
 
 
 def current_batches() -> Batches | None:
-    """Return the batches of the current run. None outside of `batching`."""
+    """Return the batches of the current run, or None outside of `batching`."""
     return _BATCHES.get()

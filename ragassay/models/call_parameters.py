@@ -1,4 +1,4 @@
-"""Choose the parameters of hosted model calls, and record which ones an endpoint refuses.
+"""Choose the parameters of calls to hosted models, and record which ones an endpoint refuses.
 
 Servers support different parameters, and the model name behind a custom endpoint does not show
 which ones. Therefore, a parameter that an endpoint has refused by name is left out for the rest of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 N_TOP_LOGPROBS = 5
 
 REASONING = "reasoning"
-"""Entry recorded for a model that spends reply tokens on reasoning."""
+"""Recorded like a refused parameter if a model spends reply tokens on reasoning."""
 
 REASONING_FACTOR = 16
 """Factor by which the reply token limit is multiplied for reasoning models."""
@@ -47,7 +47,7 @@ class RefusableParameter:
 _LOCAL_BOUNDS = frozenset(
     {"maxLength", "minLength", "maxItems", "minItems", "maximum", "minimum", "pattern"}
 )
-"""Schema constraints that the local judge enforces and that hosted strict modes refuse."""
+"""Schema constraints that the local judge enforces, but that strict modes of providers refuse."""
 
 _FORMAT = (
     r"json[_ ]?schema|response[_ ]?(?:format|mime[_ ]?type|(?:json[_ ]?)?schema)"
@@ -103,7 +103,7 @@ REFUSABLE = (
         "seed", r"\bseed\b", ("seed",), "no seed", "body.seed: Extra inputs not permitted"
     ),
 )
-"""Refusable parameters, in order of precedence if a message mentions several."""
+"""Parameters that endpoints may refuse. If a message mentions several, the first one counts."""
 
 _REFUSES = (
     r"unsupported|(?:not|n't) (?:be )?(?:\w+ )?"
@@ -113,7 +113,7 @@ _REFUSES = (
     r"|denied|rejected|failed|exceeds|greater than|maximum allowed|max allowed"
 )
 _SPENT = re.compile(r"could not finish|(?:limit|max_tokens) was reached", re.IGNORECASE)
-"""Messages from models that accept the parameter but cannot answer with one token."""
+"""Messages about a token limit that was reached, from models that accept the parameter."""
 
 _UNNAMED = re.compile("the requested parameters", re.IGNORECASE)
 """OpenRouter's message if no endpoint supports all parameters."""
@@ -126,7 +126,7 @@ def refused_parameter(status: int, message: str, sent: Mapping[str, Any]) -> str
 
     Args:
         status: HTTP status, or 0.
-        sent: Options of the call.
+        sent: Options that were sent with the call.
 
     Example:
         >>> refused_parameter(403, "You may not request logprobs", {"logprobs": True})
@@ -237,7 +237,7 @@ _LEARNT: dict[tuple[str, str], list[str]] = {}
 
 
 def learned_parameters(model: str, api_base: str | None) -> tuple[str, ...]:
-    """Return the entries that this process has recorded for an endpoint, in order."""
+    """Return what `learn` has recorded for a model and endpoint in this process, in order."""
     return tuple(_LEARNT.get((model, api_base or ""), ()))
 
 
@@ -248,13 +248,13 @@ def parse_refusal(refused: str, message: str) -> tuple[str, ...]:
 
 
 def learn(model: str, api_base: str | None, *names: str) -> None:
-    """Remember refused parameters, or `REASONING`, for an endpoint in this process."""
+    """Record refused parameters, or `REASONING`, for a model and endpoint in this process."""
     known = _LEARNT.setdefault((model, api_base or ""), [])
     known += [name for name in names if name not in known]
 
 
 def learnt_note(model: str, learnt: Collection[str]) -> str:
-    """Return a note for the user about refused parameters. Empty if there are none."""
+    """Return a note for the user about refused parameters, or "" if there are none."""
     refused = [param.without for param in REFUSABLE if param.name in learnt]
     if "max_completion_tokens" in learnt:  # Replaces the note about max_tokens.
         refused = [text for text in refused if not text.startswith("max_completion_tokens")]
@@ -264,7 +264,7 @@ def learnt_note(model: str, learnt: Collection[str]) -> str:
 
 
 def portable_format(response_format: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema without the constraints that hosted strict modes refuse."""
+    """Return a schema without the constraints that strict modes of providers refuse."""
 
     def strip_node(node: Any) -> Any:
         if isinstance(node, Mapping):

@@ -1,4 +1,4 @@
-"""Cache for results of the packaged models: text embeddings and text pair probabilities.
+"""Cache for results of the packaged models: embeddings of texts and probabilities of text pairs.
 
 Later runs over the same texts reuse the results and load no model. Keys are SHA-256
 digests of the model digest, the library versions and the text. Texts are not stored.
@@ -32,16 +32,18 @@ Compute = Callable[[list[Any]], "Sequence[NDArray[np.floating]]"]
 _MB = 1 << 20
 _DATABASE = "cache.db"
 _WAIT_S = 1
-"""Maximum wait for another process's lock, in seconds."""
+"""Maximum time in seconds to wait for another process's lock."""
 _MALFORMED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _log = logging.getLogger(__name__)
 
 
 class ComputedStore:
-    """Size-limited cache folder of arrays, keyed by their inputs. Evicts the oldest entries first.
+    """Cache of arrays in a folder, keyed by the model's inputs.
 
-    Cache errors never stop the work: unreadable arrays are computed again, and arrays that cannot
-    be written are not stored. A malformed database is renamed to `cache.db.damaged`.
+    At the maximum size, the oldest entries are removed.
+
+    Cache errors never stop a run: unreadable arrays are computed again, and arrays that cannot be
+    written are not stored. A malformed database is renamed to `cache.db.damaged`.
 
     Args:
         folder: Cache folder, created if missing. Several processes can share it.
@@ -105,7 +107,7 @@ class ComputedStore:
 
 
 _OPEN: list[ComputedStore] = []
-"""Open caches of the runs in this process. The most recent cache is used."""
+"""Open caches of the runs in this process. The cache that was opened last is used."""
 
 
 @contextmanager
@@ -160,7 +162,7 @@ def _open(folder: Path, most_mb: int) -> Cache | None:
     import diskcache
 
     class PlainDisk(diskcache.Disk):
-        """Disk that reads bytes but never unpickles data, because unpickling could run code."""
+        """diskcache storage that never unpickles data, because unpickling could run code."""
 
         def fetch(self, mode: int, filename: str, value: Any, read: bool) -> Any:
             """Return stored bytes, or None for a pickled value, which ragassay never writes."""

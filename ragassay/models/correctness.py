@@ -50,10 +50,13 @@ class CorrectnessModel(Protocol):
     """Minimum score of a correct sentence."""
 
     bounds: tuple[Bound, ...]
-    """Probability bounds for a label to count. If there are none, all labels count."""
+    """Minimum probabilities for a label to count. Without bounds, all labels count."""
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return support scores, shape (n_pairs,). Higher is better, nan is undecided."""
+        """Return support scores, shape (n_pairs,).
+
+        Higher scores mean more support, nan means undecided.
+        """
         ...
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
@@ -65,8 +68,8 @@ class EntailmentCorrectness:
     """Correctness model that uses the support probability of an NLI model.
 
     Args:
-        embedder: Embedder for bounds that include a minimum cosine. Without an embedder, such
-            bounds reject all pairs.
+        embedder: Embedder for bounds that include a minimum cosine. Without it, such bounds reject
+            all pairs.
     """
 
     def __init__(self, model: EntailmentModel, embedder: Embedder | None = None) -> None:
@@ -79,10 +82,10 @@ class EntailmentCorrectness:
         return self._model.probabilities(pairs)[:, SUPPORTS]
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
-        """Return the first passage's failure, unless another passage clearly supports the sentence.
+        """Return why a sentence is undecided, or None if a passage clearly supports it.
 
         If there are bounds, a passage with a different number, direction or negation does not
-        support the sentence. Numbers may come from any of the passages.
+        support the sentence, but a number missing in one passage may occur in another.
         """
         shares = self._model.probabilities(pairs).tolist()
         if not self.bounds:
@@ -113,7 +116,7 @@ class HeadCorrectness:
         return self._model.probabilities(pairs)[:, 0]
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
-        """Return the first failure, unless another passage clearly supports the sentence."""
+        """Return why a sentence is undecided, or None if a passage clearly supports it."""
         return doubt_about(self.bounds, CORRECTNESS, self._model.probabilities(pairs).tolist())
 
 
@@ -121,8 +124,8 @@ class CosineCorrectness:
     """Correctness model that uses the cosine similarity of sentence and passage.
 
     Args:
-        threshold: Minimum cosine of a correct sentence. None selects the embedder's threshold in
-            `ragassay.prompts.model_forms`.
+        threshold: Minimum cosine of a correct sentence. If None, the embedder's threshold in
+            `ragassay.prompts.model_forms` is used.
     """
 
     bounds = ()
@@ -163,7 +166,7 @@ def correctness_model(name: str, embedder: Embedder, cache_dir: Path) -> Correct
         cache_dir: Folder for converted weights.
 
     Returns:
-        None for `JUDGE`.
+        Correctness model, or None for `JUDGE`.
 
     Raises:
         SettingsError: The file is not a classifier, or the model is not an NLI model.

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 N_LABELS = 3
 
 Row = Mapping[str, Sequence[int]]
-"""Encoder inputs of a pair, such as `input_ids`, with one value per token."""
+"""Model inputs for a text pair, such as `input_ids`, with one value per token."""
 
 
 class PairEncoder(nn.Module, ABC):
@@ -71,7 +71,7 @@ class PairEncoder(nn.Module, ABC):
 
 
 class CrossEncoder:
-    """Pair encoder with an adapter. Thread-safe."""
+    """Pair encoder with an adapter merged into its base model. Thread-safe."""
 
     def __init__(self, encoder: PairEncoder, shape: Shape) -> None:
         self._encoder, self._shape = encoder.eval(), shape
@@ -106,7 +106,7 @@ class CrossEncoder:
 
 
 def read_as(form: Form, claim: str, passage: str) -> tuple[str, str]:
-    """Return a pair in the format that an adapter was trained with."""
+    """Return claim and passage in the format in which an adapter was trained."""
     return claim, (with_closest(claim, passage) if form == "closest_first" else passage).strip()
 
 
@@ -134,7 +134,7 @@ def pad_rows(rows: Sequence[Row]) -> dict[str, Tensor]:
 
 
 def mean_where(states: Tensor, mask: Tensor) -> Tensor:
-    """Return the mean of states (n_pairs, n_tokens, width) over positions with a mask of 1.
+    """Return the mean of hidden states (n_pairs, n_tokens, width) where the mask is 1.
 
     The mean is computed in float32.
     """
@@ -215,7 +215,10 @@ class BidirectionalEncoder(PairEncoder):
         self._tokenizer = tokenizer
 
     def row(self, claim: str, passage: str, n_tokens: int) -> Row:
-        """Return the inputs of a pair. If the pair is too long, the longer text is truncated."""
+        """Return the model inputs for a pair.
+
+        If the pair is too long, the longer text is truncated.
+        """
         # Evaluated text is plain text, even if it contains the model's special tokens.
         return dict(
             self._tokenizer(
@@ -228,7 +231,7 @@ class BidirectionalEncoder(PairEncoder):
         )
 
     def pool(self, tokens: Mapping[str, Tensor]) -> Tensor:
-        """Return the first state and the mean state, shape (n_pairs, 2 * width)."""
+        """Return the first and the mean hidden state, shape (n_pairs, 2 * width)."""
         states = self.base(**tokens).last_hidden_state
         means = mean_where(states, tokens["attention_mask"])
         return torch.cat([states[:, 0].to(means.dtype), means], -1)
@@ -253,7 +256,7 @@ over a thousand features."""
 
 
 class StandardisedHead(nn.Linear):
-    """Linear layer on features standardized to mean 0 and equal variance."""
+    """Linear layer on features that are standardized to mean 0 and equal variance."""
 
     mean: Tensor
     spread: Tensor
@@ -271,13 +274,16 @@ class StandardisedHead(nn.Linear):
         return super().forward(nn.functional.dropout(scaled, DROPOUT, self.training))
 
     def standardise(self, features: Tensor) -> None:
-        """Set the mean and the spread from training features, shape (n_pairs, width)."""
+        """Compute mean and standard deviation from training features, shape (n_pairs, width)."""
         self.mean.copy_(features.mean(0))
         self.spread.copy_(features.std(0))
 
 
 class CausalEncoder(PairEncoder):
-    """Encoder that uses lower decoder layers, with a head on the mean claim and question states."""
+    """Pair encoder from a decoder's lower layers.
+
+    The head reads the mean hidden states of the claim and of the question after it.
+    """
 
     head: StandardisedHead
 
@@ -299,7 +305,7 @@ class CausalEncoder(PairEncoder):
         self._between, self._question = self._ids(BETWEEN), self._ids(QUESTION)
 
     def row(self, claim: str, passage: str, n_tokens: int) -> Row:
-        """Return the inputs of a pair, with masks of the claim and the question."""
+        """Return the model inputs for a pair, with masks of the claim and the question."""
         claim_ids = self._ids(claim)[:N_CLAIM]
         fixed = len(self._before) + len(self._between) + len(self._question)
         passage_ids = self._ids(passage)[: max(0, n_tokens - fixed - len(claim_ids))]
@@ -313,7 +319,7 @@ class CausalEncoder(PairEncoder):
         }
 
     def pool(self, tokens: Mapping[str, Tensor]) -> Tensor:
-        """Return the mean states of claim and question, shape (n_pairs, 2 * width)."""
+        """Return the mean hidden states of claim and question, shape (n_pairs, 2 * width)."""
         states = self.base(
             input_ids=tokens["input_ids"],
             attention_mask=tokens["attention_mask"],

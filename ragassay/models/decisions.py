@@ -28,8 +28,8 @@ async def decide(
     """Return the label probabilities for each field of a reply.
 
     Args:
-        lm: Judge that makes and counts the call. Its `has_decisions` is set to False if the
-            provider does not support the API.
+        lm: Judge whose endpoint is called and whose limits apply. Its `has_decisions` is set to
+            False if the provider does not support the API.
         prompt: Prompt that asks for a reply with these fields.
         choices: Labels of each field, 2 to 255.
 

@@ -26,7 +26,7 @@ SIGNAL_RATER = SIGNALS
 """Name of the shipped rubric rater in reports and cards."""
 
 MOST_DEVIATIONS = 4.0
-"""Maximum absolute value of standardized features, so that no single feature dominates."""
+"""Maximum absolute value of a standardized feature, so that no single feature dominates."""
 
 
 _RATERS = Path(str(files("ragassay.models"))) / "raters"
@@ -45,7 +45,7 @@ class FittedNumbers(Frozen):
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a model file. Raises `SettingsError` if missing or damaged."""
+        """Read a model file. Raises `SettingsError` if it is missing or damaged."""
         try:
             return cls.model_validate_json(path.read_bytes())
         except OSError as error:
@@ -65,7 +65,7 @@ class LinearScorer(Frozen):
 
     Attributes:
         bias: Intercept.
-        vector_weights: Weights of the sentence embedding. Empty if unused.
+        vector_weights: Weights of the dimensions of the sentence embedding, if it is used.
         openers: Weights of the first words and word pairs of a sentence, in lower case.
     """
 
@@ -107,7 +107,7 @@ class RubricRater(Frozen):
     signals.
 
     Attributes:
-        weights: Weight of each signal. Positive if higher signal values are better.
+        weights: Weight of each signal. A positive weight means that higher values are better.
         thresholds: Four ascending thresholds.
     """
 
@@ -131,14 +131,14 @@ class RubricRater(Frozen):
 
 
 class SignalRater(FittedNumbers):
-    """Models that turn measurements into rubric ratings.
+    """Models that compute rubric ratings from measured signals.
 
     Attributes:
-        order: Scorer for how late in an answer a sentence appears.
-        opening: Scorer for whether a sentence is the first in its answer.
-        closing: Scorer for whether a sentence is the last in its answer.
-        foreign: Scorer for whether a sentence comes from another text.
-        scholarly: Scorer for whether a sentence is scholarly prose.
+        order: Predicts how late a sentence appears in an answer.
+        opening: Predicts whether a sentence is the first of its answer.
+        closing: Predicts whether a sentence is the last of its answer.
+        foreign: Predicts whether a sentence comes from another text.
+        scholarly: Predicts whether a sentence is scholarly prose.
     """
 
     model: str = SIGNAL_RATER
@@ -193,9 +193,9 @@ class ExamWeights(Frozen):
     P(rating >= r) = sigmoid(z - thresholds[r - 1]), where z is the weighted sum of the signals.
 
     Attributes:
-        weights: Non-negative weights by signal name. Higher signals mean better coverage.
+        weights: Non-negative weights by signal name. Higher signal values mean better coverage.
         thresholds: Ascending thresholds of the ratings 1 to 5.
-        bounds: Minimum confidence for "yes" (a rating of 1 or more) and "no".
+        bounds: Minimum probability of "yes" (a rating of 1 or more) and "no" to count as a verdict.
     """
 
     weights: dict[str, float]
@@ -203,13 +203,13 @@ class ExamWeights(Frozen):
     bounds: tuple[Bound, ...] = ()
 
     def reach_probabilities(self, signals: Mapping[str, float]) -> list[float]:
-        """Return the probability of reaching at least each rating from 1 to 5."""
+        """Return, for each rating from 1 to 5, the probability of this rating or a higher one."""
         z = math.fsum(weight * signals[name] for name, weight in self.weights.items())
         return [sigmoid(z - threshold) for threshold in self.thresholds]
 
 
 class ExamModel(FittedNumbers):
-    """Fitted passage grader for each kind of item."""
+    """Fitted passage grader, with weights for each kind of test bank item."""
 
     data: str
     data_sha256: str
@@ -227,13 +227,14 @@ PAIR_RATER = "ragassay/pair-rater"
 
 
 class RelevanceModel(FittedNumbers):
-    """Logistic regression on two measures of a question and a paper.
+    """Logistic regression that predicts from two measures whether a question is about a paper.
 
     Attributes:
         bias: Log-odds if both measures are 0.
         closest: Weight of the cosine between the question and the closest sentence in the paper.
         covered: Weight of the fraction of the question's content words that the paper contains.
-        bounds: Minimum confidence for the ratings "3" (about the paper) and "1" (off topic).
+        bounds: Minimum probability of the ratings "3" (about the paper) and "1" (off topic) to
+            count.
     """
 
     data: str

@@ -23,7 +23,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Recipe:
-    """Model description to send to another process: a class or factory and its arguments."""
+    """Description of a model for another process: a class or factory, and its arguments."""
 
     kind: Callable[..., Any]
     arguments: tuple[Hashable, ...]
@@ -41,7 +41,10 @@ class ModelHost(Protocol):
     """Process that runs models on behalf of this process."""
 
     def submit(self, recipe: Recipe, method: str, arguments: Sequence[Any]) -> Future[Any]:
-        """Return a future for a method call, which raises the same errors as a local call."""
+        """Return a future for the result of a method call.
+
+        It raises the same errors as a local call.
+        """
         ...
 
 
@@ -86,7 +89,7 @@ _MODELS: dict[Recipe, Any] = {}
 
 
 def own_model(recipe: Recipe) -> Any:
-    """Return a model of this process, constructed once across all threads."""
+    """Return a model in this process, which is constructed once and shared by all threads."""
     with _LOCK:
         if recipe not in _MODELS:
             _MODELS[recipe] = recipe.kind(*recipe.arguments)
@@ -97,6 +100,9 @@ class OwnModels:
     """Models in this process that serve calls from other processes."""
 
     def compute(self, recipe: Recipe, method: str, arguments: Sequence[Any]) -> Any:
-        """Call a method of a model and return its result, waiting for futures."""
+        """Call a method of a model and return its result.
+
+        If the result is a future, wait for it.
+        """
         result = getattr(own_model(recipe), method)(*arguments)
         return result.result() if isinstance(result, Future) else result

@@ -27,7 +27,10 @@ MODULES = "modules.json"
 
 
 class HubTexts:
-    """Embedder for sentence-transformers models. Raises `SettingsError` if unavailable."""
+    """Embedder that uses a sentence-transformers model.
+
+    Raises `SettingsError` if it is unavailable.
+    """
 
     def __init__(self, name: str, form: EmbedderForm) -> None:
         from sentence_transformers import SentenceTransformer
@@ -71,8 +74,8 @@ class TokenPooling(nn.Module):
     """Pooling layer that uses the vector of one token.
 
     Args:
-        which: "cls" for the first token, "lasttoken" for the last token, or "pooler" for the output
-            of `pooler` for the first token.
+        which: "cls" for the first token, "lasttoken" for the last token, or "pooler" to apply
+            `pooler` to the first token.
         pooler: Pooler of a transformers model: a dense layer followed by tanh.
     """
 
@@ -95,7 +98,7 @@ class TokenPooling(nn.Module):
 
 
 def set_pooling(model: SentenceTransformer, source: str, form: EmbedderForm) -> None:
-    """Set the pooling of a loaded model according to its form.
+    """Set the pooling of a loaded model to the method in its form.
 
     Models with a modules.json file already define their pooling and are left unchanged.
 
@@ -139,11 +142,11 @@ def load_minilm() -> PreTrainedModel:
 
 
 _N_ROWS = 64
-"""Batch size used to choose the layout. The layout works for any batch size."""
+"""Batch size for which the memory layout of weights is chosen. It works for any batch size."""
 
 
 class PackedLinear(nn.Module):
-    """Linear layer for inference whose weights are reordered once. The outputs do not change."""
+    """Linear layer for inference with weights in oneDNN's memory layout. Outputs are unchanged."""
 
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()

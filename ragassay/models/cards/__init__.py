@@ -2,7 +2,8 @@
 
 This folder contains the cards of the shipped models. Every result was produced by a command in the
 repository, and has a confidence interval and a sample size. The card of a user's adapter is in the
-adapter's folder. `ragassay finetune` writes it for verifiers, and users can write or extend it.
+adapter's folder. `ragassay finetune` writes the card of a verifier, and users can write or extend
+cards.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ CARD = "card.yaml"
 
 
 def load_card(model: str) -> ModelCard | None:
-    """Load a model's card. None if missing. Raises `SettingsError` for an invalid card."""
+    """Load a model's card, if there is one. Raises `SettingsError` if it is invalid."""
     if found := load_verifier_kinds().facts.find_published(model):
         return _checker_card(*found)
     if model == MINILM:
@@ -51,7 +52,7 @@ def _shipped_card(name: str) -> ModelCard:
 
 
 def _add_bounds(card: ModelCard) -> ModelCard:
-    """Return the card with the bounds from the adapter's files, which cards do not repeat."""
+    """Add the bounds to a card. They are stored in the adapter's files, not on the card."""
     adapter = adapter_of(card.model)
     fitted = Path(card.model.removeprefix(f"{PROVIDER}/")) / CLASSIFIER
     if adapter:
