@@ -266,7 +266,7 @@ def _progress(batch: SubmittedBatch, wait_s: float) -> str:
 
 
 def _waiting_client(provider: str, respond: Any) -> Any:
-    """Return LiteLLM's HTTP client for a provider, with responses from the queue."""
+    """Return an HTTP client for LiteLLM that gets its responses from the queue."""
     import httpx
 
     transport = httpx.MockTransport(respond)

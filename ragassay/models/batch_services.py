@@ -99,11 +99,11 @@ class BatchService(ABC):
 
     @abstractmethod
     def read_status(self, batch: Any) -> BatchStatus:
-        """Convert LiteLLM's description of a batch."""
+        """Convert LiteLLM's description of a batch to its status."""
 
     @abstractmethod
     def read_reply(self, line: Mapping[str, Any]) -> ItemReply | None:
-        """Read a line of a reply file. None if it has no key."""
+        """Parse a line of a reply file. Returns None if the line has no request key."""
 
 
 def batch_service(model: str, api_base: str | None) -> BatchService:
@@ -150,7 +150,7 @@ class FileBatches(BatchService):
         return next(ids, None)
 
     def read_status(self, batch: Any) -> BatchStatus:
-        """Convert LiteLLM's description of a batch."""
+        """Convert LiteLLM's description of a batch to its status."""
         if batch.status == "failed":
             problems = getattr(batch.errors, "data", None) or ()
             message = "; ".join(str(one.message) for one in problems if one.message)
@@ -168,7 +168,7 @@ class FileBatches(BatchService):
         return {**line, "body": request.body}
 
     def read_reply(self, line: Mapping[str, Any]) -> ItemReply | None:
-        """Read a line of a reply file. None if it has no key."""
+        """Parse a line of a reply file. Returns None if the line has no request key."""
         response, error = line.get("response") or {}, line.get("error")
         if not line.get("custom_id"):
             return None
@@ -201,7 +201,7 @@ class VertexBatches(FileBatches):
         return {"request": {**request.body, "labels": labels}}
 
     def read_reply(self, line: Mapping[str, Any]) -> ItemReply | None:
-        """Read a line of a reply file. None if it has no key."""
+        """Parse a line of a reply file. Returns None if the line has no request key."""
         key = _object(_object(line.get("request")).get("labels")).get(_LABEL)
         if not key:
             return None
@@ -235,11 +235,11 @@ class AnthropicBatches(BatchService):
         return str(reply.json()["id"])
 
     def read_status(self, batch: Any) -> BatchStatus:
-        """Convert LiteLLM's description of a batch."""
+        """Convert LiteLLM's description of a batch to its status."""
         return BatchStatus(batch.status == "completed", "", "completed", (batch.id,))
 
     def read_reply(self, line: Mapping[str, Any]) -> ItemReply:
-        """Read a line of a reply file."""
+        """Parse a line of a reply file."""
         from litellm.llms.anthropic.common_utils import ANTHROPIC_ERROR_STATUS_CODE_MAP
 
         result = _object(line.get("result"))
@@ -334,7 +334,7 @@ class BatchCalls:
         return await self._try_call(lambda: self._service.check(batch_id))
 
     async def collect(self, status: BatchStatus) -> dict[str, ItemReply]:
-        """Return the replies of a finished batch by key, or raise `UnknownBatchError`."""
+        """Return the replies of a finished batch, by request key. May raise `UnknownBatchError`."""
         return await self._try_call(lambda: self._service.collect(status))
 
     async def _try_call(self, call: Callable[[], Awaitable[T]]) -> T:

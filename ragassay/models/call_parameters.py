@@ -216,7 +216,7 @@ def base_parameters(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]
 def parameters_of(
     settings: Settings, supported: Collection[str], litellm: Any
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the parameters for all calls to a model, and the overriding user options."""
+    """Return the parameters for all calls to a model, and the user's options that override them."""
     options, own_names = base_parameters(settings)
     if litellm.supports_reasoning(settings.judge.model):
         has_limit = any("tokens" in name for name in parse_options(settings.judge.model_options))
@@ -242,7 +242,7 @@ def learned_parameters(model: str, api_base: str | None) -> tuple[str, ...]:
 
 
 def parse_refusal(refused: str, message: str) -> tuple[str, ...]:
-    """Return the entries to record for a refusal, such as an unsupported token limit."""
+    """Return the parameters to record as refused, given an error message about one of them."""
     is_renamed = refused != "max_tokens" or "max_completion_tokens" in message
     return (refused,) if is_renamed else ("max_tokens", "max_completion_tokens")
 

@@ -59,7 +59,7 @@ class PairEncoder(nn.Module, ABC):
 
     @abstractmethod
     def row(self, claim: str, passage: str, n_tokens: int) -> Row:
-        """Return the inputs of a pair. If it is too long, the end of the passage is truncated."""
+        """Return the model inputs for a pair, truncated to `n_tokens` tokens."""
 
     @abstractmethod
     def pool(self, tokens: Mapping[str, Tensor]) -> Tensor:
@@ -200,7 +200,7 @@ def save_adapter(
 
 
 class BidirectionalEncoder(PairEncoder):
-    """Pair encoder with a linear head on the first state and the mean of all states."""
+    """Pair encoder with a linear head on the first and the mean hidden state."""
 
     def __init__(
         self,
@@ -241,7 +241,10 @@ READ = 2 / 3
 """Fraction of the layers to use, starting at the lowest."""
 
 FINAL_NORMS = ("norm", "ln_f", "final_layer_norm")
-"""Names of the norm after the last layer. The norm does not fit the states of other layers."""
+"""Names of the normalization after the last layer.
+
+It is removed because only lower layers are used.
+"""
 
 N_CLAIM = 120
 
@@ -251,8 +254,10 @@ BEFORE, BETWEEN = "Passage:\n", "\n\nClaim: "
 QUESTION = "\n\nDoes the passage support the claim, contradict it, or neither? Answer:"
 
 DAMPING_FACTOR = 8.0
-"""Factor for the standard deviation in standardization. Prevents oscillation when training with
-over a thousand features."""
+"""Factor that enlarges the standard deviation in standardization.
+
+It prevents oscillation when training with over a thousand features.
+"""
 
 
 class StandardisedHead(nn.Linear):

@@ -80,7 +80,7 @@ def _question(field: str, labels: Sequence[str]) -> dict[str, Any]:
 
 
 def _shares(answers: Sequence[Any], field: str, labels: Sequence[str]) -> dict[str, float] | None:
-    """Return the probabilities of a field, normalized over its labels, or None if unusable."""
+    """Return the probabilities of a field, normalized over its labels, or None if invalid."""
     answer = next((item for item in answers if getattr(item, "name", None) == field), None)
     by_value = {str(item.value): item.probability for item in getattr(answer, "probabilities", ())}
     shares = {label: by_value.get(label, 0.0) for label in labels}

@@ -172,7 +172,7 @@ class Embedder(Rebuilt):
 
     @property
     def _stored_as(self) -> str:
-        """Digest for the cache. Empty if there is no digest of the weights."""
+        """Digest of the weights as a cache key, or "" if it is unknown and nothing is cached."""
         return self.digest if self.name == MINILM else ""
 
     def _compute(self, texts: Sequence[str]) -> list[Encoded]:
@@ -236,7 +236,10 @@ class VectorCache:
 
 
 Encode = Callable[[Sequence[str], TextRole], "NDArray[np.float32]"]
-"""Function that embeds texts in a role as unit vectors, shape (n_texts, n_dimensions)."""
+"""Function that embeds texts in a role, such as query.
+
+Returns unit vectors, shape (n_texts, n_dimensions).
+"""
 
 
 class _Encoder(Protocol):

@@ -103,7 +103,7 @@ class FittedVerifier:
         self.fitted, self._model = fitted, model
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return label probabilities, the highest for the label that the thresholds select."""
+        """Return label probabilities that are highest for the label selected by the thresholds."""
         return decided_shares(self._model.probabilities(pairs), self.fitted.thresholds)
 
     def spans(self, claim: str, passage: str) -> tuple[UnsupportedSpan, ...]:
@@ -186,7 +186,7 @@ class PairClassifier:
 
 
 def new_vectorizer(least: int = 3) -> TfidfVectorizer:
-    """Return a sublinear TF-IDF vectorizer of words and word pairs in at least `least` texts."""
+    """Return a sublinear TF-IDF vectorizer of the words and word pairs in `least` or more texts."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     return TfidfVectorizer(

@@ -1,4 +1,4 @@
-"""Linear models that rate answers, passages and pairs from measurements, stored as JSON."""
+"""Linear models that rate answers, passages and question-answer pairs, stored as JSON."""
 
 from __future__ import annotations
 

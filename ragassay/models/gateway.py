@@ -127,7 +127,7 @@ class JudgeLM(dspy.LM):
         """Error after which no call can succeed. Later calls raise it immediately."""
         self.n_samples = settings.prompting.samples
         self.gives_logprobs: bool | None = None if options.get("logprobs") else False
-        """Whether replies have log-probabilities. None until the first reply of a hosted model."""
+        """Whether replies have log-probabilities, or None before a hosted model has replied."""
         if is_local(settings.judge.model):
             self.gives_logprobs = True
         self.has_decisions = takes_decisions(settings, litellm, bool(options.get("logprobs")))
@@ -195,7 +195,7 @@ class JudgeLM(dspy.LM):
 
     @asynccontextmanager
     async def admit(self) -> AsyncIterator[Meter]:
-        """Wait for a slot and the rate limit, and yield a meter for the usage of the call."""
+        """Wait until the limits allow a call, and yield a meter for its usage."""
         async with self._slot, self._admit_call() as paid:
             yield paid
         meter = _METER.get()

@@ -31,7 +31,10 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Unit vectors of a text, shape (n,), and of its non-special tokens, shape (n_tokens, n)."""
+    """Unit vectors of a text, shape (n,), and of its tokens, shape (n_tokens, n).
+
+    Special tokens are excluded.
+    """
 
     vector: NDArray[np.float32]
     tokens: NDArray[np.float32]

@@ -160,7 +160,7 @@ class PackedLinear(nn.Module):
 
 
 def pack(model: nn.Module) -> None:
-    """Replace the float32 CPU linear layers of a model, if oneDNN is available."""
+    """Use `PackedLinear` for a model's linear float32 layers on the CPU, if oneDNN is available."""
     if not torch.backends.mkldnn.is_available():
         return
     for parent in list(model.modules()):

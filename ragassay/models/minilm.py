@@ -56,7 +56,7 @@ class MiniLM:
 
 
 class MiniLMTexts:
-    """Embedder that represents a text as the mean of the last hidden states."""
+    """Embedder that represents a text by the mean of its last hidden states."""
 
     def __init__(self) -> None:
         self._model = MiniLM()

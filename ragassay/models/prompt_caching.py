@@ -5,8 +5,9 @@ and the answer. Some providers cache this prefix automatically. Others require a
 of the prefix, which LiteLLM translates from `cache_control` to Bedrock's `cachePoint` or OpenAI's
 `prompt_cache_breakpoint`.
 
-A cache entry is readable only after the call that wrote it. Therefore, the first call with a prefix
-runs alone while other calls wait. Otherwise, all calls would pay for writing the entry.
+A cache entry can only be read after the call that wrote it has finished. Therefore, the first call
+with a prefix runs alone while other calls wait. Otherwise, every call would pay for writing the
+entry.
 
 Gemini's explicit caches are not used, because each cache costs money per hour and LiteLLM needs an
 additional request per call. Gemini discounts repeated prefixes automatically.
@@ -33,12 +34,15 @@ CHARS_PER_TOKEN = 4
 """Approximate characters per token of English text."""
 
 CACHE_S = 240.0
-"""Seconds for which a prefix counts as cached after use. Providers keep it for 5 minutes."""
+"""Seconds for which a prefix counts as cached after its last use.
+
+Providers keep it for 5 minutes.
+"""
 
 MOST_KEPT = 10_000
 
 Way = Literal["marked", "automatic", "none"]
-"""How a provider caches prompts: with a marker, automatically, or unknown."""
+"""How a provider caches prompts: with a marker, automatically, or not at all (or unknown)."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,7 @@ def takes_breakpoint(model: str) -> bool:
 
 
 def min_cached_tokens(model: str) -> int:
-    """Return the minimum length of a cached prefix, from LiteLLM's model list."""
+    """Return the minimum number of tokens in a cached prefix, from LiteLLM's model list."""
     from litellm.utils import get_prompt_cache_min_tokens
 
     return get_prompt_cache_min_tokens(model)
@@ -128,7 +132,10 @@ class PromptCaching:
     async def first_alone(
         self, messages: Sequence[Mapping[str, Any]] | None, options: Mapping[str, Any]
     ) -> AsyncIterator[None]:
-        """Wait while another call writes the same prefix. If it fails, the next call writes it."""
+        """Wait while another call writes the same prefix to the cache.
+
+        If that call fails, the next waiting call writes the prefix.
+        """
         prefix = self._prefix(messages or (), options)
         if prefix and not self._is_cached(prefix):
             lock = self._locks.setdefault(prefix, asyncio.Lock())
@@ -158,7 +165,7 @@ class PromptCaching:
     def _prefix(
         self, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
     ) -> str | None:
-        """Return a digest of all inputs to a cache entry, or None if nothing is cached."""
+        """Return a digest of what a cache entry depends on, or None if nothing is cached."""
         system, shared = self._find_shared_text(messages)
         # Providers place the reply schema before the messages.
         schema = json.dumps(options.get("response_format"))

@@ -24,7 +24,7 @@ MOST_REPLY_BYTES = 16 * 2**20
 """Maximum response size after decompression. A rating token with its alternatives takes 1 kB."""
 
 MOST_ERROR_BYTES = 64 * 2**10
-"""Number of bytes read from an error response. The message is at the start."""
+"""Number of bytes read from an error response, which contains the message at its start."""
 
 MOST_UNCHECKED_BYTES = 64 * 2**10
 """Size above which a response is checked to be JSON before LiteLLM receives it."""
@@ -39,11 +39,12 @@ PLAIN, PACKED = frozenset({"", "identity"}), frozenset({"gzip", "x-gzip", "defla
 
 @dataclass
 class Arrival:
-    """Response data received so far.
+    """Part of a response that has been received so far.
 
     Attributes:
         start: First bytes of a successful response, set after it was received completely.
-        error: Error in the response. Stored because LiteLLM raises its own error type instead.
+        error: Error in the response. It is stored because LiteLLM raises an error of its own type
+            instead.
     """
 
     start: bytes | None = None
@@ -72,7 +73,7 @@ def note_error(error: ModelError) -> None:
 
 
 def bounded_client(provider: str) -> Any:
-    """Return LiteLLM's HTTP client for a provider and event loop, with response limits."""
+    """Return LiteLLM's HTTP client for a provider, with limits on the size of responses."""
     from litellm.llms.custom_httpx.http_handler import get_async_httpx_client
 
     return get_async_httpx_client(provider, {"event_hooks": _HOOKS})
@@ -104,7 +105,7 @@ async def prepare(request: httpx.Request) -> None:
     """Request only supported encodings, as an httpx hook.
 
     The user and password are already in a header at this point. They are removed from the URL
-    because aiohttp rejects requests with both.
+    because aiohttp rejects requests that contain them in both places.
     """
     request.headers["accept-encoding"] = "gzip, deflate"
     if request.url.userinfo:

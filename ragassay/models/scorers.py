@@ -36,7 +36,7 @@ N_DOCUMENT_SENTENCES = 100
 """Maximum number of document sentences in SummaC."""
 
 SHORTEST = 10
-"""Maximum length in characters of the sentences that SummaC ignores."""
+"""SummaC ignores sentences of up to this number of characters."""
 
 
 class Scorer(Protocol):
@@ -53,8 +53,9 @@ class Scorer(Protocol):
 class ScoringVerifier:
     """Verifier with two labels that are derived from a score.
 
-    The score is rescaled to [0, 1] with the threshold at 0.5 and returned as support. The remainder
-    is returned as "neutral" and means "not attributable". The values are not calibrated.
+    The score is rescaled to [0, 1] with the threshold at 0.5, and returned as the probability of
+    support. The remainder is returned as "neutral" and means "not attributable". These
+    probabilities are not calibrated.
 
     Args:
         scale: Lowest and highest score.
@@ -147,7 +148,7 @@ class AlignScore:
         base: Encoder that provides the configuration and the tokenizer, but not the weights.
 
     Raises:
-        OSError: The base is unavailable.
+        OSError: The base model is unavailable.
     """
 
     def __init__(self, checkpoint: Path, base: str) -> None:
@@ -265,7 +266,11 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
 
 
 def weights_file(name: str) -> Path:
-    """Return a weights file, downloading OWNER/REPOSITORY/FILE, or raise `SettingsError`."""
+    """Return the path of a weights file.
+
+    OWNER/REPOSITORY/FILE is downloaded from Hugging Face. Raises `SettingsError` if there is no
+    such file.
+    """
     path = Path(name)
     if path.is_file():
         return path

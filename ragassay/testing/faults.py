@@ -40,14 +40,14 @@ FaultKind = Literal[
 IN_REPLIES: frozenset[FaultKind] = frozenset(
     {"cut_off", "junk", "truncated", "cut", "refusal", "slow", "hang"}
 )
-"""Faults in replies, available for all providers. Other faults are provider-specific errors."""
+"""Faults that are available for all providers. Other faults are errors of specific providers."""
 
 _HASH_RANGE = 2**64
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Kind of fault and the requests that it affects.
+    """Fault of a scripted model, and conditions that select the requests that it affects.
 
     A request must meet all conditions. A fault without conditions affects every request. `contains`
     and `when` select requests, and `first` and `every` count the selected requests.
@@ -94,7 +94,7 @@ class Fault:
         seed: Seed for `probability`.
         retry_after_s: Retry-After value for `rate_limit`, in seconds.
         delay_s: Delay for `slow`, in seconds.
-        content: Reply for `junk`. Not JSON by default.
+        content: Reply for `junk`. The default is not JSON.
 
     Raises:
         InputError: The kind is unknown or a number is out of range.
@@ -157,7 +157,10 @@ class Fault:
 
 
 class FaultPlan:
-    """Assigns faults to requests, in order of precedence. Every fault counts requests."""
+    """Assigns at most one fault to each request.
+
+    The first fault that affects a request takes precedence.
+    """
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         self._faults = tuple(faults)
@@ -175,7 +178,7 @@ class FaultPlan:
         return affecting
 
     def lasting_fault(self, body: JsonObject) -> Fault | None:
-        """Return the first fault that affects a request without counting it, or None."""
+        """Return the first fault that affects all selected requests, this one included, or None."""
         return next((f for f in self._faults if f.is_lasting and f.concerns(body)), None)
 
 
@@ -184,13 +187,15 @@ Ending = Literal["completed", "expired", "failed", "cancelled"]
 
 @dataclass
 class BatchPlan:
-    """Behaviour of a scripted model's batches, which may be changed while they are running.
+    """Behaviour of a scripted model's batches.
+
+    Its attributes may be changed while batches are running.
 
     Attributes:
         takes_s: Duration of a batch in seconds.
         ending: Final status. If "expired" or "cancelled", only the first half of the requests is
-            answered. Anthropic reports this status for each request.
-        n_expired: Number of requests at the end of each completed batch that expire.
+            answered. Anthropic reports the status of each request instead.
+        n_expired: Number of requests that expire in each completed batch, counted from its end.
         refusal: Error message of "failed" batches.
         n_unavailable: Number of initial API calls that return a server error (503).
     """
@@ -204,7 +209,7 @@ class BatchPlan:
 
 @dataclass
 class ScriptedBatch:
-    """Batch that was created.
+    """Batch that a client created.
 
     Attributes:
         id: Id of the batch.

@@ -44,10 +44,10 @@ class RecordedRequest:
         key: See `request_key`.
         attempt: Number of accepted requests with this key so far, including this one. 0 for probes
             and refused requests.
-        fault: Fault that affects the request. None for a normal reply.
+        fault: Fault that affects the request, or None for a normal reply.
         received_s: Time of arrival on the monotonic clock.
         asked: Request in OpenAI's chat completions format.
-        refused: Parameter for which the request was refused.
+        refused: Parameter because of which the request was refused.
         status: Expected HTTP status, or None if no response is sent. If the reply function fails,
             the client gets a 400 instead.
     """
@@ -75,7 +75,7 @@ class RecordedRequest:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedAnswer:
-    """HTTP response. With `cut_off`, the connection closes after half of the body."""
+    """HTTP response. If `cut_off` is set, the connection is closed after half of the body."""
 
     status: int
     body: bytes
@@ -89,7 +89,7 @@ class Script:
     For the arguments, see `ScriptedModel`.
 
     Raises:
-        InputError: The provider does not support a fault, or does not refuse a parameter.
+        InputError: The provider does not have a fault, or does not refuse a parameter.
     """
 
     def __init__(
@@ -122,7 +122,10 @@ class Script:
     def take(
         self, body: JsonObject, asked: JsonObject | None = None
     ) -> tuple[RecordedRequest, Fault | None]:
-        """Record a request, passed as sent and in OpenAI's format, and return its fault."""
+        """Record a request and return it with its fault.
+
+        `asked` is the request in OpenAI's format.
+        """
         asked = body if asked is None else asked
         key, refused = request_key(asked), self.manner.refused_parameter(asked, self._refuses)
         n, attempt = 0, 0
@@ -201,9 +204,9 @@ def default_reply(messages: Sequence[Message], schema: JsonSchema | None) -> str
     """Return the default reply of a scripted model, determined by a hash of the arguments.
 
     Returns:
-        If there is no schema, a sentence that quotes the last user message. Otherwise, a valid
-        instance as compact JSON. In question-answer pairs, the answers are sentences from the
-        paper, so that the pairs pass the checks of `ragassay qa generate`.
+        A sentence that quotes the last user message or, if there is a schema, a valid instance as
+        compact JSON. In question-answer pairs, the answers are sentences from the paper, so that
+        the pairs pass the checks of `ragassay qa generate`.
 
     Raises:
         InputError: The schema cannot be satisfied, or uses an unsupported keyword.

@@ -1,4 +1,4 @@
-"""Scripted language model for tests, with a real HTTP server."""
+"""Scripted language model for tests, reached through a real HTTP server."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ class ScriptedModel:
     If `reply` is not set, it generates replies that are valid for the JSON schema in
     `response_format`, or a sentence that quotes the last user message if there is no schema. Equal
     messages and schemas give equal replies in all processes. If requested, tokens have
-    log-probabilities. For a digit from 1 to 5, they form a distribution over these digits with its
-    maximum at the token.
+    log-probabilities. For a digit from 1 to 5, they form a distribution over the digits from 1 to 5
+    that is highest for the token.
 
     Args:
         reply: Function called as `reply(messages, schema)`, where the schema may be None. The
             function returns a text, an object to send as JSON, or a list of `ToolCall`. It runs in
             the server's thread and should be fast. If it raises an error, the client gets status
             400 with the error message.
-        latency_s: Delay of each answer. Concurrent requests wait in parallel.
+        latency_s: Delay of each answer in seconds. Concurrent requests wait in parallel.
         faults: Faults in order of precedence.
         port: Port to listen on. 0 selects a free port.
         log: File that receives a JSON line per finished request (`n`, `key`, `attempt`, `status`,
@@ -50,7 +50,7 @@ class ScriptedModel:
         keep_requests: Whether to store request bodies in `requests`. Set to False for long runs.
         manner: Provider whose API, replies and errors are imitated. See `MANNER_NAMES`. For
             LiteLLM, use `model_name` and `base_url`, and set the variables in `environment`.
-        model: Model name. None selects a model name of the provider.
+        model: Model name. By default, the name of one of the provider's models.
         refuses: Parameters to refuse, by their names in OpenAI's API, in addition to the parameters
             that the provider does not support. "response_format" refers to the type json_schema.
         thinking: Reasoning before each reply, sent in the provider's format.
@@ -58,7 +58,7 @@ class ScriptedModel:
         batches: Behaviour of the batch APIs of OpenAI, Azure and Anthropic. None disables batches.
 
     Raises:
-        InputError: A number is negative, or the manner, one of its faults or a refusal is unknown.
+        InputError: A number is negative, or a manner, fault or refused parameter is unknown.
 
     Example:
         >>> model = ScriptedModel(reply=lambda messages, schema: {"score": 4})
@@ -120,7 +120,7 @@ class ScriptedModel:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """Environment variables that LiteLLM needs for the provider, with made-up keys."""
+        """Environment variables that LiteLLM needs for the provider, with invented API keys."""
         return self.manner.environment
 
     @property
@@ -132,7 +132,8 @@ class ScriptedModel:
     def probes(self) -> tuple[RecordedRequest, ...]:
         """Single-token requests, which runs send to check that a model is available.
 
-        Probes are not in `requests`, do not advance counted faults, and only get lasting faults.
+        Probes are not recorded in `requests`, and are not counted for faults that affect a limited
+        number of requests. They are only affected by faults without such a limit.
         """
         return tuple(self._script.probes)
 
@@ -170,7 +171,7 @@ class ScriptedModel:
         return self
 
     def close(self) -> None:
-        """Stop the server and drop unfinished requests. Has no effect if it is not running."""
+        """Stop the server, if it is running, and drop unfinished requests."""
         if self._thread is None or self._loop is None or self._stop is None:
             return
         self._loop.call_soon_threadsafe(self._stop.set)

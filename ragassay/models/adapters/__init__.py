@@ -105,7 +105,7 @@ SMOLLM2 = Adapter(SMOLLM2_VERIFIER, _ROOM / "smollm2_verifier")
 
 
 def adapter_of(name: str) -> Adapter | None:
-    """Return the adapter of a verifier, either shipped or in `ragassay/FOLDER`, or None."""
+    """Return the adapter of a shipped verifier or of `ragassay/FOLDER`, if there is one."""
     shipped = next((each for each in (SMOLLM2, SIGNALS) if each.model == name), None)
     folder = Path(name.removeprefix(f"{PROVIDER}/"))
     is_folder = name.startswith(f"{PROVIDER}/") and (folder / SHAPE).is_file()

@@ -1,9 +1,9 @@
 """Model cards: description, limits and results on held-out data.
 
 This folder contains the cards of the shipped models. Every result was produced by a command in the
-repository, and has a confidence interval and a sample size. The card of a user's adapter is in the
-adapter's folder. `ragassay finetune` writes the card of a verifier, and users can write or extend
-cards.
+repository, and is given with a confidence interval and a sample size. The card of a user's adapter
+is in the adapter's folder. `ragassay finetune` writes the card of a verifier, and users can write
+or extend cards.
 """
 
 from __future__ import annotations

@@ -42,7 +42,10 @@ def register_provider(cache_dir: Path, dtype: str = "auto") -> None:
 
 @functools.cache
 def _handler_class() -> Callable[[Path, str], CustomLLM]:
-    """Return the handler class, defined lazily because importing LiteLLM takes seconds."""
+    """Return the handler class.
+
+    It is defined in a function because importing LiteLLM takes seconds.
+    """
     from litellm.llms.custom_llm import CustomLLM
 
     class LocalJudge(CustomLLM):
@@ -78,7 +81,7 @@ def build_batcher(model: str, cache_dir: Path, dtype: str) -> Batcher:
 
 
 def prompt_of(messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Prompt:
-    """Build a prompt from chat messages and OpenAI options."""
+    """Build a prompt from chat messages and options of OpenAI's API."""
     from ragassay.models.local.replies import Prompt
 
     response_format = options.get("response_format") or {}

@@ -40,7 +40,7 @@ N_IN_FLIGHT_MOST = 256
 """Maximum number of concurrent completions. Further requests get status 429."""
 
 SECONDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0)
-"""Upper bounds of the latency histogram's buckets."""
+"""Upper bounds of the latency histogram's buckets in seconds."""
 
 HEALTH = ("liveliness", "liveness", "readiness")
 
@@ -129,7 +129,8 @@ class _LocalLoad:
 class ChatServer:
     """Server that offers models through OpenAI's API, with a limit on concurrent chats.
 
-    The object itself is the ASGI application of the chat route. `app` builds the full application.
+    The object itself is the ASGI application of the chat route. The method `app` builds the
+    application with all routes.
 
     Args:
         key: Bearer token required from clients.
@@ -207,7 +208,7 @@ class ChatServer:
             raise Refusal(401, message, "invalid_api_key")
 
     def _require_served(self, name: object) -> str:
-        """Return a model name, or refuse the request if the model is unknown."""
+        """Return the name of the requested model, or refuse the request if the model is unknown."""
         if not isinstance(name, str) or name not in self._models:
             known = ", ".join(self._models)
             message = f"model {str(name)[:200]!r} is not served; choose one of {known}"

@@ -19,10 +19,10 @@ N_BYTES_MOST = 4 * 2**20
 """Maximum request size, enough for a million tokens."""
 
 READ_S = 60
-"""Maximum time in seconds for receiving a request, which occupies a slot during this time."""
+"""Maximum time in seconds for receiving a request. Until then, the request counts as running."""
 
 MOST = {"n": 128, "top_logprobs": 20}
-"""OpenAI's limits. Every reply of a hosted model costs money and memory."""
+"""OpenAI's limits. They matter because every reply of a hosted model costs money and memory."""
 
 RETRY_AFTER_S = "5"
 
@@ -31,7 +31,11 @@ CLIENT_LEFT = 499
 ROLES = ("system", "developer", "user", "assistant")
 
 OPTIONS = frozenset(CompletionCreateParamsBase.__annotations__) | {"stream"}
-"""OpenAI's parameters. LiteLLM's own parameters could send the server's keys to another host."""
+"""OpenAI's parameters.
+
+Others are refused, because LiteLLM has parameters that could send the server's keys to another
+host.
+"""
 
 
 @dataclass(eq=False)

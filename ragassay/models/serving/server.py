@@ -43,8 +43,9 @@ class Address:
     """Address and models of a server.
 
     Attributes:
-        port: Actual port, even if port 0 was requested.
-        new_key: Client key generated for this run. None if the key comes from the settings.
+        port: Port on which the server listens, even if port 0 was requested.
+        new_key: Key for clients that was generated for this run, or None if the settings contain a
+            key.
     """
 
     host: str
@@ -195,7 +196,7 @@ def server_of(app: Any, grace_s: float, on_ready: Callable[[], None]) -> uvicorn
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Ignore the signal that uvicorn raises again after shutdown."""
+    """Ignore the signal that uvicorn raises a second time after its shutdown."""
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = {number: signal.signal(number, lambda *_: None) for number in numbers}
     try:

@@ -1,4 +1,4 @@
-"""Manners, which define how a provider's API accepts requests, replies and reports errors."""
+"""Descriptions of providers' APIs, called manners: requests, replies and errors of each API."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PLACEHOLDER = re.compile(r"\$(?:\$|\{([a-z_]+)\}|\*?([a-z_]+))")
 
 
 _MISSING = object()
-"""Marker for object values that are left out."""
+"""Stands for values that are omitted from a JSON object."""
 
 
 def fill(template: object, values: Mapping[str, object]) -> Any:
@@ -107,7 +107,7 @@ MANNER_NAMES = (
     "together",
     "vllm",
 )
-"""Names of the shipped manners. `scripted` is a plain server with OpenAI's API."""
+"""Names of the manners, one per provider. `scripted` is a server that only has OpenAI's API."""
 
 _N_TOP_LIMIT = 20
 
@@ -134,10 +134,11 @@ class Manner(_Data):
         protocol: Request format. See `protocols.PROTOCOLS`.
         prefix: LiteLLM's prefix for model names.
         model: Name of the requested model.
-        answers_as: Model name in replies, often with a date. Empty to repeat the requested name.
-        base: Path of LiteLLM's `api_base`.
+        answers_as: Model name in replies, often with a date. If empty, the requested name is
+            repeated.
+        base: Path to append to the server's address for LiteLLM's `api_base`.
         path: Path of the API, which may contain `{model}`.
-        environment: Environment variables for LiteLLM, with made-up keys.
+        environment: Environment variables for LiteLLM, with invented API keys.
         stops: Finish reasons.
         empty: Value for missing text: null or an empty string.
         reply: Template for a reply. See `fill` and `Manner.reply_body`.
@@ -168,11 +169,11 @@ class Manner(_Data):
 
     @property
     def has_refusal_field(self) -> bool:
-        """Return whether replies have a field for refusals."""
+        """Return whether the provider's replies have a field for refusals by the model."""
         return mentions(self.reply, "refusal")
 
     def read_request(self, body: JsonObject, model: str | None = None) -> JsonObject:
-        """Convert a request, whose path may contain the model name, to OpenAI's format."""
+        """Convert a request to OpenAI's format. `model` is the model name in the path, if any."""
         request = dict(PROTOCOLS[self.protocol].read(body))
         if model is not None:
             request.setdefault("model", model)
@@ -183,7 +184,10 @@ class Manner(_Data):
         return next((name for name in refused if self._has(asked, name)), None)
 
     def refusal_of(self, parameter: str, asked: JsonObject) -> ErrorAnswer:
-        """Return the error for a refused parameter. Raises `InputError` if there is none."""
+        """Return the error for a refused parameter.
+
+        Raises `InputError` if the provider refuses no such one.
+        """
         answer = self.refuses.get(parameter) or self.refuses.get("*")
         if answer is None:
             raise InputError(
@@ -265,7 +269,7 @@ class ModelTurn:
     Attributes:
         asked: Request in OpenAI's chat completions format.
         key: Key of the request, which seeds the id and the log-probabilities.
-        text: Reply text. None if there is no reply.
+        text: Reply text, or None if there is no reply.
         thinking: Reasoning before the reply.
         refusal: Refusal by the model instead of a reply.
         tool_calls: Tool calls instead of a reply.
