@@ -112,7 +112,7 @@ def _read_earlier_answers(
     other = next((r.metadata["app"] for r in known if r.metadata.get("app") != name), None)
     if other is not None:
         raise RunMismatchError(
-            f"{folder.path} contains answers of {other}, not of {name}; choose another folder"
+            f"{folder.path} contains answers from {other}, not from {name}; choose another folder"
         )
     return AskedQuestions(
         {r.id: r for r in known if texts.get(r.id) == r.question},

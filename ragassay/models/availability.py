@@ -209,11 +209,14 @@ def better_verifier_text(cache_dir: Path) -> str:
     for name, checker in checkers.items():
         if read_fetched(checker.repository, cache_dir):
             return (
-                "MiniCheck (already fetched) verifies better, according to its paper: "
-                f"--verifier {name}"
+                "MiniCheck (already downloaded) is more accurate, according to its paper; use it "
+                f"with --verifier {name}"
             )
     best = next(iter(checkers))
-    return f"MiniCheck verifies better, according to its paper: ragassay models get {best}"
+    return (
+        "MiniCheck is more accurate, according to its paper; download it with `ragassay models get "
+        f"{best}`"
+    )
 
 
 def _note_file(repository: str, cache_dir: Path) -> Path:
@@ -238,7 +241,7 @@ def _download(short: str, published: PublishedChecker, base: str) -> FetchedMode
     except (http_error, OSError, ValueError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise SettingsError(
-            f"cannot fetch {short} from {constants.ENDPOINT}: {reason}; without a network "
+            f"cannot download {short} from {constants.ENDPOINT}: {reason}; without a network "
             f"connection, copy {published.repository} from another machine and pass its folder as "
             f"--verifier {published.kind}:FOLDER"
         ) from error

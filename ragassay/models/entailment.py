@@ -94,7 +94,7 @@ class CachedEntailment:
         return np.array([found[pair] for pair in pairs]).reshape(len(pairs), 3)
 
 
-NO_LABEL = Failure(reason="unparsable", detail="the likeliest replies are no labels")
+NO_LABEL = Failure(reason="unparsable", detail="the most likely reply is not a label")
 """Failure reported for pairs whose probabilities are nan."""
 
 

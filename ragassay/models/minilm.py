@@ -35,7 +35,8 @@ _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 class MiniLM:
     """MiniLM encoder that runs on one core in the calling thread. Thread-safe.
 
-    The adapter is optional. Raises `SettingsError` if weights do not match their digests.
+    If there is an adapter, it is merged into the weights. Raises `SettingsError` if weights do not
+    match their digests.
     """
 
     def __init__(self, adapter: Adapter | None = None) -> None:

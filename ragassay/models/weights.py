@@ -212,7 +212,7 @@ def folder_digest(name: str) -> str:
 
 
 def _refuse_code(name: str) -> None:
-    """Refuse a sentence-transformers folder with custom modules, which would run their code."""
+    """Refuse a sentence-transformers folder with custom modules, because their code could run."""
     try:
         parts = json.loads((Path(name) / "modules.json").read_text(encoding="utf-8"))
         kinds = [str(part["type"]) for part in parts]

@@ -56,7 +56,8 @@ def pytest_configure(config: pytest.Config) -> None:
     Raises:
         pytest.UsageError: The report folder contains another run.
     """
-    config.addinivalue_line("markers", "ragassay: evaluates an answer; set by its fixtures")
+    marker = "ragassay: evaluates an answer; set automatically if a test uses a ragassay fixture"
+    config.addinivalue_line("markers", marker)
     if not _is_on(config):
         return
     worker = getattr(config, "workerinput", None)

@@ -106,9 +106,9 @@ def test_models_are_listed_shown_and_checked(hub: Hub, tmp_path: Path):
     shown = " ".join(call("show", "minicheck").stdout.split())
     note = read_fetched(T5_MODEL, tmp_path / "cache")
     assert note is not None
-    for told in (T5_MODEL, "License: mit", "published weights were not available", note.digest):
+    for told in (T5_MODEL, "Licence: mit", "published weights were not available", note.digest):
         assert told in shown
-    assert "License: apache-2.0" in " ".join(call("show", "hhem").stdout.split())
+    assert "Licence: apache-2.0" in " ".join(call("show", "hhem").stdout.split())
     assert call("check", "minicheck").stdout.startswith("OK")
     file = Path(note.folder) / "model.safetensors"
     content = file.read_bytes()

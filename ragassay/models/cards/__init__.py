@@ -69,16 +69,16 @@ def _checker_card(short: str, published: PublishedChecker) -> ModelCard:
     return ModelCard(
         model=published.repository,
         description=(
-            f"{published.repository} is a fact checker based on {published.base}{size}. License: "
+            f"{published.repository} is a fact checker based on {published.base}{size}. Licence: "
             f"{published.licence}, according to its model card ({kind.source}). It decides whether "
-            "a passage supports a claim, and does not detect contradictions. The threshold is the "
-            f"one of its own code ({kind.chosen}); `ragassay verifiers fit --verifier {short}` "
-            "fits one to labeled claims."
+            "a passage supports a claim, and does not detect contradictions. The threshold comes "
+            f"from its published code ({kind.chosen}); `ragassay verifiers fit --verifier {short}` "
+            "fits a threshold to labelled claims."
         ),
         limits=(
-            "Not measured here, because the published weights were not available. Its input "
-            "format, labels, chunks and threshold match its own code on tiny models of the same "
-            "architecture.",
+            "ragassay did not measure its accuracy, because the published weights were not "
+            "available. Tests with tiny models of the same architecture show that input format, "
+            "labels, chunks and threshold are the same as in its published code.",
         ),
     )
 

@@ -195,9 +195,9 @@ class Engine:
         )
 
     def _shared_prefix(self, rows: Sequence[_BatchRow]) -> tuple[DynamicCache, int]:
-        """Return the cache of the common prefix, copied for each row, and the number of its tokens.
+        """Return the key-value cache of the common prefix, copied for each row, and its length.
 
-        The last token of a row is excluded, because `generate` needs an input.
+        The last token of a row is not part of the prefix, because `generate` needs an input.
         """
         first = rows[0].tokens
         tokens = first[: min(common_prefix_length(first[:-1], row.tokens[:-1]) for row in rows)]

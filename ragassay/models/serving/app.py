@@ -66,7 +66,7 @@ class ServerMetrics:
         )
         self._seconds = Histogram(
             "ragassay_request_seconds",
-            "Latency of chat completions in seconds, from the end of the request to the reply's.",
+            "Seconds from receiving a chat request to the end of the reply.",
             ["model"],
             buckets=SECONDS,
             **register,
@@ -116,7 +116,7 @@ class _LocalLoad:
         )
         yield CounterMetricFamily(
             "ragassay_local_batched_calls",
-            "Calls in these batches; divide by the number of batches for the mean size.",
+            "Calls in all batches; divided by the number of batches, the mean batch size.",
             sum(load.n_batched for load in known),
         )
         yield GaugeMetricFamily(

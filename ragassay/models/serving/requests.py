@@ -77,7 +77,7 @@ async def read_request(request: Request) -> dict[str, Any]:
         raise Refusal(400, "the body must be a JSON object with a `model`", "invalid_request")
     for name in parameters.keys() - OPTIONS:
         name = name[:200]
-        raise Refusal(400, f"{name}: unknown parameter of OpenAI's API", "unknown", name)
+        raise Refusal(400, f"{name}: not a parameter of OpenAI's API", "unknown", name)
     for name, most in MOST.items():
         if parameters.get(name) is not None and not _is_count(parameters[name], 0, most):
             message = f"{name}: must be an integer from 0 to {most}"
