@@ -118,8 +118,8 @@ def evaluate(
         options: See below. Options that can be repeated on the command line take a list.
 
     Returns:
-        A `Result` for a single answer, otherwise `Results`. The attribute `failed` lists all
-        failures.
+        A `Result` for a single answer, otherwise `Results`. The attribute `failed` of the result
+        lists all failures.
 
     Raises:
         InputError: The arguments or data are invalid.
@@ -209,7 +209,7 @@ def plan(
     """Count the calls and tokens of an evaluation without calling a model.
 
     Args:
-        answers: Same as for `evaluate`.
+        answers: Answers in any form that `evaluate` accepts.
         settings: Same as for `evaluate`.
         options: See below. Options that can be repeated on the command line take a list.
 
@@ -232,8 +232,8 @@ def audit(
     """Measure whether a judge can distinguish perturbed answers from the original answers.
 
     Args:
-        answers: Same as for `evaluate`. Answers whose metadata contain a `variant` other than
-            "benign" are already perturbed, so they are skipped.
+        answers: Answers in any form that `evaluate` accepts. Answers whose metadata contain a
+            `variant` other than "benign" are already perturbed, so they are skipped.
         settings: Same as for `evaluate`.
         options: See below. Options that can be repeated on the command line take a list.
 
@@ -339,13 +339,13 @@ def evaluate_pairs(
 
     Args:
         pairs: Path of a pairs file, or question-answer pairs.
-        papers: Path of a file or folder with papers, or paper objects. Not needed if the file of
-            pairs contains the papers (SciQAG JSON).
+        papers: Path of a file or folder with papers, or paper objects. Papers are not needed if the
+            file of pairs contains them (SciQAG JSON).
         settings: Same as for `evaluate`.
         options: See below. If no `model` is set, measures that need a judge are omitted.
 
     Returns:
-        Pairs with measures and ratings. If `out` is set, the report is written there.
+        Question-answer pairs with measures and ratings. If `out` is set, a report is written there.
 
     Raises:
         InputError, SettingsError, FatalModelError: Same as for `evaluate`.

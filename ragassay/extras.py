@@ -56,7 +56,10 @@ def installed_versions(packages: Iterable[str]) -> dict[str, str]:
 
 
 def is_installed(module: str) -> bool:
-    """Return whether a module can be imported. Only its parent packages are imported."""
+    """Return whether a module can be imported.
+
+    The check imports only the module's parent packages.
+    """
     try:
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 AnyPath = str | os.PathLike[str]
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
-"""Default maximum length of a line in bytes. Longer lines are rejected while reading."""
+"""Default maximum length of a line in bytes. Longer lines are rejected when a file is read."""
 
 _limit: ContextVar[Callable[[], int]] = ContextVar("_limit", default=lambda: MAX_LINE_BYTES)
 

@@ -35,7 +35,10 @@ BATCH_PROVIDERS = ("openai", "azure", "anthropic", "vertex_ai")
 DEFAULT_MODEL = INSTRUMENTS
 
 MINILM_VERIFIER = f"{PROVIDER}/minilm-verifier"
-"""Default verifier if no hosted judge is configured. It averages the results of two adapters."""
+"""Default verifier if no hosted judge is configured.
+
+The verifier averages the results of two adapters.
+"""
 
 SIGNALS = f"{PROVIDER}/signals"
 """Rubric rater that works without a language model."""
@@ -59,7 +62,10 @@ JUDGE = "judge"
 """Value of a setting that selects the judge instead of a separate model."""
 
 COSINE = "cosine"
-"""Value of a setting that selects cosine similarity. `cosine:0.6` also sets the threshold."""
+"""Value of a setting that selects cosine similarity.
+
+For example, `cosine:0.6` sets a threshold of 0.6.
+"""
 
 
 def is_local(model: str) -> bool:
@@ -70,7 +76,8 @@ def is_local(model: str) -> bool:
 def is_ragassay_model(model: str) -> bool:
     """Return whether this is a ragassay model, running in this process or on a server.
 
-    The server may be behind a proxy. The same prompt and reply limits apply everywhere.
+    The server may be behind a proxy. A model's prompt and reply limits are the same wherever it
+    runs.
 
     Example:
         >>> is_ragassay_model("litellm_proxy/hosted_vllm/ragassay/judge")
@@ -204,7 +211,8 @@ def form_of(model: str, choice: FormChoice = "auto") -> JudgeForm | None:
     """Return the prompt format of a judge, or None for ragassay's own prompts.
 
     A `ragassay/` model may be a judge that was fine-tuned with ragassay's own prompts, whatever its
-    folder is called. Its name selects a format only if it contains a published model id.
+    folder is called. The name of such a model selects a format only if it contains a published
+    model id.
 
     Args:
         model: LiteLLM name of the judge.
@@ -242,7 +250,7 @@ def options_as_text(given: Mapping[str, Any]) -> tuple[str, ...]:
 def parse_options(given: Iterable[str]) -> dict[str, Any]:
     """Parse NAME=VALUE options, or raise `ValueError`.
 
-    A value is JSON or text; if empty, it is None.
+    A value is parsed as JSON if possible; empty is None.
 
     Example:
         >>> parse_options(["reasoning_effort=low", "temperature=", 'extra_body={"k": 1}'])

@@ -275,11 +275,11 @@ class Option:
 
     Attributes:
         sets: Names of the settings that the option changes, which may be none.
-        kind: Type of the command-line value.
-        metavar: Placeholder for the value in the help. By default, the type or the choices.
+        kind: Type of the value on the command line.
+        metavar: Placeholder for the value in the help. The default is the type or the choices.
         default: Default value, used only in the help.
-        help: Description, including the default.
-        group: Heading in the help.
+        help: Description of the option, including its default.
+        group: Heading above the option in the help.
     """
 
     name: str

@@ -45,8 +45,8 @@ def patient_collector() -> Iterator[None]:
 def importing(module: str) -> Iterator[None]:
     """Disable garbage collection in the whole process while a module is imported.
 
-    Does nothing if the module is already imported. Libraries create a million long-lived objects,
-    and scanning them takes a tenth of the CPU time of a short run.
+    If the module is already imported, nothing is changed. Libraries create a million long-lived
+    objects, and scanning them takes a tenth of the CPU time of a short run.
     """
     if module in sys.modules:
         yield

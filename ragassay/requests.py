@@ -50,7 +50,10 @@ REST = "ragassay.runs.evaluate"
 
 
 class Request(Generic[T]):
-    """Validated input of an evaluation. `plan` counts the model calls and `execute` makes them."""
+    """Request for an evaluation, with validated input.
+
+    `plan` counts the model calls and `execute` makes them.
+    """
 
     run: Run
 
@@ -64,7 +67,7 @@ class Request(Generic[T]):
         raise NotImplementedError
 
     async def execute(self, folder: RunFolder | None, presenter: Presenter) -> T:
-        """Run the request. If there is a folder, results are stored there and reused."""
+        """Run the request. If a run folder is given, results are stored in it and reused."""
         raise NotImplementedError
 
 

@@ -291,12 +291,15 @@ class _ThresholdError(RagassayError):
 class BelowError(_ThresholdError, AssertionError):
     """Raised if a mean score is below its minimum in `fail_under`.
 
-    `results` contains the results.
+    The results are in the attribute `results`.
     """
 
 
 class UnmeasuredError(_ThresholdError, RuntimeError):
-    """Raised if a score in `fail_under` could not be measured. `results` contains the results."""
+    """Raised if a score in `fail_under` could not be measured.
+
+    The results are in the attribute `results`.
+    """
 
 
 def _failed_of(evaluation: Evaluation) -> Iterator[Failed]:

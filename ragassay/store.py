@@ -31,7 +31,10 @@ def storing(path: Path, *failures: type[Exception]) -> Iterator[None]:
 
 @contextmanager
 def lock_file(file: Path, refusal: RagassayError) -> Iterator[None]:
-    """Lock a file for this process, creating it if missing. Raises `refusal` if it is locked."""
+    """Lock a file for this process, creating it if missing.
+
+    If another process holds the lock, `refusal` is raised.
+    """
     from filelock import FileLock, Timeout
 
     lock = FileLock(file)
@@ -90,7 +93,7 @@ class Store:
     Reads and writes run in the calling thread, because moving them to a thread takes longer.
 
     Args:
-        path: SQLite file, created if missing. If None, nothing is stored and only running
+        path: SQLite file, created if missing. If `path` is None, nothing is stored and only running
             computations are shared.
 
     Raises:
@@ -138,12 +141,15 @@ class Store:
         return next((value for _, value in self.rows([key])), None)
 
     async def get(self, key: str, kind: TypeAdapter[T]) -> T | None:
-        """Return a stored result, or None. Raises `StorageError` if its type is not `kind`."""
+        """Return a stored result, or None.
+
+        Raises `StorageError` if the result is not of type `kind`.
+        """
         row = await self.find(key)
         return None if row is None else self.read(row, kind)
 
     def read(self, row: bytes, kind: TypeAdapter[T]) -> T:
-        """Parse a stored result. Raises `StorageError` if its type is not `kind`."""
+        """Parse a stored result. Raises `StorageError` if the result is not of type `kind`."""
         try:
             return kind.validate_json(row)
         except ValidationError as error:
@@ -157,7 +163,7 @@ class Store:
         self.add_rows([(key, kind.dump_json(work))])
 
     def rows(self, keys: Sequence[str]) -> list[Row]:
-        """Return the stored rows for the keys. Missing keys are skipped."""
+        """Return the stored rows for the keys, leaving out keys that are not stored."""
         if self._file is None:
             return []
         query = "SELECT key, value FROM finished WHERE key = ?"

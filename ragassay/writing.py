@@ -38,10 +38,10 @@ def generate_pairs(
 
     Args:
         papers: Path of a file or folder with papers, or paper objects.
-        file: Path of the output file. If it is incomplete, the same call completes it.
+        file: Path of the output file. If the file is incomplete, the same call completes it.
         plan: Number of pairs per paper (by default, ten) and generation options.
-        evaluator: LiteLLM name of a second model that rates each pair. If empty, the pairs are only
-            checked by rules.
+        evaluator: LiteLLM name of a second model that rates each pair. If no model is given, the
+            pairs are checked only by rules.
         settings: Same as for `evaluate`.
         options: See below. `model` is the writing model and is required.
 
@@ -112,16 +112,16 @@ def synthesize(
     Args:
         queries: Question strings, rows or records with papers as sources, or the path of a file
             with questions, answers or topics in any supported format.
-        file: Path of the output file, which `evaluate` can read. The same call resumes an
-            interrupted job without repeating finished answers.
+        file: Path of the output file, which `evaluate` can read. If a job was interrupted, the same
+            call resumes it without repeating finished answers.
         papers: Number of papers to retrieve from `corpus` for a question without sources.
         words: Approximate number of words per answer.
         max_tokens: Number of tokens after which a model starts no further answer, or 0 for no
             limit.
         settings: Same as for `evaluate`.
         progress: Same as for `evaluate`.
-        options: See below. Each `model` answers each question. `retry_failed` repeats failed
-            answers.
+        options: See below. Each `model` answers each question. If `retry_failed` is set, failed
+            answers are repeated.
 
     Returns:
         Answers as records, failures with reasons, questions without papers, and the cost.

@@ -163,7 +163,7 @@ def input_of(app: Any) -> Callable[[str], Any]:
     """Return a function that converts a question to the input of a Runnable or graph.
 
     If the input schema has a key `question`, `query`, `user_input`, `input` or `messages`, the
-    input is a dictionary with that key. Otherwise it is the text of the question.
+    input is a dictionary with that key. Otherwise, the input is the text of the question.
     """
     channels = getattr(app, "channels", None)
     if isinstance(channels, Mapping):
@@ -199,10 +199,10 @@ class AppAnswer:
     Token counts and cost are None if the application does not report them.
 
     Attributes:
-        answer: Text, or sentences with citations.
+        answer: Text of the answer, or sentences with citations.
         sources: Retrieved documents, best first.
         citations: Structured citations, by offsets into the answer.
-        problems: Error messages about unreadable citations.
+        problems: Error messages about citations that could not be read.
     """
 
     answer: str | tuple[SentenceInput, ...]

@@ -18,7 +18,7 @@ from ragassay.records import Case, Document, OwnVerdict, Record, Score
 NAME = RETRIEVAL
 SUPPORTS, OTHER = "supports", "does not support"
 MEASURES = {"precision": "SetP", "recall": "SetR", "nDCG": "nDCG"}
-"""Names of the measures in ir_measures."""
+"""Names of retrieval measures in ir_measures."""
 
 
 class RetrievalEvaluator(OwnEvaluator):
@@ -83,7 +83,7 @@ class RetrievalEvaluator(OwnEvaluator):
         yield from (str(run.settings.verification.verdict_labels), *run.verifier_identity)
 
     def judged_by(self, run: Run) -> str:
-        """Return the name of the verifier."""
+        """Return the name of the verifier that compares nuggets with sources."""
         return run.verifier_name
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
@@ -108,7 +108,7 @@ class RetrievalEvaluator(OwnEvaluator):
 
 
 async def _verify_case(case: Case) -> str:
-    """Required by `OwnEvaluator`, but never called."""
+    """Do nothing: `OwnEvaluator` requires this function, but it is never called."""
     raise NotImplementedError
 
 

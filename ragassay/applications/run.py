@@ -56,9 +56,9 @@ def run(
     Args:
         app: Sync or async function that takes a question, LangChain Runnable, compiled LangGraph
             graph, LlamaIndex query engine, URL that accepts `{"question": ...}` by POST, or the
-            `module:name` of such an object. It should return text, a dictionary (answer, response
-            or output; sources, contexts, documents or citations; `cost_usd`), a state with
-            messages, a message, a LlamaIndex response, or a `Record`.
+            `module:name` of such an object. The application should return text, a dictionary
+            (answer, response or output; sources, contexts, documents or citations; `cost_usd`), a
+            state with messages, a message, a LlamaIndex response, or a `Record`.
         queries: Question texts, a file in any supported format, or rows as in `evaluate`.
             References, gold nuggets, ids and topics in the file or rows are used, but answers are
             ignored.
@@ -67,7 +67,8 @@ def run(
             trec_eval or BEIR file. With qrels or gold nuggets, the sources are scored by
             `retrieval.precision`, `retrieval.recall` and `retrieval.nDCG`. See
             `RetrievalEvaluator`.
-        at_once: Maximum number of concurrent questions. `concurrency` limits calls to the judge.
+        at_once: Maximum number of concurrent questions. Calls to the judge are limited by
+            `concurrency`.
         retries: Maximum number of retries if the application does not answer a question.
         timeout_s: Timeout of a call in seconds, or None for no timeout. After a timeout, a sync
             function keeps running in its thread.

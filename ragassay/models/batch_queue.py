@@ -199,7 +199,7 @@ class BatchQueue:
     async def _find(self, batch: SubmittedBatch) -> SubmittedBatch:
         """Return the batch with its provider id.
 
-        Raises `UnknownBatchError` if it was not submitted.
+        `UnknownBatchError` means that it was not submitted.
         """
         if batch.id:
             return batch

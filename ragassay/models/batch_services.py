@@ -1,6 +1,6 @@
 """Batch APIs of providers: submit requests, check their status and download replies.
 
-Transient failures are retried. Other errors are converted to ragassay's types.
+Transient failures are retried. Permanent failures are converted to ragassay's error types.
 
 OpenAI, Azure and Vertex use request files, which LiteLLM supports. Anthropic receives the requests
 directly. LiteLLM can check Anthropic's batches but not create them.

@@ -138,7 +138,7 @@ def _write(file: Path, text: str) -> None:
 
 
 class Batches:
-    """Batches of a run, by model."""
+    """Batches of a run, in one queue per model."""
 
     def __init__(self, store: BatchStore, limiter: RunLimiter, tell: Callable[[str], None]) -> None:
         self.store, self.tell = store, tell
@@ -156,7 +156,7 @@ class Batches:
         return task
 
     def reserve(self, batch: SubmittedBatch) -> None:
-        """Reserve the maximum cost of a batch. Raises `BudgetError` if it exceeds the budget."""
+        """Reserve the maximum cost of a batch. Raises `BudgetError` if the budget is too small."""
         estimates = [*self._estimates.values(), batch.estimate_usd]
         known = [estimate for estimate in estimates if estimate is not None]
         self._limiter.check_estimate(sum(known) if len(known) == len(estimates) else None)
@@ -186,7 +186,7 @@ async def batching(
 
     Args:
         run: Run folder, which may contain batches of the same run before it was interrupted. If
-            None, batches are not stored.
+            `run` is None, batches are not stored.
         tell: Function that displays progress messages.
     """
     batches = Batches(BatchStore(run), limiter, tell)

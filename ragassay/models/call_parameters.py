@@ -125,7 +125,7 @@ def refused_parameter(status: int, message: str, sent: Mapping[str, Any]) -> str
     """Return the parameter that an endpoint refused, or an empty string for other errors.
 
     Args:
-        status: HTTP status, or 0.
+        status: HTTP status, or 0 if there was no response.
         sent: Options that were sent with the call.
 
     Example:
@@ -194,8 +194,8 @@ def base_parameters(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]
     """Return the parameters of every call, before refused parameters are removed.
 
     Returns:
-        The default parameters, and the user's options, which take precedence. A token limit set by
-        the user is among the default parameters, because some calls multiply it.
+        Default parameters, and parameters set by the user, which take precedence. A token limit set
+        by the user is among the default parameters, because some calls multiply it.
     """
     own_names = (
         {} if is_local(settings.judge.model) else parse_options(settings.judge.model_options)

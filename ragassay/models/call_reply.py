@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 SEPARATOR = ": "
 MOST_CHARS = 120
-"""Maximum length of a stored model name or fingerprint. Servers can send any text."""
+"""Maximum length of a stored model name or fingerprint.
+
+The limit is needed because servers can send any text.
+"""
 
 
 def answered_by(asked: str, response: Any) -> str:
@@ -100,7 +103,7 @@ def _count(record: Any, *names: str) -> int:
 CUT = ("length", "max_tokens", "MAX_TOKENS", "model_length")
 """Finish reasons of replies cut off at the token limit.
 
-LiteLLM does not convert unknown reasons.
+LiteLLM passes on reasons that it does not know.
 """
 
 
@@ -135,7 +138,7 @@ def reply_of(response: ModelResponse, model: str) -> dict[str, Any]:
 
 
 def refusal_in(message: Any) -> str | None:
-    """Return the refusal text of a message, or None. Its place depends on LiteLLM's version."""
+    """Return the refusal text of a message, or None. LiteLLM stores it in one of two fields."""
     fields = getattr(message, "provider_specific_fields", None) or {}
     return getattr(message, "refusal", None) or fields.get("refusal")
 

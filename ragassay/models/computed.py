@@ -1,7 +1,7 @@
 """Cache for results of the packaged models: embeddings of texts and probabilities of text pairs.
 
-Later runs over the same texts reuse the results and load no model. Keys are SHA-256
-digests of the model digest, the library versions and the text. Texts are not stored.
+Later runs over the same texts reuse the results and load no model. Keys are SHA-256 digests of the
+model digest, the library versions and the text. The texts themselves are not stored.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ComputedStore:
     written are not stored. A malformed database is renamed to `cache.db.damaged`.
 
     Args:
-        folder: Cache folder, created if missing. Several processes can share it.
+        folder: Cache folder, created if missing. Several processes can share the same folder.
         most_mb: Maximum size in MB.
     """
 
@@ -93,7 +93,7 @@ class ComputedStore:
         self._use(write)
 
     def _use(self, use: Callable[[Cache], T]) -> T | None:
-        """Call a function with the cache. Return None if the call fails or there is no cache."""
+        """Call a function with the cache. Returns None if there is no cache or the call fails."""
         if (cache := self._cache) is None:
             return None
         try:
@@ -129,7 +129,10 @@ def caching_results(folder: Path, most_mb: int) -> Iterator[None]:
 
 
 def is_kept(digest: str) -> bool:
-    """Return whether results of a model with this digest are cached. False without a digest."""
+    """Return whether results of a model with this digest are cached.
+
+    An empty digest is never cached.
+    """
     return bool(_OPEN and digest)
 
 

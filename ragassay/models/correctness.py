@@ -1,8 +1,8 @@
 """Correctness models, which score whether a passage supports a sentence.
 
-BioACE (section 4.1.3) treats correctness as binary classification of a sentence and a passage. It
-compares classical models, fine-tuned encoders, language models, cosine similarity and natural
-language inference (NLI) models.
+BioACE (section 4.1.3) treats correctness as binary classification of a sentence and a passage.
+BioACE compares classical models, fine-tuned encoders, language models, cosine similarity and
+natural language inference (NLI) models.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class CorrectnessModel(Protocol):
     """Model that scores a sentence against a passage."""
 
     name: str
-    """Model name in reports."""
+    """Name of the model in reports."""
 
     digest: str
-    """SHA-256 of the weights. Empty if unknown."""
+    """SHA-256 of the model's weights, or "" if unknown."""
 
     threshold: float
     """Minimum score of a correct sentence."""
@@ -68,8 +68,8 @@ class EntailmentCorrectness:
     """Correctness model that uses the support probability of an NLI model.
 
     Args:
-        embedder: Embedder for bounds that include a minimum cosine. Without it, such bounds reject
-            all pairs.
+        embedder: Embedder for bounds that include a minimum cosine. Without an embedder, these
+            bounds reject all pairs.
     """
 
     def __init__(self, model: EntailmentModel, embedder: Embedder | None = None) -> None:
@@ -124,8 +124,8 @@ class CosineCorrectness:
     """Correctness model that uses the cosine similarity of sentence and passage.
 
     Args:
-        threshold: Minimum cosine of a correct sentence. If None, the embedder's threshold in
-            `ragassay.prompts.model_forms` is used.
+        threshold: Minimum cosine of a correct sentence. By default, the embedder's threshold in
+            `ragassay.prompts.model_forms`.
     """
 
     bounds = ()

@@ -42,7 +42,7 @@ class PairEncoder(nn.Module, ABC):
 
     Args:
         head: Module that maps the output of `pool` to one logit per label.
-        base_sha256: Digest of the base weights. Empty if unknown.
+        base_sha256: Digest of the base model's weights, or "" if unknown.
     """
 
     def __init__(
@@ -80,7 +80,10 @@ class CrossEncoder:
 
     @classmethod
     def load(cls, adapter: Adapter, encoder: PairEncoder) -> CrossEncoder:
-        """Load an adapter onto its base model. Raises `SettingsError` if it is invalid."""
+        """Merge an adapter into its base model.
+
+        Raises `SettingsError` if the adapter is invalid.
+        """
         shape = merge(adapter, encoder)
         pack(encoder.base)
         return cls(encoder, shape)
@@ -124,7 +127,7 @@ def merge(adapter: Adapter, encoder: PairEncoder) -> Shape:
 
 
 def pad_rows(rows: Sequence[Row]) -> dict[str, Tensor]:
-    """Pad rows with zeros. Each tensor has shape (n_rows, n_tokens)."""
+    """Convert token rows to tensors padded with zeros. Each tensor has shape (n_rows, n_tokens)."""
     from torch.nn.utils.rnn import pad_sequence
 
     return {
@@ -143,7 +146,7 @@ def mean_where(states: Tensor, mask: Tensor) -> Tensor:
 
 
 def read_tensors(folder: Path) -> dict[str, Tensor]:
-    """Read an adapter as float32. Raises `SettingsError` if it is invalid."""
+    """Read an adapter as float32. Raises `SettingsError` if the adapter is invalid."""
     from safetensors.torch import load_file
 
     check_digest(folder / WEIGHTS, read_shape(folder).weights_sha256)
@@ -243,7 +246,7 @@ READ = 2 / 3
 FINAL_NORMS = ("norm", "ln_f", "final_layer_norm")
 """Names of the normalization after the last layer.
 
-It is removed because only lower layers are used.
+The layer is removed because only lower layers are used.
 """
 
 N_CLAIM = 120
@@ -256,7 +259,7 @@ QUESTION = "\n\nDoes the passage support the claim, contradict it, or neither? A
 DAMPING_FACTOR = 8.0
 """Factor that enlarges the standard deviation in standardization.
 
-It prevents oscillation when training with over a thousand features.
+Without it, training with over a thousand features would oscillate.
 """
 
 

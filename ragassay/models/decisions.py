@@ -28,14 +28,14 @@ async def decide(
     """Return the label probabilities for each field of a reply.
 
     Args:
-        lm: Judge whose endpoint is called and whose limits apply. Its `has_decisions` is set to
-            False if the provider does not support the API.
+        lm: Judge whose endpoint is called and whose limits apply. If the provider does not support
+            the API, `lm.has_decisions` is set to False.
         prompt: Prompt that asks for a reply with these fields.
         choices: Labels of each field, 2 to 255.
 
     Returns:
-        Probabilities by field and label, normalized to sum to 1 per field. None for an unusable
-        answer.
+        Probabilities by field and label, normalized to sum to 1 per field, or None if the response
+        is invalid.
 
     Raises:
         FatalModelError: The cost limit of the run is reached.

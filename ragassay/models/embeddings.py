@@ -42,11 +42,11 @@ class Embedder(Rebuilt):
         model: `MINILM`, or any model that sentence-transformers can load.
 
     Attributes:
-        digest: SHA-256 of the weights of `MINILM`. For other models, the digest of the pooling and
-            prefixes, which also change the vectors.
+        digest: SHA-256 of the weights of `MINILM`. For models other than `MINILM`, the digest of
+            their pooling and prefixes.
 
     Raises:
-        ExtraError: The `hub` extra is not installed. `MINILM` does not need it.
+        ExtraError: The `hub` extra is not installed. `MINILM` works without it.
     """
 
     def __init__(self, model: str = MINILM) -> None:
@@ -65,7 +65,7 @@ class Embedder(Rebuilt):
         return self.encode_as_given(self._in_role(texts, "text"))
 
     def encode_role(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
-        """Embed texts in the role of a query or a document. Returns vectors like `encode`."""
+        """Embed texts in the role of a query or a document. Returns unit vectors like `encode`."""
         if self.form.prefix(role) == self.form.prefix("text"):
             return self.encode(texts)
         return self.encode_as_given(self._in_role(texts, role))
@@ -75,7 +75,7 @@ class Embedder(Rebuilt):
         return [prefix + text for text in texts] if prefix else texts
 
     def encode_as_given(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts without a prefix. Returns vectors like `encode`."""
+        """Embed texts without a prefix. Returns unit vectors like `encode`."""
         import numpy as np
 
         if not texts:
@@ -277,7 +277,7 @@ def closest_cosine(claim: str, sentences: Sequence[str], embedder: Embedder) -> 
     """Return the cosine of a claim and the most similar sentence in a text, in [-1, 1].
 
     Args:
-        sentences: Sentences in the text. Only the `N_NEAR` best sentences by BM25 are embedded. If
+        sentences: Sentences of the text. Only the `N_NEAR` best sentences by BM25 are embedded. If
             the text has no sentences, the result is 0.
     """
     near = [sentences[index] for index, _ in rank(claim, sentences)[:N_NEAR]] or sentences[:1]

@@ -49,10 +49,10 @@ class EntailmentModel(Protocol):
     """Model that compares a claim with a passage."""
 
     name: str
-    """Model name in reports."""
+    """Name of the model in reports."""
 
     digest: str
-    """SHA-256 of the weights. Empty if unknown."""
+    """SHA-256 of the model's weights, or "" if unknown."""
 
     bounds: tuple[Bound, ...] = ()
     """Minimum probabilities for a label to count. Without bounds, all labels count."""
@@ -133,15 +133,15 @@ def doubt_about(
     """Return the reason why a sentence is undecided given its passages, or None.
 
     Args:
-        bounds: Minimum probabilities of labels. Labels without a bound always count.
+        bounds: Minimum probabilities for labels to count. Labels without a bound always count.
         labels: Labels of the columns. The first label means support.
         shares: Label probabilities, shape (n_passages, n_labels), or nan if the model returned no
             label.
         cosines: Cosine of the sentence and the most similar sentence of each passage, shape
-            (n_passages,). Only needed if a bound has a minimum cosine.
+            (n_passages,). The cosines are needed only if a bound has a minimum cosine.
 
     Returns:
-        The failure for the first undecided passage, or None if another passage clearly supports the
+        Failure of the first undecided passage, or None if another passage clearly supports the
         sentence.
 
     Example:

@@ -49,7 +49,8 @@ def open_checker(kind: str, model: str, cache_dir: Path) -> MiniCheck | Hhem | L
 
     Args:
         kind: Kind of fact checker in `fact_checkers.yaml`: minicheck, hhem or lettucedetect.
-        model: Hugging Face id or folder. For HHEM, FOLDER@BASE also specifies the base model.
+        model: Hugging Face id or folder of the model. For HHEM, FOLDER@BASE also specifies the base
+            model.
         cache_dir: Folder with the records of downloaded models.
 
     Raises:
@@ -227,7 +228,7 @@ def _merged_spans(
 ) -> tuple[UnsupportedSpan, ...]:
     """Merge adjacent unsupported tokens into spans with the maximum probability of their tokens.
 
-    Many tokenizers include the preceding space in a token. Spans exclude this space.
+    Many tokenizers include the preceding space in a token, but spans do not contain this space.
     """
     merged: list[tuple[int, int, float]] = []
     was_marked = False

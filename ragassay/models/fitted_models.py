@@ -63,7 +63,7 @@ class FittedThresholds(Frozen):
 
     @classmethod
     def read(cls, path: Path) -> FittedThresholds:
-        """Read a file of thresholds. Raises `SettingsError` if it is missing or invalid."""
+        """Read fitted thresholds. Raises `SettingsError` if the file is missing or invalid."""
         try:
             return cls.model_validate_json(read_small(path))
         except (OSError, ValueError, ValidationError) as error:
@@ -81,7 +81,7 @@ def mark_of(text: str) -> str:
 class FittedVerifier:
     """Verifier that selects labels with fitted thresholds.
 
-    It has no bounds, because the verifier's bounds were fitted to its original probabilities.
+    Bounds are not applied, because the verifier's bounds were fitted to its original probabilities.
 
     Raises:
         SettingsError: The thresholds were fitted to other weights.

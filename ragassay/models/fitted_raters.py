@@ -36,7 +36,7 @@ SIGNALS_FILE, EXAM_FILE, PAIRS_FILE = (
 
 
 class FittedNumbers(Frozen):
-    """Fitted model parameters, stored as JSON."""
+    """Parameters of a fitted model, stored as JSON."""
 
     @functools.cached_property
     def digest(self) -> str:
@@ -45,7 +45,7 @@ class FittedNumbers(Frozen):
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a model file. Raises `SettingsError` if it is missing or damaged."""
+        """Read a model file. Raises `SettingsError` if the file is missing or damaged."""
         try:
             return cls.model_validate_json(path.read_bytes())
         except OSError as error:
@@ -86,7 +86,7 @@ class LinearScorer(Frozen):
         """Return the logit of each sentence, shape (n_sentences,).
 
         Args:
-            rows: Features of each sentence. Missing features count as their mean.
+            rows: Named features of each sentence. Missing features count as their mean.
             vectors: Sentence embeddings, shape (n_sentences, n_dimensions), if used.
             openings: First words of each sentence, if used.
         """
@@ -108,7 +108,7 @@ class RubricRater(Frozen):
 
     Attributes:
         weights: Weight of each signal. A positive weight means that higher values are better.
-        thresholds: Four ascending thresholds.
+        thresholds: Four thresholds in ascending order, between adjacent ratings.
     """
 
     features: tuple[str, ...]

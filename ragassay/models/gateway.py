@@ -1,7 +1,7 @@
 """Gateway for all model calls: a DSPy language model that calls LiteLLM.
 
-It limits concurrency, waits as long as providers request, adds up costs, and converts errors to
-ragassay's types. Failed calls are retried by the graph, not by the gateway.
+The gateway limits concurrency, waits as long as providers request, adds up costs, and converts
+errors to ragassay's types. Failed calls are retried by the graph, not by the gateway.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def meter_calls() -> Iterator[Meter]:
 
 
 class JudgeLM(dspy.LM):
-    """Language model used as a judge. Raises `SettingsError` if none is configured."""
+    """Language model used as a judge. Raises `SettingsError` if the settings name no judge."""
 
     def __init__(self, settings: Settings) -> None:
         if settings.judge.model == INSTRUMENTS:

@@ -33,7 +33,7 @@ class Recipe:
 class Encoded:
     """Unit vectors of a text, shape (n,), and of its tokens, shape (n_tokens, n).
 
-    Special tokens are excluded.
+    The tokens do not include special tokens.
     """
 
     vector: NDArray[np.float32]
@@ -46,7 +46,7 @@ class ModelHost(Protocol):
     def submit(self, recipe: Recipe, method: str, arguments: Sequence[Any]) -> Future[Any]:
         """Return a future for the result of a method call.
 
-        It raises the same errors as a local call.
+        The future raises the same errors as a local call.
         """
         ...
 
@@ -73,7 +73,7 @@ def use_host(host: ModelHost | None) -> Iterator[None]:
 def computed_by_host(method: Method) -> Method:
     """Decorate a model method so that it runs on the current host, if there is one.
 
-    The method's arguments must be positional. The model's attribute `made_of` contains the
+    The arguments of the method must be positional. The model's attribute `made_of` contains the
     arguments for constructing the model on the host.
     """
 

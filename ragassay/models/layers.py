@@ -29,7 +29,7 @@ MODULES = "modules.json"
 class HubTexts:
     """Embedder that uses a sentence-transformers model.
 
-    Raises `SettingsError` if it is unavailable.
+    Raises `SettingsError` if there is no model.
     """
 
     def __init__(self, name: str, form: EmbedderForm) -> None:
@@ -98,7 +98,7 @@ class TokenPooling(nn.Module):
 
 
 def set_pooling(model: SentenceTransformer, source: str, form: EmbedderForm) -> None:
-    """Set the pooling of a loaded model to the method in its form.
+    """Set the pooling of a loaded model to the method defined in its form.
 
     Models with a modules.json file already define their pooling and are left unchanged.
 
@@ -131,7 +131,10 @@ def has_modules(source: str) -> bool:
 
 
 def load_minilm() -> PreTrainedModel:
-    """Load the packaged all-MiniLM-L6-v2 in float32. Raises `SettingsError` if it is damaged."""
+    """Load the packaged all-MiniLM-L6-v2 in float32.
+
+    Raises `SettingsError` if a file is damaged.
+    """
     from transformers import AutoModel
 
     model = AutoModel.from_config(read_config(str(minilm_folder())), dtype=torch.float32)
@@ -142,7 +145,10 @@ def load_minilm() -> PreTrainedModel:
 
 
 _N_ROWS = 64
-"""Batch size for which the memory layout of weights is chosen. It works for any batch size."""
+"""Batch size for which the memory layout of weights is chosen.
+
+The layout works for any batch size.
+"""
 
 
 class PackedLinear(nn.Module):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 HEADROOM = 0.98
-"""Fraction of the rate limit to use. At the exact limit, delayed calls would exceed it."""
+"""Fraction of the rate limit to use. At the full limit, delayed calls could exceed it."""
 
 UNKNOWN_PRICE = (
     "max_usd requires the price of every judge, but at least one price is unknown; remove max_usd"
@@ -49,7 +49,7 @@ class RunLimiter:
 
     Args:
         max_rpm: Maximum number of calls per minute to each endpoint. Calls are evenly spaced at
-            `HEADROOM` times this rate. If 0, there is no limit.
+            `HEADROOM` times this rate. A maximum of 0 means no limit.
         max_usd: Maximum cost, or None for no limit.
 
     Attributes:
@@ -81,8 +81,8 @@ class RunLimiter:
 
         Args:
             cost_usd: Cost of the calls, or None if a price is unknown.
-            n_calls: Number of calls with this total cost, or 0 if unknown. It is used to estimate
-                the cost of the next call.
+            n_calls: Number of calls with this total cost, or 0 if unknown. The number is used to
+                estimate the cost of the next call.
         """
         if n_calls and cost_usd:
             self._n_completed += n_calls

@@ -129,7 +129,7 @@ def estimate_usd(model: str, bodies: Iterable[tuple[int, Mapping[str, Any]]]) ->
 def batch_tokens_usd(model: str, n_prompt_tokens: int, n_completion_tokens: int) -> float | None:
     """Return the batch price of tokens in USD, without caching.
 
-    Returns None if the provider has no batch API, or the model is not in the price list.
+    The price is None if the provider has no batch API, or the model is not in the price list.
     """
     from litellm.types.utils import Usage
 

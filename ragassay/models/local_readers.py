@@ -119,7 +119,7 @@ def _start_shares(
 ) -> torch.Tensor:
     """Return the joint probability of each word's tokens, shape (n_prompts, n_words).
 
-    The encoder runs once per prompt. The decoder scores every word for each prompt.
+    The encoder is run once per prompt. The decoder scores every word for each prompt.
     """
     import torch
     from torch.nn.utils.rnn import pad_sequence
@@ -173,7 +173,7 @@ class SpanReader:
 
     @computed_by_host
     def read(self, questions: Sequence[str], passage: str) -> list[Span]:
-        """Return the best span for each question. Long passages are truncated."""
+        """Return the best span for each question. Passages that are too long are truncated."""
         spans: list[Span] = []
         with self.model.lend() as (tokenizer, model):
             for start in range(0, len(questions), N_BATCH):

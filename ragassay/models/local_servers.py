@@ -83,8 +83,8 @@ class LocalServer:
     """Server that responded.
 
     Attributes:
-        kind: Key of `KINDS`.
-        url: Address without a path.
+        kind: Key of the server's kind in `KINDS`.
+        url: Address of the server, without a path.
         version: Server version. Empty if unknown.
         n_left_out: Number of models that cannot be judges, such as embedding models.
         problem: Reason why the models are unknown, or "" if they are known.

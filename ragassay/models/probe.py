@@ -56,7 +56,10 @@ _LACKED = re.compile(
 install it with: pip install cryptography"."""
 
 TIMEOUT_S = 5.0
-"""Timeout of a check in seconds. Models that reply more slowly are not checked before the run."""
+"""Timeout of a test request in seconds.
+
+Models that reply more slowly are not checked before the run.
+"""
 
 PROBE = [{"role": "user", "content": 'Reply with JSON: {"reply": "OK"}'}]
 PROBE_FORMAT = {
@@ -78,7 +81,7 @@ def check_judges(judges: Sequence[Settings]) -> None:
     """Send a one-token test request to each hosted model, concurrently.
 
     Args:
-        judges: Settings of each judge. Judges that run in this process are skipped.
+        judges: Settings of each judge to check. Judges that run in this process are skipped.
 
     Raises:
         ExtraError: LiteLLM needs a library that is not installed.
@@ -143,7 +146,10 @@ def _check(settings: Settings) -> None:
 def _answer_by_http(
     model: str, base: str, provider: Provider, options: Mapping[str, Any]
 ) -> tuple[int, str]:
-    """Send the test request. Returns status code and error message, or (0, "") after a timeout."""
+    """Send the test request over HTTP.
+
+    Returns status code and error message, or (0, "") after a timeout.
+    """
     import httpx
 
     key = next((os.environ[name] for name in provider.keys if os.environ.get(name)), "")

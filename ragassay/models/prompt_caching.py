@@ -1,13 +1,13 @@
 """Provider-side caching of the prompt prefix that all calls for one answer share.
 
 All prompts for an answer start with the same text: the system message, the question, the sources
-and the answer. Some providers cache this prefix automatically. Others require a marker at the end
-of the prefix, which LiteLLM translates from `cache_control` to Bedrock's `cachePoint` or OpenAI's
-`prompt_cache_breakpoint`.
+and the answer. Some providers cache this prefix automatically. Some other providers require a
+marker at the end of the prefix, which LiteLLM translates from `cache_control` to Bedrock's
+`cachePoint` or OpenAI's `prompt_cache_breakpoint`.
 
 A cache entry can only be read after the call that wrote it has finished. Therefore, the first call
-with a prefix runs alone while other calls wait. Otherwise, every call would pay for writing the
-entry.
+with a prefix runs alone while other calls wait. If all calls ran at once, every call would pay for
+writing the cache entry.
 
 Gemini's explicit caches are not used, because each cache costs money per hour and LiteLLM needs an
 additional request per call. Gemini discounts repeated prefixes automatically.
@@ -36,7 +36,7 @@ CHARS_PER_TOKEN = 4
 CACHE_S = 240.0
 """Seconds for which a prefix counts as cached after its last use.
 
-Providers keep it for 5 minutes.
+Providers keep prefixes for 5 minutes.
 """
 
 MOST_KEPT = 10_000
@@ -65,7 +65,10 @@ MARKED = (
     Marking("dashscope", "qwen", "dashscope/qwen3.7-max"),
     Marking("minimax", "", "minimax/MiniMax-M2.1"),
 )
-"""Models that require a marker. OpenAI's models are listed by LiteLLM (see `takes_breakpoint`)."""
+"""Models whose providers require a cache marker.
+
+OpenAI's models are listed by LiteLLM (see `takes_breakpoint`).
+"""
 
 KEYED = frozenset({"openai", "mistral"})
 """Providers that route calls with the same `prompt_cache_key` to the same cache."""
@@ -134,7 +137,7 @@ class PromptCaching:
     ) -> AsyncIterator[None]:
         """Wait while another call writes the same prefix to the cache.
 
-        If that call fails, the next waiting call writes the prefix.
+        If the other call fails, the next waiting call writes the prefix.
         """
         prefix = self._prefix(messages or (), options)
         if prefix and not self._is_cached(prefix):

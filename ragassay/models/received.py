@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     import httpx
 
 MOST_REPLY_BYTES = 16 * 2**20
-"""Maximum response size after decompression. A rating token with its alternatives takes 1 kB."""
+"""Maximum size in bytes of a decompressed response.
+
+A rating token with its alternatives takes 1 kB.
+"""
 
 MOST_ERROR_BYTES = 64 * 2**10
 """Number of bytes read from an error response, which contains the message at its start."""
@@ -43,8 +46,8 @@ class Arrival:
 
     Attributes:
         start: First bytes of a successful response, set after it was received completely.
-        error: Error in the response. It is stored because LiteLLM raises an error of its own type
-            instead.
+        error: Error in the response. The error is stored because LiteLLM raises an error of its own
+            type instead.
     """
 
     start: bytes | None = None
@@ -104,8 +107,8 @@ async def receive(response: httpx.Response) -> None:
 async def prepare(request: httpx.Request) -> None:
     """Request only supported encodings, as an httpx hook.
 
-    The user and password are already in a header at this point. They are removed from the URL
-    because aiohttp rejects requests that contain them in both places.
+    User and password are already in a header when the hook is called. Both are removed from the URL
+    because aiohttp rejects requests with credentials in both places.
     """
     request.headers["accept-encoding"] = "gzip, deflate"
     if request.url.userinfo:

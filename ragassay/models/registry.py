@@ -52,7 +52,7 @@ class ModelFile:
 
 @dataclass(frozen=True)
 class RegisteredModel:
-    """Model in the registry.
+    """Model that is listed in the registry.
 
     Attributes:
         folder: Folder of a generative adapter, or None for other models.
@@ -115,8 +115,8 @@ def item_of(name: str, cache_dir: Path | None = None) -> RegisteredModel:
     """Return a model by its name, with or without `ragassay/`, or by the folder of an adapter.
 
     Args:
-        cache_dir: Folder with the records of downloaded fact checkers. If None, fact checkers are
-            skipped.
+        cache_dir: Folder with the records of downloaded fact checkers. If `cache_dir` is None, fact
+            checkers are skipped.
 
     Raises:
         InputError: The model is unknown.

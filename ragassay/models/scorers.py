@@ -1,8 +1,8 @@
 """Verifiers that compute scores: AlignScore, SummaC and BioACE's classifiers (4.1.3, 4.2).
 
-The packages of AlignScore and SummaC need outdated libraries (numpy 1, transformers 4). Their
-formulas are in `ragassay.metrics.papers.verifier_scores`. Sentences are split by ragassay, not by
-NLTK.
+The packages of AlignScore and SummaC need outdated libraries (numpy 1, transformers 4). The
+formulas of both are in `ragassay.metrics.papers.verifier_scores`. Sentences are split by ragassay,
+not by NLTK.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ScoringVerifier:
     """Verifier with two labels that are derived from a score.
 
     The score is rescaled to [0, 1] with the threshold at 0.5, and returned as the probability of
-    support. The remainder is returned as "neutral" and means "not attributable". These
+    support. The remainder is returned as "neutral" and means "not attributable". The resulting
     probabilities are not calibrated.
 
     Args:
@@ -248,7 +248,10 @@ class AnswerEvidence:
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
-    """Read tensors without running code. Raises `SettingsError` for any other content."""
+    """Read tensors without running code.
+
+    Raises `SettingsError` if the file contains objects other than tensors.
+    """
     from pickle import UnpicklingError
 
     import torch
@@ -268,8 +271,8 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
 def weights_file(name: str) -> Path:
     """Return the path of a weights file.
 
-    OWNER/REPOSITORY/FILE is downloaded from Hugging Face. Raises `SettingsError` if there is no
-    such file.
+    OWNER/REPOSITORY/FILE is downloaded from Hugging Face. Raises `SettingsError` if the file does
+    not exist.
     """
     path = Path(name)
     if path.is_file():

@@ -56,7 +56,10 @@ class TokenCloud:
 
 
 class TokenEncoder:
-    """Encoder of texts as token embeddings, loaded on first use. Needs the `hub` extra."""
+    """Encoder of texts as token embeddings, loaded on first use.
+
+    The `hub` extra must be installed.
+    """
 
     def __init__(self, model: str = MINILM) -> None:
         need(*EXTRAS["hub"])

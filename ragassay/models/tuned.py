@@ -122,7 +122,7 @@ def metadata_of(model: str) -> TunedNote | None:
 def base_of(model: str) -> str:
     """Return the model to use for tasks for which a model was not fine-tuned.
 
-    For a fine-tuned model, this is its base model. For other models, it is the model itself.
+    A fine-tuned model is replaced by its base model. Any other model is returned unchanged.
     """
     note = metadata_of(model)
     server, ours, _ = model.partition(f"{PROVIDER}/")
@@ -170,7 +170,7 @@ def _plain(value: object) -> object:
 class Merged:
     """Base model with a merged adapter, in float32.
 
-    `changed` names the modules that the adapter changes.
+    The attribute `changed` lists the modules that the adapter changes.
     """
 
     name: str
@@ -181,7 +181,10 @@ class Merged:
 
 
 def merge(folder: Path, cache_dir: Path) -> Merged:
-    """Merge an adapter into its base model. Raises `SettingsError` for damaged or missing files."""
+    """Merge an adapter into its base model.
+
+    Raises `SettingsError` if a file is damaged or missing.
+    """
     need(*EXTRAS["local"])
     import torch
     from peft import PeftModel

@@ -3,9 +3,9 @@
 - The embedded verifier is all-MiniLM-L6-v2 as a cross-encoder with shipped low-rank adapters.
   SmolLM2-135M with an adapter, and the mean of the two verifiers, are also shipped.
 - Adapters from `ragassay finetune verifier` are named by their folder.
-- Sequence classifiers for natural language inference (NLI) are named by their Hugging Face id. The
-  same holds for verifiers that generate a label or score (FLAN-T5, AttrScore, TRUE, AlignScore,
-  SummaC) and published fact checkers (MiniCheck, HHEM, LettuceDetect). See
+- Sequence classifiers for natural language inference (NLI) are named by their Hugging Face id.
+  Verifiers that generate a label or score (FLAN-T5, AttrScore, TRUE, AlignScore, SummaC) and
+  published fact checkers (MiniCheck, HHEM, LettuceDetect) are named in the same way. See
   `ragassay.prompts.model_forms`.
 - Files from `ragassay verifiers fit` name a verifier and contain thresholds for it.
 """
@@ -100,7 +100,7 @@ def _open_pairs(adapter: adapters.Adapter, cache_dir: Path) -> MiniLMPairs | Cro
 class MeanVerifier:
     """Verifier that averages the probabilities of several models.
 
-    Uncertain models have less influence.
+    Models that are uncertain have less influence.
     """
 
     def __init__(self, name: str, models: Sequence[EntailmentModel]) -> None:
@@ -147,7 +147,10 @@ def adapted_verifier(adapter: adapters.Adapter, cache_dir: Path) -> AdaptedVerif
 
 
 class FallbackVerifier:
-    """Embedded verifier that replaces an unavailable model. Its name mentions the replacement."""
+    """Embedded verifier that replaces an unavailable model.
+
+    Both models are mentioned in its name.
+    """
 
     def __init__(self, unavailable: str) -> None:
         self._verifier = minilm_verifier()
@@ -232,10 +235,7 @@ def _refuse_other_head(adapter: adapters.Adapter) -> None:
 
 
 def present_model(name: str, cache_dir: Path, n_labels: int = 3) -> EntailmentModel:
-    """Open a verifier by name.
-
-    If it is unavailable, raise `SettingsError` instead of replacing it.
-    """
+    """Open a verifier by name. An unavailable verifier is not replaced, but raises `SettingsError`."""
     found = entailment_model(name, cache_dir, n_labels)
     if isinstance(found, FallbackVerifier):
         raise SettingsError(

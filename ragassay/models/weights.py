@@ -177,7 +177,7 @@ def source_of(name: str, cache_dir: Path) -> str:
 
 
 def check_hub(name: str) -> None:
-    """Raise `SettingsError` if a model is unavailable. Unlike huggingface_hub, do not retry."""
+    """Raise `SettingsError` if a model is unavailable. Failed requests are not retried."""
     need(*EXTRAS["hub"])
     import httpx
     from huggingface_hub import constants, get_token, try_to_load_from_cache
@@ -254,7 +254,7 @@ def loading(name: str) -> Iterator[None]:
 
 
 def read_config(name: str) -> Any:
-    """Read the transformers config of a model. Raises `OSError` if it is unavailable."""
+    """Read the transformers config of a model. Raises `OSError` if the config is unavailable."""
     from transformers import AutoConfig
 
     with quiet_loading():

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class CausalText:
-    """Causal language model, loaded on first use. Thread-safe. Runs in bfloat16 on a GPU."""
+    """Causal language model, loaded on first use. It runs in bfloat16 on a GPU. Thread-safe."""
 
     def __init__(self, name: str, n_tokens: int) -> None:
         self.name, self._n_tokens = name, n_tokens
@@ -78,7 +78,7 @@ def _tokens(tokenizer: Any, prompt: str, word: str) -> tuple[list[int], list[int
 LEAST_MASS = 0.5
 """Minimum total probability of the labels.
 
-Below this value, the model would probably reply with other text, so there is no verdict.
+If the total is lower, the model would probably reply with other text, so there is no verdict.
 """
 
 _COLUMN: dict[Verdict, int] = {

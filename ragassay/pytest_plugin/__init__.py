@@ -125,14 +125,15 @@ def questions(path: str | Path) -> list[Any]:
     """Read questions from a file for `pytest.mark.parametrize`.
 
     Args:
-        path: File in any answer format. Answers are optional and not evaluated.
+        path: File in any format that `ragassay.evaluate` can read. The file need not contain
+            answers, and they are not evaluated.
 
     Returns:
         One parameter per question: a `ragassay.Record` with its nuggets and reference. The record
             id is the test id.
 
     Raises:
-        InputError: A line cannot be read.
+        InputError: A line of the file cannot be read.
     """
     from ragassay.errors import InputError
     from ragassay.formats import read_records

@@ -48,7 +48,9 @@ OF_MANY = ("out", "limit", "questions", "column_map", "retry_failed")
 
 
 class Answers:
-    """Evaluator for the answers in one pytest process. It runs an event loop in a thread.
+    """Evaluator for the answers in one pytest process.
+
+    The evaluations run in an event loop in a separate thread.
 
     Args:
         cache: Folder of the evaluation cache, whose keys depend on judge, settings and input.
@@ -65,7 +67,7 @@ class Answers:
         """Evaluate an answer, or return its evaluation from the cache.
 
         Args:
-            record: Answer to evaluate. Its record id is replaced by `name`.
+            record: Answer to evaluate. The record id is replaced by `name`.
 
         Raises:
             RagassayError: The answer could not be evaluated.
@@ -125,7 +127,7 @@ class Answers:
 
 @dataclass
 class Assay:
-    """Fixture `assay` of a test.
+    """Fixture `assay`, which evaluates the answers of one test.
 
     Attributes:
         test: Test id, used as the name of its answers in the report.
@@ -150,7 +152,7 @@ class Assay:
         """Evaluate an answer.
 
         Args:
-            answer: Answer, as in `ragassay.evaluate`.
+            answer: Answer in any form that `ragassay.evaluate` accepts.
             question: Question, or a record whose nuggets and reference are also used.
             sources: Sources of the answer, as in `ragassay.evaluate`.
             options: Options of `ragassay.evaluate`.

@@ -52,7 +52,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class AssertAnswer:
-    """Fixture `assert_answer` of a test."""
+    """Fixture `assert_answer`, which checks the answers of one test."""
 
     assay: Assay
 
@@ -67,10 +67,10 @@ class AssertAnswer:
         """Evaluate an answer, and fail unless it meets all requirements.
 
         Args:
-            answer: Answer, as in `assay`.
+            answer: Answer in any form that `assay` accepts.
             no_findings: Whether the answer must have no serious finding.
-            scores: Requirements by score name: {"citations.support": ">=0.8"}. A number is a
-                minimum value.
+            scores: Requirements by score name: {"citations.support": ">=0.8"}. A number without a
+                sign is a minimum.
             keywords: Requirements as keyword arguments, such as `correctness=">=3.5"` or
                 `citations_support=">=0.8"`, and other arguments of `assay`.
 
@@ -145,7 +145,7 @@ def verdict_on(
 ) -> tuple[str, str]:
     """Compare an answer with its requirements.
 
-    Returns `MET`, `MISSED` or `UNKNOWN`, and a failure message.
+    The result is `MET`, `MISSED` or `UNKNOWN`, with a failure message.
     """
     serious = [finding for finding in evaluation.primary_findings if is_serious(finding.kind)]
     rows = [_row(demand, evaluation.scores.get(demand.key)) for demand in demands]

@@ -181,7 +181,7 @@ class BatchServer:
     def _lines(self, batch: ScriptedBatch) -> tuple[list[JsonObject], list[JsonObject]]:
         """Return the replies and errors of a batch in random order.
 
-        They are created on the first call.
+        The replies are created on the first call.
         """
         if batch.lines is None:
             items = list(batch.requests.items())

@@ -99,7 +99,7 @@ def compact_json(value: object) -> str:
 
 
 def reply_text(reply: str | Mapping[str, object]) -> str:
-    """Return the message text of a scripted reply. Objects become compact JSON."""
+    """Return the message text of a scripted reply. Objects are converted to compact JSON."""
     return reply if isinstance(reply, str) else compact_json(reply)
 
 

@@ -67,8 +67,8 @@ class ScriptedEntrez:
 
     Search terms must all occur in the title or abstract. The fields `[dp]`, `[pt]` and `[doi]` are
     supported. Results are returned in the order of `articles`. As in PubMed, a search for an
-    unknown DOI returns articles with similar DOIs. In this server, a DOI is similar if its
-    registrant is the same. efetch ignores invalid ids, and returns a 400 if all ids are invalid.
+    unknown DOI returns articles with similar DOIs. This server treats DOIs of the same registrant
+    as similar. efetch ignores invalid ids, and returns a 400 if all ids are invalid.
 
     Args:
         articles: Articles in the imitated PubMed.
@@ -117,7 +117,7 @@ class ScriptedEntrez:
     ) -> None:
         """Make the next requests fail.
 
-        If the method is called several times, failures occur in that order.
+        Failures from several calls of `fail` occur in the order of the calls.
 
         ================  =================================================================
         kind              response

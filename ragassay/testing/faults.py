@@ -40,7 +40,10 @@ FaultKind = Literal[
 IN_REPLIES: frozenset[FaultKind] = frozenset(
     {"cut_off", "junk", "truncated", "cut", "refusal", "slow", "hang"}
 )
-"""Faults that are available for all providers. Other faults are errors of specific providers."""
+"""Faults that are available for all providers.
+
+All other faults are errors of specific providers.
+"""
 
 _HASH_RANGE = 2**64
 
@@ -94,7 +97,7 @@ class Fault:
         seed: Seed for `probability`.
         retry_after_s: Retry-After value for `rate_limit`, in seconds.
         delay_s: Delay for `slow`, in seconds.
-        content: Reply for `junk`. The default is not JSON.
+        content: Reply for `junk`, which is not valid JSON by default.
 
     Raises:
         InputError: The kind is unknown or a number is out of range.
@@ -189,7 +192,7 @@ Ending = Literal["completed", "expired", "failed", "cancelled"]
 class BatchPlan:
     """Behaviour of a scripted model's batches.
 
-    Its attributes may be changed while batches are running.
+    The attributes may be changed while batches are running.
 
     Attributes:
         takes_s: Duration of a batch in seconds.
@@ -212,12 +215,12 @@ class ScriptedBatch:
     """Batch that a client created.
 
     Attributes:
-        id: Id of the batch.
+        id: Id of the batch at the scripted provider.
         protocol: API used to create the batch.
         requests: Request bodies, keyed by custom id.
         metadata: Metadata from the client.
         created_s: Creation time on the monotonic clock.
-        lines: Reply lines and error lines. None until the batch is finished.
+        lines: Reply lines and error lines, or None until the batch is finished.
     """
 
     id: str

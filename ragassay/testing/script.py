@@ -36,7 +36,7 @@ _THOUGHT = "The answer names a trial. Let me weigh whether"
 
 @dataclass(frozen=True, slots=True)
 class RecordedRequest:
-    """Completion request, recorded on arrival.
+    """Completion request, recorded when it arrives.
 
     Attributes:
         n: Position in order of arrival, starting at 1. 0 for a probe.
@@ -86,7 +86,7 @@ class ScriptedAnswer:
 class Script:
     """Records requests, assigns faults and composes answers. Not thread-safe.
 
-    For the arguments, see `ScriptedModel`.
+    The arguments are described in `ScriptedModel`.
 
     Raises:
         InputError: The provider does not have a fault, or does not refuse a parameter.
@@ -166,7 +166,7 @@ class Script:
         return self.manner.errors[fault.kind].status if fault.kind in self.manner.errors else 200
 
     def answer(self, recorded: RecordedRequest, fault: Fault | None) -> ScriptedAnswer:
-        """Compose the answer to a request."""
+        """Compose the HTTP response to a request."""
         asked = recorded.asked
         if recorded.refused is not None:
             return _error_answer(self.manner.refusal_of(recorded.refused, asked))

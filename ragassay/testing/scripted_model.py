@@ -27,11 +27,11 @@ _HOST = "127.0.0.1"
 class ScriptedModel:
     """Local HTTP server with the chat completions API of OpenAI or another provider.
 
-    It serves `POST /v1/chat/completions` (or the path of its `manner`), `GET /v1/models` and
-    `GET /health` in a separate thread. It accepts all model names and keys, returns one choice and
-    does not support streaming.
+    The server offers `POST /v1/chat/completions` (or the path of its `manner`), `GET /v1/models`
+    and `GET /health` in a separate thread. All model names and keys are accepted. Each response
+    contains one choice, and streaming is not supported.
 
-    If `reply` is not set, it generates replies that are valid for the JSON schema in
+    If `reply` is not set, the model generates replies that are valid for the JSON schema in
     `response_format`, or a sentence that quotes the last user message if there is no schema. Equal
     messages and schemas give equal replies in all processes. If requested, tokens have
     log-probabilities. For a digit from 1 to 5, they form a distribution over the digits from 1 to 5
@@ -39,18 +39,19 @@ class ScriptedModel:
 
     Args:
         reply: Function called as `reply(messages, schema)`, where the schema may be None. The
-            function returns a text, an object to send as JSON, or a list of `ToolCall`. It runs in
-            the server's thread and should be fast. If it raises an error, the client gets status
-            400 with the error message.
+            function returns a text, an object to send as JSON, or a list of `ToolCall`. The
+            function runs in the server's thread, so it should be fast. If the function raises an
+            error, the client gets status 400 with the error message.
         latency_s: Delay of each answer in seconds. Concurrent requests wait in parallel.
         faults: Faults in order of precedence.
         port: Port to listen on. 0 selects a free port.
         log: File that receives a JSON line per finished request (`n`, `key`, `attempt`, `status`,
             `fault`, `client_there`), written just before the answer is sent.
-        keep_requests: Whether to store request bodies in `requests`. Set to False for long runs.
+        keep_requests: Whether to store request bodies in `requests`, which should be False for long
+            runs.
         manner: Provider whose API, replies and errors are imitated. See `MANNER_NAMES`. For
             LiteLLM, use `model_name` and `base_url`, and set the variables in `environment`.
-        model: Model name. By default, the name of one of the provider's models.
+        model: Model name, by default the name of one of the provider's models.
         refuses: Parameters to refuse, by their names in OpenAI's API, in addition to the parameters
             that the provider does not support. "response_format" refers to the type json_schema.
         thinking: Reasoning before each reply, sent in the provider's format.
@@ -133,7 +134,7 @@ class ScriptedModel:
         """Single-token requests, which runs send to check that a model is available.
 
         Probes are not recorded in `requests`, and are not counted for faults that affect a limited
-        number of requests. They are only affected by faults without such a limit.
+        number of requests. Only faults that affect all requests also affect probes.
         """
         return tuple(self._script.probes)
 

@@ -71,8 +71,8 @@ class Shape(Frozen):
 
     Attributes:
         base: Name of the base model, or "" if it is identified only by its digest.
-        base_sha256: Digest of the base weights. Empty if unknown.
-        weights_sha256: Digest of the adapter weights.
+        base_sha256: Digest of the base model's weights, or "" if unknown.
+        weights_sha256: Digest of the adapter's weights.
         scale: Factor applied to the low-rank matrix product.
         n_tokens: Maximum number of input tokens. If the input is longer, the passage is truncated
             at the end.
@@ -113,7 +113,7 @@ def adapter_of(name: str) -> Adapter | None:
 
 
 def read_shape(folder: Path) -> Shape:
-    """Read the metadata of an adapter. Raises `SettingsError` if it is missing or invalid."""
+    """Read the metadata of an adapter. Raises `SettingsError` if they are invalid."""
     try:
         return Shape.model_validate_json((folder / SHAPE).read_bytes())
     except (OSError, ValidationError) as error:

@@ -26,7 +26,7 @@ CARD = "card.yaml"
 
 
 def load_card(model: str) -> ModelCard | None:
-    """Load a model's card, if there is one. Raises `SettingsError` if it is invalid."""
+    """Load a model's card, if there is one. Raises `SettingsError` if the card is invalid."""
     if found := load_verifier_kinds().facts.find_published(model):
         return _checker_card(*found)
     if model == MINILM:
@@ -52,7 +52,7 @@ def _shipped_card(name: str) -> ModelCard:
 
 
 def _add_bounds(card: ModelCard) -> ModelCard:
-    """Add the bounds to a card. They are stored in the adapter's files, not on the card."""
+    """Add the bounds to a card. Bounds are stored in the adapter's files, not on the card."""
     adapter = adapter_of(card.model)
     fitted = Path(card.model.removeprefix(f"{PROVIDER}/")) / CLASSIFIER
     if adapter:

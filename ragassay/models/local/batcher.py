@@ -125,7 +125,7 @@ class Batcher:
 
 
 def _fail(calls: list[_Call], error: BaseException) -> None:
-    """Raise an error in all waiting callers. If it is not an `Exception`, raise `ModelError`."""
+    """Raise an `Exception` in all waiting callers. Other exceptions become `ModelError`."""
     if not isinstance(error, Exception):
         cause, error = error, ModelError(f"the embedded judge failed: {error!r}")
         error.__cause__ = cause

@@ -120,7 +120,8 @@ class Engine:
         """Answer prompts as one batch.
 
         Args:
-            prompts: Prompts to answer. Their common prefix is computed once.
+            prompts: Prompts to answer in one batch. The common prefix of all prompts is computed
+                once.
             on_done: Function that is called with the index and the reply when a reply is finished.
 
         Returns:

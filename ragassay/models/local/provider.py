@@ -1,7 +1,8 @@
 """LiteLLM provider for the embedded judge. Models named `ragassay/NAME` run in this process.
 
-`ragassay/smollm2-135m` is the packaged model. Other names refer to a shipped adapter, a folder of
-an adapter or model, or a Hugging Face id such as `ragassay/HuggingFaceTB/SmolLM2-360M-Instruct`.
+`ragassay/smollm2-135m` is the packaged model. Names of `ragassay/` models can also refer to a
+shipped adapter, a folder of an adapter or model, or a Hugging Face id such as
+`ragassay/HuggingFaceTB/SmolLM2-360M-Instruct`.
 """
 
 from __future__ import annotations
@@ -42,10 +43,7 @@ def register_provider(cache_dir: Path, dtype: str = "auto") -> None:
 
 @functools.cache
 def _handler_class() -> Callable[[Path, str], CustomLLM]:
-    """Return the handler class.
-
-    It is defined in a function because importing LiteLLM takes seconds.
-    """
+    """Define the LiteLLM handler class, in a function because importing LiteLLM takes seconds."""
     from litellm.llms.custom_llm import CustomLLM
 
     class LocalJudge(CustomLLM):
@@ -73,7 +71,10 @@ def _handler_class() -> Callable[[Path, str], CustomLLM]:
 
 
 def build_batcher(model: str, cache_dir: Path, dtype: str) -> Batcher:
-    """Return the batcher for a model. The batcher loads the weights on its first prompt."""
+    """Return the batcher that answers the prompts to a model.
+
+    The batcher loads the weights on its first prompt.
+    """
     from ragassay.models.local.batcher import Batcher
     from ragassay.models.local.loading import load_engine
 

@@ -49,7 +49,7 @@ class TokenChoice:
 
 @dataclass(frozen=True)
 class GeneratedReply:
-    """Reply with its token counts.
+    """Generated reply, with its token counts.
 
     Attributes:
         tokens: Reply tokens. If there is a schema, probabilities are renormalized over the allowed

@@ -22,7 +22,10 @@ READ_S = 60
 """Maximum time in seconds for receiving a request. Until then, the request counts as running."""
 
 MOST = {"n": 128, "top_logprobs": 20}
-"""OpenAI's limits. They matter because every reply of a hosted model costs money and memory."""
+"""OpenAI's limits.
+
+Limits are needed because every reply of a hosted model costs money and memory.
+"""
 
 RETRY_AFTER_S = "5"
 
@@ -33,7 +36,7 @@ ROLES = ("system", "developer", "user", "assistant")
 OPTIONS = frozenset(CompletionCreateParamsBase.__annotations__) | {"stream"}
 """OpenAI's parameters.
 
-Others are refused, because LiteLLM has parameters that could send the server's keys to another
+LiteLLM's other parameters are refused, because some of them could send the server's keys to another
 host.
 """
 
@@ -59,13 +62,13 @@ class Refusal(Exception):
         return {"error": fields}
 
     def response(self) -> JSONResponse:
-        """Return the HTTP response."""
+        """Return the HTTP response for the error."""
         headers = {"retry-after": self.retry_after_s} if self.status == 429 else None
         return JSONResponse(self.error, self.status, headers)
 
 
 async def read_request(request: Request) -> dict[str, Any]:
-    """Read a JSON object with OpenAI's parameters. Raises `Refusal` if it is invalid."""
+    """Read a JSON object with OpenAI's parameters. Raises `Refusal` if the request is invalid."""
     body = await _body(request)
     try:
         parameters = json.loads(body, parse_constant=_refuse_constant)

@@ -30,7 +30,10 @@ _MISSING = object()
 
 
 def fill(template: object, values: Mapping[str, object]) -> Any:
-    """Return a template with its placeholders filled. Raises `KeyError` if a value is missing."""
+    """Return a template with its placeholders filled.
+
+    Raises `KeyError` if a placeholder has no value.
+    """
     filled = _fill(template, values)
     return None if filled is _MISSING else filled
 
@@ -133,20 +136,20 @@ class Manner(_Data):
         sources: Pages, issues and files that document the formats and messages.
         protocol: Request format. See `protocols.PROTOCOLS`.
         prefix: LiteLLM's prefix for model names.
-        model: Name of the requested model.
-        answers_as: Model name in replies, often with a date. If empty, the requested name is
-            repeated.
+        model: Default name of the model in requests.
+        answers_as: Model name in replies, often with a date. An empty name repeats the requested
+            one.
         base: Path to append to the server's address for LiteLLM's `api_base`.
         path: Path of the API, which may contain `{model}`.
         environment: Environment variables for LiteLLM, with invented API keys.
         stops: Finish reasons.
         empty: Value for missing text: null or an empty string.
-        reply: Template for a reply. See `fill` and `Manner.reply_body`.
+        reply: Template for the body of a reply. See `fill` and `Manner.reply_body`.
         errors: Errors, keyed by kind of fault.
         refuses: Errors for refused parameters, by the parameter's name in OpenAI's API. `*` is the
             default. `response_format` refers to the type json_schema, and `json_object` to the type
             json_object.
-        lacks: Parameters that are always refused.
+        lacks: Parameters that the provider always refuses.
         lists: Responses to GET requests, keyed by path, such as the list of models or the version.
     """
 
@@ -186,7 +189,7 @@ class Manner(_Data):
     def refusal_of(self, parameter: str, asked: JsonObject) -> ErrorAnswer:
         """Return the error for a refused parameter.
 
-        Raises `InputError` if the provider refuses no such one.
+        May raise `InputError`.
         """
         answer = self.refuses.get(parameter) or self.refuses.get("*")
         if answer is None:
@@ -202,7 +205,10 @@ class Manner(_Data):
         return _fill_answer(answer, values)
 
     def error(self, kind: str, asked: JsonObject, retry_after_s: float) -> ErrorAnswer:
-        """Return the error for a kind of fault. Raises `KeyError` if there is none."""
+        """Return the error for a kind of fault.
+
+        Raises `KeyError` if the provider has no such error.
+        """
         values = {
             "asked": asked.get("model", self.model),
             "retry_after_s": f"{retry_after_s:g}",
@@ -211,7 +217,7 @@ class Manner(_Data):
         return _fill_answer(self.errors[kind], values)
 
     def reply_body(self, turn: ModelTurn) -> JsonObject:
-        """Return the body of a reply."""
+        """Return the body of a reply in the provider's format."""
         return fill(self.reply, self._values(turn))
 
     def _values(self, turn: ModelTurn) -> dict[str, object]:
@@ -289,7 +295,10 @@ class ModelTurn:
 
 @lru_cache
 def load_manner(name: str) -> Manner:
-    """Load a manner by name. Raises `InputError` if it is unknown."""
+    """Load the description of a provider's API by its name.
+
+    Raises `InputError` if the name is unknown.
+    """
     if name not in MANNER_NAMES:
         raise InputError(f"unknown manner {name!r}; choose from {', '.join(MANNER_NAMES)}")
     text = files("ragassay.testing.manners").joinpath(f"{name}.yaml").read_text(encoding="utf-8")
