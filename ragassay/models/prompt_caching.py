@@ -47,7 +47,7 @@ Way = Literal["marked", "automatic", "none"]
 
 @dataclass(frozen=True)
 class Marking:
-    """Models that require a marker, by provider and an optional part of the model name."""
+    """Models whose prompts need a marker, given by provider and part of the model name."""
 
     provider: str
     family: str

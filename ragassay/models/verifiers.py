@@ -235,7 +235,10 @@ def _refuse_other_head(adapter: adapters.Adapter) -> None:
 
 
 def present_model(name: str, cache_dir: Path, n_labels: int = 3) -> EntailmentModel:
-    """Open a verifier by name. An unavailable verifier is not replaced, but raises `SettingsError`."""
+    """Open a verifier by name.
+
+    If it is unavailable, `SettingsError` is raised and no other verifier replaces it.
+    """
     found = entailment_model(name, cache_dir, n_labels)
     if isinstance(found, FallbackVerifier):
         raise SettingsError(

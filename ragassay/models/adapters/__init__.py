@@ -113,7 +113,7 @@ def adapter_of(name: str) -> Adapter | None:
 
 
 def read_shape(folder: Path) -> Shape:
-    """Read the metadata of an adapter. Raises `SettingsError` if they are invalid."""
+    """Read the metadata of an adapter. Raises `SettingsError` if the metadata are invalid."""
     try:
         return Shape.model_validate_json((folder / SHAPE).read_bytes())
     except (OSError, ValidationError) as error:
