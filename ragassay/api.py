@@ -284,7 +284,8 @@ def grade(
         options: See below. `testbank` and `grades` select the grading methods.
 
     Returns:
-        Graded passages and details of the run. If `out` is set, they are also written there.
+        Graded passages, and information about the run. If `out` is set, the results are also
+        written to that folder.
 
     Raises:
         InputError, SettingsError, FatalModelError: Same as for `evaluate`.
@@ -345,7 +346,8 @@ def evaluate_pairs(
         options: See below. If no `model` is set, measures that need a judge are omitted.
 
     Returns:
-        Question-answer pairs with measures and ratings. If `out` is set, a report is written there.
+        Question-answer pairs with measures and ratings. If `out` is set, a report is written to
+        that folder.
 
     Raises:
         InputError, SettingsError, FatalModelError: Same as for `evaluate`.
@@ -373,7 +375,7 @@ async def check(
 ) -> None:
     """Raise an error if an option is invalid or the run cannot succeed.
 
-    `more` contains further arguments of `check_ready`.
+    Further arguments are passed to `check_ready`.
     """
     check_options(options, keywords)
     await in_thread(partial(check_ready, **more), settings_of(options, settings), options)

@@ -74,7 +74,7 @@ def is_local(model: str) -> bool:
 
 
 def is_ragassay_model(model: str) -> bool:
-    """Return whether this is a ragassay model, running in this process or on a server.
+    """Return whether a name belongs to a ragassay model, in this process or on a server.
 
     The server may be behind a proxy. A model's prompt and reply limits are the same wherever it
     runs.
@@ -250,7 +250,7 @@ def options_as_text(given: Mapping[str, Any]) -> tuple[str, ...]:
 def parse_options(given: Iterable[str]) -> dict[str, Any]:
     """Parse NAME=VALUE options, or raise `ValueError`.
 
-    A value is parsed as JSON if possible; empty is None.
+    Values are parsed as JSON if possible, and empty values become None.
 
     Example:
         >>> parse_options(["reasoning_effort=low", "temperature=", 'extra_body={"k": 1}'])

@@ -276,7 +276,8 @@ class Option:
     Attributes:
         sets: Names of the settings that the option changes, which may be none.
         kind: Type of the value on the command line.
-        metavar: Placeholder for the value in the help. The default is the type or the choices.
+        metavar: Placeholder for the value in the help. By default, the placeholder is the type or
+            the choices.
         default: Default value, used only in the help.
         help: Description of the option, including its default.
         group: Heading above the option in the help.
@@ -401,7 +402,7 @@ def settings_of(
 
 
 def _name_values(values: Iterable[Any]) -> tuple[str, ...]:
-    """Return the strings, paths and rubric names among some values as strings."""
+    """Return those values that are strings, paths or rubric names, as strings."""
     names = (v.name if isinstance(v, Rubric) else v for v in values)
     return tuple(str(name) for name in names if isinstance(name, str | Path))
 

@@ -68,7 +68,8 @@ def importing(module: str) -> Iterator[None]:
 def end_without_collecting() -> None:
     """Skip garbage collection at process exit, which takes seconds with all libraries loaded.
 
-    Use this only in ragassay's own processes. A host application may rely on finalizers at exit.
+    Use this function only in ragassay's own processes. A host application may rely on finalizers at
+    exit.
     """
     atexit.register(gc.freeze)
 

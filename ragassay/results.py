@@ -47,8 +47,8 @@ class Failed:
     """Failed verdict or answer. Undecided verdicts are not failures.
 
     Attributes:
-        evaluator: Name of the evaluator, such as "rubric". If the whole answer failed, "evaluate",
-            or "ask" if the application returned no answer.
+        evaluator: Name of the evaluator, such as "rubric". For a whole answer, the name is
+            "evaluate", or "ask" if the application returned no answer.
         item: Item of the verdict, such as "cohesion", or "" if the whole answer failed.
     """
 

@@ -77,7 +77,7 @@ class Work(Generic[T]):
     """Result for one key, yielded by `Store.once`.
 
     Attributes:
-        result: Stored result. If `is_new` is true, the caller sets it.
+        result: Stored result. If `is_new` is true, the caller sets the result.
         is_new: Whether the caller must compute the result.
     """
 
@@ -90,7 +90,7 @@ class Work(Generic[T]):
 class Store:
     """Store of finished results and running computations, by key.
 
-    Reads and writes run in the calling thread, because moving them to a thread takes longer.
+    Reads and writes run in the calling thread, because moving them to another thread takes longer.
 
     Args:
         path: SQLite file, created if missing. If `path` is None, nothing is stored and only running

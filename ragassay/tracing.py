@@ -5,8 +5,8 @@ invoke_workflow evaluate       one answer per trace, with its scores as evaluati
 │   └── chat MODEL             a model call
 └── ...
 
-With tracing off, nothing is imported or sent. With content off, spans contain no prompts, replies,
-ids, citation markers or error messages, because an error message may quote a reply.
+If tracing is off, nothing is imported or sent. If content is off, spans contain no prompts,
+replies, ids, citation markers or error messages, because an error message may quote a reply.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def app_name(app: App) -> str:
 
 
 def found_app(app: App) -> App:
-    """Return an application. A `module:name` string is imported.
+    """Return an application. An application given as `module:name` is imported.
 
     Raises:
         InputError: The application cannot be imported or called.

@@ -55,7 +55,7 @@ class RetrievalEvaluator(OwnEvaluator):
         return {key: OwnItem(criterion=key) for key in keys}
 
     async def ask(self, item: OwnItem, open_case: OpenCase, run: Run) -> Sequence[OwnVerdict]:
-        """Compare a nugget with a source."""
+        """Return a verdict on whether a source supports a nugget."""
         n, m = _pair(item.criterion)
         nugget, source = open_case.case.gold[n].text, open_case.record.sources[m]
         encoder = run.models.encoder

@@ -60,7 +60,7 @@ def need_verifier(name: str) -> None:
 
     Raises:
         ExtraError: A library, or the package with the weights, is not installed.
-        SettingsError: The metadata of an adapter is invalid.
+        SettingsError: The metadata of an adapter are invalid.
     """
     if name in (SMOLLM2_VERIFIER, MEAN_VERIFIER):
         _need_smollm2()
@@ -96,7 +96,7 @@ def is_of_hub(name: str) -> bool:
 
 
 def need_verifiers(names: Iterable[str]) -> None:
-    """Check the requirements of several verifiers. See `need_verifier`."""
+    """Check that what several verifiers require is installed. See `need_verifier`."""
     for name in names:
         need_verifier(name)
 

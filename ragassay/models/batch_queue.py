@@ -36,7 +36,7 @@ BUSY_SHARE = 0.25
 """CPU share above which the process counts as busy and is expected to make more calls."""
 
 FIRST_CHECK_S, LONGEST_CHECK_S, CHECK_GROWTH = 5.0, 300.0, 1.5
-"""Intervals between status checks in seconds. Most batches take minutes, some take a day."""
+"""Intervals between status checks in seconds. Most batches take minutes, but some take a day."""
 
 REASONS: Mapping[int, FailureReason] = {
     408: "timeout",
@@ -48,7 +48,7 @@ REASONS: Mapping[int, FailureReason] = {
 }
 """Failure reasons of requests that can be repeated, by HTTP status.
 
-Statuses from 500 that are not listed are server errors.
+All other statuses from 500 upwards count as server errors.
 """
 
 
@@ -60,7 +60,7 @@ class _QueuedRequest:
 
 
 class BatchQueue:
-    """Queue of the batch requests to one model. `client` is an HTTP client for LiteLLM."""
+    """Queue of batch requests to one model. `client` is an HTTP client for LiteLLM."""
 
     def __init__(self, model: str, api_base: str | None, batches: Batches) -> None:
         self._model, self._base, self._batches = model, api_base, batches
@@ -197,9 +197,9 @@ class BatchQueue:
             self._batches.release(batch)
 
     async def _find(self, batch: SubmittedBatch) -> SubmittedBatch:
-        """Return the batch with its provider id.
+        """Return a batch with its provider id.
 
-        `UnknownBatchError` means that it was not submitted.
+        Raises `UnknownBatchError` if the provider does not know the batch.
         """
         if batch.id:
             return batch

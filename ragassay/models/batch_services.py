@@ -28,7 +28,7 @@ TIMEOUT_S = 600.0
 EXPIRED = "the batch expired before the provider answered"
 
 TOO_LATE, CANCELLED = 504, 499
-"""HTTP statuses that stand for expired and cancelled requests of a batch."""
+"""HTTP statuses that represent expired and cancelled requests of a batch."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class FileBatches(BatchService):
         return self._options
 
     def write_line(self, request: BatchRequest) -> JsonBody:
-        """Return a request as a line of the request file."""
+        """Return a request as it is written to the request file."""
         line = {"custom_id": request.key, "method": "POST", "url": self._path}
         return {**line, "body": request.body}
 
@@ -195,7 +195,7 @@ class VertexBatches(FileBatches):
         return None
 
     def write_line(self, request: BatchRequest) -> JsonBody:
-        """Return a request as a line of the request file."""
+        """Return a request as it is written to the request file."""
         # Replies are unordered and have no id, but include the request with its labels.
         labels = {**_object(request.body.get("labels")), _LABEL: request.key}
         return {"request": {**request.body, "labels": labels}}

@@ -79,7 +79,7 @@ class BatchStore:
         return [_read_batch(file) for file in sorted(self._folder.glob("*.json"))]
 
     def save(self, batch: SubmittedBatch) -> None:
-        """Write a batch to disk. The file survives a crash of the process."""
+        """Write a batch to disk, so that it survives a crash of the process."""
         if self._folder is not None:
             _write(self._folder / f"{batch.name}.json", batch.model_dump_json())
 

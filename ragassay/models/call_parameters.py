@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 N_TOP_LOGPROBS = 5
 
 REASONING = "reasoning"
-"""Recorded like a refused parameter if a model spends reply tokens on reasoning."""
+"""Name recorded, like a refused parameter, for a model that spends reply tokens on reasoning."""
 
 REASONING_FACTOR = 16
 """Factor by which the reply token limit is multiplied for reasoning models."""
@@ -103,7 +103,10 @@ REFUSABLE = (
         "seed", r"\bseed\b", ("seed",), "no seed", "body.seed: Extra inputs not permitted"
     ),
 )
-"""Parameters that endpoints may refuse. If a message mentions several, the first one counts."""
+"""Parameters that endpoints may refuse.
+
+If an error message names none, the first one sent counts.
+"""
 
 _REFUSES = (
     r"unsupported|(?:not|n't) (?:be )?(?:\w+ )?"

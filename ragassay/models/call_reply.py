@@ -116,7 +116,7 @@ def reply_of(response: ModelResponse, model: str) -> dict[str, Any]:
 
     Raises:
         UnparsableReplyError: The response has no choices.
-        RefusedError: The model or the provider's content filter refused.
+        RefusedError: The model or the provider's content filter refused to answer.
     """
     if not response.choices:
         raise UnparsableReplyError("the reply has no choices")
@@ -138,7 +138,10 @@ def reply_of(response: ModelResponse, model: str) -> dict[str, Any]:
 
 
 def refusal_in(message: Any) -> str | None:
-    """Return the refusal text of a message, or None. LiteLLM stores it in one of two fields."""
+    """Return the refusal text of a message, or None.
+
+    LiteLLM stores the refusal in one of two fields.
+    """
     fields = getattr(message, "provider_specific_fields", None) or {}
     return getattr(message, "refusal", None) or fields.get("refusal")
 

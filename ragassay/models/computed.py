@@ -57,7 +57,7 @@ class ComputedStore:
     def fill(
         self, kind: str, digest: str, inputs: Sequence[Any], compute: Compute
     ) -> list[NDArray[np.floating]]:
-        """Return an array for each input, calling `compute` with the missing inputs."""
+        """Return an array for each input, calling `compute` for inputs that are not cached."""
         keys = [_key(kind, digest, item) for item in inputs]
         found = {key: self._read(key) for key in keys}
         missing = {key: item for key, item in zip(keys, inputs, strict=True) if found[key] is None}

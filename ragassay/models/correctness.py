@@ -55,7 +55,7 @@ class CorrectnessModel(Protocol):
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return support scores, shape (n_pairs,).
 
-        Higher scores mean more support, nan means undecided.
+        Higher scores mean more support, and nan means undecided.
         """
         ...
 
@@ -124,7 +124,7 @@ class CosineCorrectness:
     """Correctness model that uses the cosine similarity of sentence and passage.
 
     Args:
-        threshold: Minimum cosine of a correct sentence. By default, the embedder's threshold in
+        threshold: Minimum cosine of a correct sentence. The default is the embedder's threshold in
             `ragassay.prompts.model_forms`.
     """
 

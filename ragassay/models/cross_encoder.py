@@ -259,7 +259,7 @@ QUESTION = "\n\nDoes the passage support the claim, contradict it, or neither? A
 DAMPING_FACTOR = 8.0
 """Factor that enlarges the standard deviation in standardization.
 
-Without it, training with over a thousand features would oscillate.
+Without this factor, training with over a thousand features would oscillate.
 """
 
 

@@ -31,7 +31,7 @@ async def decide(
         lm: Judge whose endpoint is called and whose limits apply. If the provider does not support
             the API, `lm.has_decisions` is set to False.
         prompt: Prompt that asks for a reply with these fields.
-        choices: Labels of each field, 2 to 255.
+        choices: Labels of each field: from 2 to 255 labels per field.
 
     Returns:
         Probabilities by field and label, normalized to sum to 1 per field, or None if the response

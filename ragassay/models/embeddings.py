@@ -42,11 +42,11 @@ class Embedder(Rebuilt):
         model: `MINILM`, or any model that sentence-transformers can load.
 
     Attributes:
-        digest: SHA-256 of the weights of `MINILM`. For models other than `MINILM`, the digest of
-            their pooling and prefixes.
+        digest: SHA-256 of the weights of `MINILM`. For models other than `MINILM`, it is the digest
+            of pooling and prefixes.
 
     Raises:
-        ExtraError: The `hub` extra is not installed. `MINILM` works without it.
+        ExtraError: The `hub` extra is not installed. `MINILM` works without this extra.
     """
 
     def __init__(self, model: str = MINILM) -> None:
@@ -277,8 +277,8 @@ def closest_cosine(claim: str, sentences: Sequence[str], embedder: Embedder) -> 
     """Return the cosine of a claim and the most similar sentence in a text, in [-1, 1].
 
     Args:
-        sentences: Sentences of the text. Only the `N_NEAR` best sentences by BM25 are embedded. If
-            the text has no sentences, the result is 0.
+        sentences: Sentences of the text. Only the `N_NEAR` sentences with the highest BM25 scores
+            are embedded. If the text has no sentences, the result is 0.
     """
     near = [sentences[index] for index, _ in rank(claim, sentences)[:N_NEAR]] or sentences[:1]
     if not near:

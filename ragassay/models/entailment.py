@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 
 SUPPORTS, CONTRADICTS, NEUTRAL = 0, 1, 2
-"""Columns of arrays with verifier probabilities."""
+"""Columns of arrays that contain a verifier's probabilities."""
 
 COLUMNS: tuple[Verdict, ...] = VERDICT_SETS[3]
-"""Labels of these columns, as used in bounds."""
+"""Labels of the columns of probability arrays, as used in bounds."""
 
 Pair = tuple[str, str]
 """Claim and passage, formatted like the output of `ragassay.text.search`."""
@@ -134,7 +134,7 @@ def doubt_about(
 
     Args:
         bounds: Minimum probabilities for labels to count. Labels without a bound always count.
-        labels: Labels of the columns. The first label means support.
+        labels: Labels of the columns of `shares`, of which the first means support.
         shares: Label probabilities, shape (n_passages, n_labels), or nan if the model returned no
             label.
         cosines: Cosine of the sentence and the most similar sentence of each passage, shape

@@ -32,7 +32,10 @@ from ragassay.records import UnsupportedSpan
 HHEM_FILE = "model.safetensors"
 
 N_CACHED = 256
-"""Number of pairs whose spans are cached. Spans are requested right after the score."""
+"""Number of pairs whose spans are cached.
+
+A small cache is enough because spans are requested right after the score.
+"""
 
 
 @dataclass(frozen=True)
@@ -82,8 +85,9 @@ def open_checker(kind: str, model: str, cache_dir: Path) -> MiniCheck | Hhem | L
 class MiniCheck:
     """MiniCheck (Tang et al. 2024), which reads the passage and the claim as one text.
 
-    The score is the probability of "supported" for the best chunk of the passage. If the input is
-    too long, the chunk is truncated. MiniCheck's own code truncates the claim.
+    The score is the probability of "supported" for the best chunk of the passage. If claim and
+    chunk are too long together, the chunk is truncated. In this case, MiniCheck's own code
+    truncates the claim.
 
     Raises:
         OSError: The model is unavailable.

@@ -128,7 +128,7 @@ class PairWeights(Frozen):
         missing: Weight of each word that occurs only in the sentence.
         cosine: Weight of the TF-IDF cosine similarity.
         slope: Slope of the Platt scaling from decision values to probabilities.
-        offset: Offset of the Platt scaling.
+        offset: Offset of the Platt scaling from decision values to probabilities.
         bounds: Minimum probability of "correct" and "incorrect" to count as a verdict. Without
             bounds, all labels count.
     """
@@ -225,7 +225,7 @@ def pair_features(vectorizer: TfidfVectorizer, pairs: Sequence[Pair]) -> csr_mat
 
 
 def opened_matcher(path: str, embedder: str) -> NuggetMatcher | None:
-    """Read a matcher from `ragassay nuggets fit`, if there is a path. May raise `SettingsError`."""
+    """Read a matcher from `ragassay nuggets fit`, if a path is given. May raise `SettingsError`."""
     if not path:
         return None
     try:

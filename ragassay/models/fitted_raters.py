@@ -56,7 +56,7 @@ class FittedNumbers(Frozen):
 
     @classmethod
     def digest_in(cls, path: Path) -> str:
-        """Return the digest of the model in a file. See `read`."""
+        """Return the digest of the model that is stored in a file. See `read`."""
         return cls.read(path).digest
 
 
@@ -86,7 +86,7 @@ class LinearScorer(Frozen):
         """Return the logit of each sentence, shape (n_sentences,).
 
         Args:
-            rows: Named features of each sentence. Missing features count as their mean.
+            rows: Named features of each sentence. Missing features are replaced by their mean.
             vectors: Sentence embeddings, shape (n_sentences, n_dimensions), if used.
             openings: First words of each sentence, if used.
         """
@@ -118,7 +118,10 @@ class RubricRater(Frozen):
     thresholds: tuple[float, float, float, float]
 
     def distribution(self, signals: Mapping[str, float]) -> tuple[float, ...]:
-        """Return the probabilities of the ratings 1 to 5. Missing signals count as their mean."""
+        """Return the probabilities of the ratings 1 to 5.
+
+        Missing signals are replaced by their mean.
+        """
         z = weighted_sum(self, signals)
         below = [sigmoid(threshold - z) for threshold in self.thresholds]
         return tuple(
@@ -160,7 +163,10 @@ def shipped_rater() -> SignalRater:
 
 
 def weighted_sum(model: LinearScorer | RubricRater, values: Mapping[str, float]) -> float:
-    """Return the weighted sum of standardized features. Missing features count as their mean."""
+    """Return the weighted sum of standardized features.
+
+    Missing features are replaced by their mean.
+    """
     return math.fsum(value for _, value in _contributions(model, values))
 
 

@@ -83,7 +83,7 @@ _METER: contextvars.ContextVar[Meter | None] = contextvars.ContextVar(
 def meter_calls() -> Iterator[Meter]:
     """Count the model calls of the enclosed code and its tasks.
 
-    Nested meters add to the outer meter.
+    Calls are also counted by outer meters.
     """
     meter = Meter()
     token = _METER.set(meter)
@@ -124,7 +124,7 @@ class JudgeLM(dspy.LM):
         self._endpoint = settings.judge.api_base or provider_of(settings.judge.model)
         self._own_limiter = RunLimiter.of(settings)
         self.fatal: FatalModelError | None = None
-        """Error after which no call can succeed. Later calls raise it immediately."""
+        """Error after which no call can succeed. Later calls raise the same error immediately."""
         self.n_samples = settings.prompting.samples
         self.gives_logprobs: bool | None = None if options.get("logprobs") else False
         """Whether replies have log-probabilities, or None before a hosted model has replied."""
@@ -214,7 +214,7 @@ class JudgeLM(dspy.LM):
         sent: Mapping[str, Any],
         arrival: Arrival,
     ) -> None:
-        """Return if the call can be repeated without a refused parameter.
+        """Return normally if the call can be repeated without a refused parameter.
 
         Otherwise, pause calls for as long as the endpoint requests, and raise the converted error.
         """

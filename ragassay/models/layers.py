@@ -29,7 +29,7 @@ MODULES = "modules.json"
 class HubTexts:
     """Embedder that uses a sentence-transformers model.
 
-    Raises `SettingsError` if there is no model.
+    Raises `SettingsError` if the model is unavailable.
     """
 
     def __init__(self, name: str, form: EmbedderForm) -> None:
@@ -98,7 +98,7 @@ class TokenPooling(nn.Module):
 
 
 def set_pooling(model: SentenceTransformer, source: str, form: EmbedderForm) -> None:
-    """Set the pooling of a loaded model to the method defined in its form.
+    """Set the pooling of a loaded model to the method that `form` defines.
 
     Models with a modules.json file already define their pooling and are left unchanged.
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 HEADROOM = 0.98
-"""Fraction of the rate limit to use. At the full limit, delayed calls could exceed it."""
+"""Fraction of the rate limit that is used, so that delayed calls do not exceed the limit."""
 
 UNKNOWN_PRICE = (
     "max_usd requires the price of every judge, but at least one price is unknown; remove max_usd"
@@ -28,7 +28,10 @@ class Limiter(Protocol):
     """Limiter of model calls. `settle` must be called after every call admitted by `admit`."""
 
     async def admit(self, endpoint: str) -> None:
-        """Wait until a call may start. Raises `BudgetError` if the budget is spent or unknown."""
+        """Wait until a call may start.
+
+        Raises `BudgetError` if the budget is spent or a price is unknown.
+        """
         ...
 
     async def settle(self, cost_usd: float | None, n_tokens: int = 0) -> None:
@@ -110,7 +113,7 @@ class RunLimiter:
         self.count(cost_usd)
 
     async def n_tokens(self) -> int:
-        """Return the number of tokens of the settled calls."""
+        """Return the number of tokens in the calls whose cost was recorded."""
         return self._n_tokens
 
     async def hold(self, endpoint: str, wait_s: float) -> None:

@@ -101,7 +101,7 @@ _BOUNDS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutpu
 def batch_price_usd(model: str, usage: Any) -> float | None:
     """Return the batch price of LiteLLM's `Usage` in USD, or None if the model has no listed price.
 
-    If no batch price is listed, it is half of the regular price.
+    If only a regular price is listed, the batch price is half of it.
     """
     from litellm.cost_calculator import batch_cost_calculator
 

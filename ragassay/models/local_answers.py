@@ -30,12 +30,12 @@ _OWNERS = {"vllm": "vllm", "llamacpp": "llama_cpp"}
 
 
 REFUSED = object()
-"""Stands for the response at a path that requires an API key."""
+"""Placeholder for the response at a path that requires an API key."""
 
 
 @dataclass(frozen=True)
 class ServerModel:
-    """Model listed by a server. Attributes with unknown values are None or "".
+    """Model listed by a server. Attributes whose values are unknown are None or "".
 
     Attributes:
         name: Model name in requests.

@@ -45,7 +45,7 @@ class Text2Text:
 
     @computed_by_host
     def fits(self, prompt: Prompt) -> bool:
-        """Return whether the prompt without its passage fits into the input."""
+        """Return whether the prompt without its passage fits into the model's input."""
         with self.model.lend() as (tokenizer, _):
             return passage_budget(tokenizer, prompt, self._n_tokens) >= 0
 
@@ -146,7 +146,7 @@ N_ANSWER_TOKENS = 30
 
 @dataclass(frozen=True)
 class Span:
-    """Best answer span in a passage.
+    """Span of a passage that best answers a question.
 
     Attributes:
         text: Text of the span, or "" if there is no answer.

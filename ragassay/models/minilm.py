@@ -140,7 +140,7 @@ def tokenizer(n_tokens: int) -> Tokenizer:
 
 
 def adapter_tensors(adapter: Adapter) -> dict[str, NDArray[np.float32]]:
-    """Read an adapter as float32. Raises `SettingsError` if its digest is wrong."""
+    """Read an adapter as float32. Raises `SettingsError` if the adapter's digest is wrong."""
     import numpy as np
     from safetensors.numpy import load_file
 

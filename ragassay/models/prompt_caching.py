@@ -1,7 +1,7 @@
 """Provider-side caching of the prompt prefix that all calls for one answer share.
 
 All prompts for an answer start with the same text: the system message, the question, the sources
-and the answer. Some providers cache this prefix automatically. Some other providers require a
+and the answer. Some providers cache the shared prefix automatically. Some other providers require a
 marker at the end of the prefix, which LiteLLM translates from `cache_control` to Bedrock's
 `cachePoint` or OpenAI's `prompt_cache_breakpoint`.
 
@@ -175,7 +175,10 @@ class PromptCaching:
         return _digest(schema, system, shared) if shared else None
 
     def _find_shared_text(self, messages: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
-        """Return the system message and the shared text, or empty texts if too short to cache."""
+        """Return the system message and the shared text.
+
+        Both are empty if they are too short to cache.
+        """
         contents = [message["content"] for message in messages]
         prompt = next((text for text in contents if isinstance(text, SharedPrompt)), None)
         if self.way == "none" or prompt is None or not prompt.n_shared:
@@ -196,7 +199,7 @@ class PromptCaching:
 
 
 def _mark_shared(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a message with the shared text as a separate part with a marker."""
+    """Split a message into the shared text, which gets a cache marker, and the rest."""
     prompt = message["content"]
     if not isinstance(prompt, SharedPrompt):
         return message

@@ -230,7 +230,10 @@ _NO_KEY = re.compile(
     r"missing credentials|missing [\w ]{0,60}api key|api_key client option must be set",
     re.IGNORECASE,
 )
-"""Provider messages for a missing key. LiteLLM reports them as server errors."""
+"""Error messages of providers about a missing key.
+
+LiteLLM reports missing keys as server errors.
+"""
 
 
 def is_about_the_question(error: Exception) -> bool:
@@ -309,7 +312,7 @@ def _typed_by_status(status: int, message: str) -> ModelError:
 def retry_after_s(error: Exception) -> float | None:
     """Return for how many seconds a provider asks to wait, or None if it does not ask.
 
-    The header contains seconds or a date.
+    The `Retry-After` header contains seconds or a date.
     """
     response = getattr(error, "response", None)
     headers = getattr(response, "headers", None) or getattr(error, "litellm_response_headers", {})

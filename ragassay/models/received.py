@@ -30,11 +30,13 @@ MOST_ERROR_BYTES = 64 * 2**10
 """Number of bytes read from an error response, which contains the message at its start."""
 
 MOST_UNCHECKED_BYTES = 64 * 2**10
-"""Size above which a response is checked to be JSON before LiteLLM receives it."""
+"""Size in bytes above which a response is checked to be JSON before LiteLLM receives it."""
 
 N_BYTES_KEPT, N_CHARS_QUOTED = 500, 100
-"""Limits for quoting an invalid response. More text is stored than quoted, so that a secret is not
-cut in half before it is removed."""
+"""Number of bytes stored and number of characters quoted of an invalid response.
+
+More text is stored than quoted, so that a secret is not cut in half before it is removed.
+"""
 
 PLAIN, PACKED = frozenset({"", "identity"}), frozenset({"gzip", "x-gzip", "deflate"})
 """Supported content encodings."""
@@ -42,7 +44,7 @@ PLAIN, PACKED = frozenset({"", "identity"}), frozenset({"gzip", "x-gzip", "defla
 
 @dataclass
 class Arrival:
-    """Part of a response that has been received so far.
+    """Start of the response to a call, and an error in the response.
 
     Attributes:
         start: First bytes of a successful response, set after it was received completely.

@@ -264,7 +264,10 @@ def _adapter(folder: Path, name: str, source: str) -> RegisteredModel:
 
 
 def _read_note(path: Path) -> dict[str, Any]:
-    """Return the fields of a metadata file, or {} if it is invalid, which `check` reports."""
+    """Return the fields of a metadata file, or {} if the file is invalid.
+
+    `check` reports such files.
+    """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

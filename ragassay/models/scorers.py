@@ -1,8 +1,8 @@
 """Verifiers that compute scores: AlignScore, SummaC and BioACE's classifiers (4.1.3, 4.2).
 
 The packages of AlignScore and SummaC need outdated libraries (numpy 1, transformers 4). The
-formulas of both are in `ragassay.metrics.papers.verifier_scores`. Sentences are split by ragassay,
-not by NLTK.
+formulas of AlignScore and SummaC are in `ragassay.metrics.papers.verifier_scores`. Sentences are
+split by ragassay, not by NLTK.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ N_DOCUMENT_SENTENCES = 100
 """Maximum number of document sentences in SummaC."""
 
 SHORTEST = 10
-"""SummaC ignores sentences of up to this number of characters."""
+"""SummaC ignores sentences with at most this number of characters."""
 
 
 class Scorer(Protocol):
@@ -58,7 +58,7 @@ class ScoringVerifier:
     probabilities are not calibrated.
 
     Args:
-        scale: Lowest and highest score.
+        scale: Lowest and highest possible score.
         threshold: Minimum score of an attributable claim.
     """
 
@@ -95,7 +95,7 @@ class SummaC:
 
     Args:
         model: NLI model. The published weights were trained on the outputs of a VitaminC model.
-        weights: File of the trained convolution. None for SummaC-ZS.
+        weights: File with the weights of the trained convolution. None for SummaC-ZS.
     """
 
     def __init__(self, model: EntailmentModel, weights: Path | None = None) -> None:

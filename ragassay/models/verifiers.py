@@ -2,10 +2,10 @@
 
 - The embedded verifier is all-MiniLM-L6-v2 as a cross-encoder with shipped low-rank adapters.
   SmolLM2-135M with an adapter, and the mean of the two verifiers, are also shipped.
-- Adapters from `ragassay finetune verifier` are named by their folder.
-- Sequence classifiers for natural language inference (NLI) are named by their Hugging Face id.
+- Adapters from `ragassay finetune verifier` are identified by their folder.
+- Sequence classifiers for natural language inference (NLI) are identified by their Hugging Face id.
   Verifiers that generate a label or score (FLAN-T5, AttrScore, TRUE, AlignScore, SummaC) and
-  published fact checkers (MiniCheck, HHEM, LettuceDetect) are named in the same way. See
+  published fact checkers (MiniCheck, HHEM, LettuceDetect) are identified in the same way. See
   `ragassay.prompts.model_forms`.
 - Files from `ragassay verifiers fit` name a verifier and contain thresholds for it.
 """
@@ -142,14 +142,14 @@ def signals_verifier() -> AdaptedVerifier:
 
 @functools.cache
 def adapted_verifier(adapter: adapters.Adapter, cache_dir: Path) -> AdaptedVerifier:
-    """Return the verifier for an adapter, which is created once per process."""
+    """Return the verifier for an adapter. Each verifier is created once per process."""
     return AdaptedVerifier(adapter, cache_dir)
 
 
 class FallbackVerifier:
     """Embedded verifier that replaces an unavailable model.
 
-    Both models are mentioned in its name.
+    Its name mentions both models.
     """
 
     def __init__(self, unavailable: str) -> None:
@@ -170,7 +170,8 @@ def is_pair_verifier(name: str) -> bool:
 def entailment_model(name: str, cache_dir: Path, n_labels: int = 3) -> EntailmentModel:
     """Open the verifier selected by a setting.
 
-    If a Hugging Face model is unavailable, the embedded verifier replaces it, and its name says so.
+    An unavailable Hugging Face model is replaced by the embedded verifier, whose name then mentions
+    both models.
 
     Args:
         name: `EMBEDDED`, a name in `SHIPPED_VERIFIERS`, `ragassay/FOLDER`, a file of fitted
@@ -237,7 +238,7 @@ def _refuse_other_head(adapter: adapters.Adapter) -> None:
 def present_model(name: str, cache_dir: Path, n_labels: int = 3) -> EntailmentModel:
     """Open a verifier by name.
 
-    If it is unavailable, `SettingsError` is raised and no other verifier replaces it.
+    An unavailable verifier is not replaced by another one, but raises `SettingsError`.
     """
     found = entailment_model(name, cache_dir, n_labels)
     if isinstance(found, FallbackVerifier):

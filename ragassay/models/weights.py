@@ -42,7 +42,7 @@ def quiet_loading() -> Iterator[None]:
 
 SMOLLM2_GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 MINILM_SAFETENSORS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""Digest of the published weights of all-MiniLM-L6-v2, by which adapters and runs identify it."""
+"""Digest of the published all-MiniLM-L6-v2 weights, which identifies them in adapters and runs."""
 
 MINILM_PARTS = {
     "weights-1.safetensors": "9f6edd3d9b832adb0b24d705510e501b328f7327958b8039080535ced6eea570",
@@ -73,7 +73,7 @@ def check_digest(path: Path, expected: str) -> None:
 
 
 def packaged_file(package: str, suffix: str) -> Path:
-    """Return a file of an installed package, without importing the package.
+    """Return the path of a file in an installed package, without importing the package.
 
     Raises:
         ExtraError: The package is not installed.

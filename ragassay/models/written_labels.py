@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 
 class CausalText:
-    """Causal language model, loaded on first use. It runs in bfloat16 on a GPU. Thread-safe."""
+    """Causal language model, loaded on first use.
+
+    The model runs in bfloat16 on a GPU. Thread-safe.
+    """
 
     def __init__(self, name: str, n_tokens: int) -> None:
         self.name, self._n_tokens = name, n_tokens

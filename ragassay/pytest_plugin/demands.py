@@ -34,7 +34,7 @@ _BOUND = re.compile(r"(>=|<=|>|<|)\s*+(.+)")
 
 @dataclass(frozen=True)
 class Demand:
-    """Minimum or maximum of a score. `key` is the name of the score in a report."""
+    """Minimum or maximum that a score must meet. `key` is the name of the score in a report."""
 
     key: str
     sign: str

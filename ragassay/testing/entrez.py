@@ -131,7 +131,7 @@ class ScriptedEntrez:
         ================  =================================================================
 
         Args:
-            kind: Kind of failure. See the table above.
+            kind: Kind of failure. The kinds are listed in the table.
             times: Number of requests that fail.
             service: Service that fails, or "" for all services.
             retry_after_s: Value of the `Retry-After` header in seconds.

@@ -86,7 +86,7 @@ class Fault:
     The faults that a provider supports are in `load_manner(name).errors`.
 
     Args:
-        kind: Kind of fault. See the table above.
+        kind: Kind of fault. The kinds are listed in the table.
         contains: Text that the messages must contain.
         when: Condition on the parsed request body.
         first: Affect only the first n selected requests.
@@ -94,7 +94,7 @@ class Fault:
         attempts: Affect only the first n requests with equal `request_key`. If 1, a retry succeeds.
         probability: Probability in [0, 1] that a request is affected, decided by a hash of seed,
             kind, request key and attempt, so that the order of requests does not matter.
-        seed: Seed for `probability`.
+        seed: Seed of the hash for `probability`.
         retry_after_s: Retry-After value for `rate_limit`, in seconds.
         delay_s: Delay for `slow`, in seconds.
         content: Reply for `junk`, which is not valid JSON by default.
@@ -141,7 +141,7 @@ class Fault:
         return self.when is None or self.when(body)
 
     def strikes(self, key: str, n_concerned: int, attempt: int) -> bool:
-        """Return whether the fault affects a request. The counts include this request."""
+        """Return whether the fault affects a request. The counts include the request itself."""
         return (
             (self.first is None or n_concerned <= self.first)
             and (self.every is None or n_concerned % self.every == 0)
@@ -181,7 +181,7 @@ class FaultPlan:
         return affecting
 
     def lasting_fault(self, body: JsonObject) -> Fault | None:
-        """Return the first fault that affects all selected requests, this one included, or None."""
+        """Return the first fault that affects all requests which it selects, including this one."""
         return next((f for f in self._faults if f.is_lasting and f.concerns(body)), None)
 
 
@@ -196,9 +196,9 @@ class BatchPlan:
 
     Attributes:
         takes_s: Duration of a batch in seconds.
-        ending: Final status. If "expired" or "cancelled", only the first half of the requests is
-            answered. Anthropic reports the status of each request instead.
-        n_expired: Number of requests that expire in each completed batch, counted from its end.
+        ending: Final status. If the status is "expired" or "cancelled", only the first half of the
+            requests is answered. Anthropic reports the status of each request instead.
+        n_expired: Number of requests at the end of each completed batch that expire.
         refusal: Error message of "failed" batches.
         n_unavailable: Number of initial API calls that return a server error (503).
     """

@@ -43,7 +43,7 @@ def build_pairs(schema: JsonSchema, text: str) -> dict[str, list[dict[str, str]]
             ...") in the prompt.
 
     Returns:
-        Pairs with a sentence from the paper as both answer and quote. Pairs whose question is
+        Pairs whose answer and quote are the same sentence from the paper. Pairs whose question is
         already in the prompt are excluded. If the paper has too few sentences, pairs of empty
         strings are added.
     """

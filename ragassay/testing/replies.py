@@ -66,10 +66,10 @@ def build_sentence(text: str, seed: str) -> str:
 def build_instance(schema: JsonSchema, text: str, seed: str) -> JsonValue:
     """Build an instance of a JSON schema (draft 2020-12, as used in structured output APIs).
 
-    Supported: type, enum, const, bounds of numbers, multipleOf, lengths of strings, format, items,
-    prefixItems, minItems, maxItems, uniqueItems, properties, required, minProperties,
-    additionalProperties, anyOf, oneOf (with disjoint branches), allOf and local $ref. Optional
-    properties are included, except at deep levels of recursive schemas.
+    Supported keywords: type, enum, const, bounds of numbers, multipleOf, lengths of strings,
+    format, items, prefixItems, minItems, maxItems, uniqueItems, properties, required,
+    minProperties, additionalProperties, anyOf, oneOf (with disjoint branches), allOf and local
+    $ref. Optional properties are included, except at deep levels of recursive schemas.
 
     Args:
         schema: JSON schema. Any $ref is resolved within this schema.

@@ -39,17 +39,17 @@ class RecordedRequest:
     """Completion request, recorded when it arrives.
 
     Attributes:
-        n: Position in order of arrival, starting at 1. 0 for a probe.
+        n: Position in order of arrival, starting at 1, or 0 for a probe.
         body: Parsed request body, as sent by the client.
         key: See `request_key`.
-        attempt: Number of accepted requests with this key so far, including this one. 0 for probes
-            and refused requests.
+        attempt: Number of accepted requests with this key so far, including the request itself, or
+            0 for probes and refused requests.
         fault: Fault that affects the request, or None for a normal reply.
         received_s: Time of arrival on the monotonic clock.
         asked: Request in OpenAI's chat completions format.
         refused: Parameter because of which the request was refused.
         status: Expected HTTP status, or None if no response is sent. If the reply function fails,
-            the client gets a 400 instead.
+            the client gets status 400 instead.
     """
 
     n: int

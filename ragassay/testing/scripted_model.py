@@ -34,8 +34,8 @@ class ScriptedModel:
     If `reply` is not set, the model generates replies that are valid for the JSON schema in
     `response_format`, or a sentence that quotes the last user message if there is no schema. Equal
     messages and schemas give equal replies in all processes. If requested, tokens have
-    log-probabilities. For a digit from 1 to 5, they form a distribution over the digits from 1 to 5
-    that is highest for the token.
+    log-probabilities. The log-probabilities of a digit from 1 to 5 form a distribution over these
+    five digits that is highest for the digit itself.
 
     Args:
         reply: Function called as `reply(messages, schema)`, where the schema may be None. The
@@ -43,8 +43,8 @@ class ScriptedModel:
             function runs in the server's thread, so it should be fast. If the function raises an
             error, the client gets status 400 with the error message.
         latency_s: Delay of each answer in seconds. Concurrent requests wait in parallel.
-        faults: Faults in order of precedence.
-        port: Port to listen on. 0 selects a free port.
+        faults: Faults to simulate, in order of precedence.
+        port: Port to listen on, or 0 for a free port.
         log: File that receives a JSON line per finished request (`n`, `key`, `attempt`, `status`,
             `fault`, `client_there`), written just before the answer is sent.
         keep_requests: Whether to store request bodies in `requests`, which should be False for long
@@ -53,7 +53,8 @@ class ScriptedModel:
             LiteLLM, use `model_name` and `base_url`, and set the variables in `environment`.
         model: Model name, by default the name of one of the provider's models.
         refuses: Parameters to refuse, by their names in OpenAI's API, in addition to the parameters
-            that the provider does not support. "response_format" refers to the type json_schema.
+            that the provider does not support. The name "response_format" stands for the format
+            type json_schema.
         thinking: Reasoning before each reply, sent in the provider's format.
         n_cached: Number of prompt tokens to report as cached, at most the length of the prompt.
         batches: Behaviour of the batch APIs of OpenAI, Azure and Anthropic. None disables batches.

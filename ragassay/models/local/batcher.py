@@ -125,7 +125,10 @@ class Batcher:
 
 
 def _fail(calls: list[_Call], error: BaseException) -> None:
-    """Raise an `Exception` in all waiting callers. Other exceptions become `ModelError`."""
+    """Raise an `Exception` in all waiting callers.
+
+    Errors of other types are raised as `ModelError`.
+    """
     if not isinstance(error, Exception):
         cause, error = error, ModelError(f"the embedded judge failed: {error!r}")
         error.__cause__ = cause

@@ -43,7 +43,7 @@ def register_provider(cache_dir: Path, dtype: str = "auto") -> None:
 
 @functools.cache
 def _handler_class() -> Callable[[Path, str], CustomLLM]:
-    """Define the LiteLLM handler class, in a function because importing LiteLLM takes seconds."""
+    """Define the LiteLLM handler class when it is needed, because importing LiteLLM is slow."""
     from litellm.llms.custom_llm import CustomLLM
 
     class LocalJudge(CustomLLM):

@@ -37,7 +37,7 @@ from ragassay.models.serving.requests import (
 )
 
 N_IN_FLIGHT_MOST = 256
-"""Maximum number of concurrent completions. If there are more requests, they get status 429."""
+"""Maximum number of concurrent completions. Additional requests get status 429."""
 
 SECONDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0)
 """Upper bounds of the latency histogram's buckets in seconds."""

@@ -19,7 +19,10 @@ N_BYTES_MOST = 4 * 2**20
 """Maximum request size, enough for a million tokens."""
 
 READ_S = 60
-"""Maximum time in seconds for receiving a request. Until then, the request counts as running."""
+"""Maximum time in seconds for receiving a request.
+
+A request that is still being received counts as running.
+"""
 
 MOST = {"n": 128, "top_logprobs": 20}
 """OpenAI's limits.
@@ -43,7 +46,7 @@ host.
 
 @dataclass(eq=False)
 class Refusal(Exception):
-    """Error response to a request."""
+    """Error response of the server to a request."""
 
     status: int
     message: str

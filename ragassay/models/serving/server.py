@@ -78,7 +78,7 @@ def serve(
     Args:
         models: LiteLLM names, optionally with an endpoint: `NAME@http://HOST/v1`.
         host: Host name or address to listen on.
-        port: Port to listen on. 0 selects a free port.
+        port: Port to listen on, or 0 for a free port.
         settings: Settings with the key, the cache, the dtype of local models and the timeout.
         on_ready: Function called when requests are accepted.
 

@@ -26,7 +26,7 @@ _PLACEHOLDER = re.compile(r"\$(?:\$|\{([a-z_]+)\}|\*?([a-z_]+))")
 
 
 _MISSING = object()
-"""Stands for values that are omitted from a JSON object."""
+"""Placeholder for values that are omitted from a JSON object."""
 
 
 def fill(template: object, values: Mapping[str, object]) -> Any:
@@ -137,18 +137,18 @@ class Manner(_Data):
         protocol: Request format. See `protocols.PROTOCOLS`.
         prefix: LiteLLM's prefix for model names.
         model: Default name of the model in requests.
-        answers_as: Model name in replies, often with a date. An empty name repeats the requested
-            one.
+        answers_as: Model name in replies, often with a date. If the name is empty, replies repeat
+            the requested name.
         base: Path to append to the server's address for LiteLLM's `api_base`.
         path: Path of the API, which may contain `{model}`.
         environment: Environment variables for LiteLLM, with invented API keys.
         stops: Finish reasons.
-        empty: Value for missing text: null or an empty string.
+        empty: Value of the text field if there is no text: null or an empty string.
         reply: Template for the body of a reply. See `fill` and `Manner.reply_body`.
-        errors: Errors, keyed by kind of fault.
-        refuses: Errors for refused parameters, by the parameter's name in OpenAI's API. `*` is the
-            default. `response_format` refers to the type json_schema, and `json_object` to the type
-            json_object.
+        errors: Error responses, keyed by kind of fault.
+        refuses: Error responses to refused parameters, keyed by the parameter's name in OpenAI's
+            API. `*` is the default. The name `response_format` stands for the format type
+            json_schema, and `json_object` for json_object.
         lacks: Parameters that the provider always refuses.
         lists: Responses to GET requests, keyed by path, such as the list of models or the version.
     """
