@@ -173,7 +173,7 @@ def fetch(name: str, cache_dir: Path) -> FetchedModel:
     found = facts.find_published(name)
     if found is None:
         known = ", ".join(facts.published)
-        raise InputError(f"cannot fetch the unknown model {name!r}; choose one of {known}")
+        raise InputError(f"cannot download the unknown model {name!r}; choose one of {known}")
     short, published = found
     if note := read_fetched(published.repository, cache_dir):
         return note
@@ -209,14 +209,11 @@ def better_verifier_text(cache_dir: Path) -> str:
     for name, checker in checkers.items():
         if read_fetched(checker.repository, cache_dir):
             return (
-                "MiniCheck (already downloaded) is more accurate, according to its paper; use it "
-                f"with --verifier {name}"
+                "MiniCheck, already downloaded, is more accurate (see its paper): pass --verifier "
+                f"{name}"
             )
     best = next(iter(checkers))
-    return (
-        "MiniCheck is more accurate, according to its paper; download it with `ragassay models get "
-        f"{best}`"
-    )
+    return f"MiniCheck is more accurate (see its paper): run ragassay models get {best}"
 
 
 def _note_file(repository: str, cache_dir: Path) -> Path:

@@ -61,46 +61,46 @@ REFUSABLE = (
         "logprobs",
         r"log[_ -]?prob\w*|log probabilit\w+|response_?logprobs",
         ("logprobs", "top_logprobs"),
-        "no log-probabilities, so a rating is the number in the reply",
+        "replies have no log-probabilities, so a rating is the number in the reply",
         "You are not allowed to request logprobs from this model",
     ),
     RefusableParameter(
         "json_schema",
         _FORMAT,
         ("response_format",),
-        "no JSON schema, so only the prompt specifies the reply format",
+        "the model accepts no JSON schema, so only the prompt specifies the reply format",
         "Invalid parameter: 'response_format' of type 'json_schema' is not supported",
     ),
     RefusableParameter(
         "json_object",
         _FORMAT,
         ("response_format",),
-        "no JSON mode",
+        "the model has no JSON mode",
         "'response_format.type' must be 'json_schema' or 'text'",
     ),
     RefusableParameter(
         "max_tokens",
         _TOKENS,
         ("max_tokens",),
-        "max_completion_tokens instead of max_tokens",
+        "max_completion_tokens is sent instead of max_tokens",
         "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens'.",
     ),
     RefusableParameter(
         "max_completion_tokens",
         _TOKENS,
         ("max_completion_tokens",),
-        "no limit on reply tokens",
+        "the number of reply tokens is not limited",
         "Unrecognized request argument supplied: max_completion_tokens",
     ),
     RefusableParameter(
         "temperature",
         r"temperature",
         ("temperature",),
-        "the endpoint's default temperature",
+        "calls use the endpoint's default temperature",
         "'temperature' does not support 0 with this model. Only the default (1) is supported.",
     ),
     RefusableParameter(
-        "seed", r"\bseed\b", ("seed",), "no seed", "body.seed: Extra inputs not permitted"
+        "seed", r"\bseed\b", ("seed",), "calls use no seed", "body.seed: Extra inputs not permitted"
     ),
 )
 """Parameters that endpoints may refuse.
@@ -262,7 +262,8 @@ def learnt_note(model: str, learnt: Collection[str]) -> str:
     if "max_completion_tokens" in learnt:  # Replaces the note about max_tokens.
         refused = [text for text in refused if not text.startswith("max_completion_tokens")]
     if REASONING in learnt:
-        refused.append(f"reasoning first, so replies may use {REASONING_FACTOR} times the tokens")
+        times = f"{REASONING_FACTOR} times as many tokens"
+        refused.append(f"the model reasons first, so replies may use {times}")
     return f"{model}: {'; '.join(refused)}" if refused else ""
 
 

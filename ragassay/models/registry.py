@@ -167,9 +167,9 @@ def _bases() -> tuple[RegisteredModel, ...]:
 def _verifiers() -> tuple[RegisteredModel, ...]:
     role, minilm = _ROLES["verifier"], (adapters.WHOLE, adapters.CLOSEST)
     signals_role = "compares sentences with passages to compute signals for `ragassay/signals`"
-    mean_role = f"{role}, averages minilm-verifier and smollm2-verifier"
+    mean_role = f"{role}; average of minilm-verifier and smollm2-verifier"
     rows: tuple[tuple[str, str, tuple[Adapter, ...]], ...] = (
-        (names.MINILM_VERIFIER, f"{role}, averages two adapters of {MINILM}", minilm),
+        (names.MINILM_VERIFIER, f"{role}; average of two {MINILM} adapters", minilm),
         (names.SMOLLM2_VERIFIER, f"{role}, based on {names.SMOLLM2}", (adapters.SMOLLM2,)),
         (names.MEAN_VERIFIER, mean_role, (*minilm, adapters.SMOLLM2)),
         (names.SIGNALS_VERIFIER, signals_role, (adapters.SIGNALS,)),

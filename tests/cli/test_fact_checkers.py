@@ -22,13 +22,10 @@ ANSWER = {
     "response": "Brelozant raised pain in 12 of 340 men [1].",
     "retrieved_contexts": ["Brelozant lowers pressure in adults with migraine."],
 }
-FETCH = (
-    "MiniCheck is more accurate, according to its paper; download it with "
-    "`ragassay models get minicheck`"
-)
+FETCH = "MiniCheck is more accurate (see its paper): run ragassay models get minicheck"
 HERE = (
-    "MiniCheck (already downloaded) is more accurate, according to its paper; use it with "
-    "--verifier minicheck-roberta"
+    "MiniCheck, already downloaded, is more accurate (see its paper): pass --verifier "
+    "minicheck-roberta"
 )
 
 

@@ -145,13 +145,14 @@ def test_without_the_hub_it_says_so_in_one_line(tmp_path: Path, monkeypatch: pyt
     for done in (offline, refused):
         assert done.exit_code == 1 and len(done.stderr.splitlines()) == 1
         assert (
-            "cannot fetch minicheck" in done.stderr and "--verifier minicheck:FOLDER" in done.stderr
+            "cannot download minicheck" in done.stderr
+            and "--verifier minicheck:FOLDER" in done.stderr
         )
     assert not list(tmp_path.rglob("*.json"))
 
 
 def test_a_model_that_the_hub_lacks_leaves_no_note(hub: Hub, tmp_path: Path):
-    with pytest.raises(SettingsError, match="cannot fetch minicheck-roberta from"):
+    with pytest.raises(SettingsError, match="cannot download minicheck-roberta from"):
         fetch("minicheck-roberta", tmp_path)
     assert read_fetched("lytang/MiniCheck-RoBERTa-Large", tmp_path) is None
 

@@ -116,7 +116,7 @@ class _LocalLoad:
         )
         yield CounterMetricFamily(
             "ragassay_local_batched_calls",
-            "Calls in all batches; divided by the number of batches, the mean batch size.",
+            "Calls in all batches. Divide by ragassay_local_batches for the mean batch size.",
             sum(load.n_batched for load in known),
         )
         yield GaugeMetricFamily(
