@@ -266,7 +266,7 @@ HEADINGS = (*(group.title() for group in GROUPS), "Input")
 """Headings for groups of options in the help."""
 
 SETS = {"model": ("model", "panel")}
-"""Settings changed by an option, if it changes more than the setting of the same name."""
+"""Settings that an option changes, if it changes others than the setting of the same name."""
 
 
 @dataclass(frozen=True)
@@ -337,7 +337,10 @@ def _option(name: str, hint: Any) -> Option:
 
 
 def _kind(annotation: Any) -> Any:
-    """Return the command-line type of an annotation. Tuples and mappings become lists."""
+    """Return the command-line type of an annotation.
+
+    On the command line, tuples and mappings are lists.
+    """
     parts = [part for part in get_args(annotation) if part not in (NoneType, Ellipsis)]
     if get_origin(annotation) is Literal:
         return annotation

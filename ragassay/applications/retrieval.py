@@ -108,7 +108,7 @@ class RetrievalEvaluator(OwnEvaluator):
 
 
 async def _verify_case(case: Case) -> str:
-    """Do nothing: `OwnEvaluator` requires this function, but it is never called."""
+    """Raise `NotImplementedError`: `OwnEvaluator` requires this function, but never calls it."""
     raise NotImplementedError
 
 

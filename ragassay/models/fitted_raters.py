@@ -87,8 +87,8 @@ class LinearScorer(Frozen):
 
         Args:
             rows: Named features of each sentence. Missing features are replaced by their mean.
-            vectors: Sentence embeddings, shape (n_sentences, n_dimensions), if used.
-            openings: First words of each sentence, if used.
+            vectors: Sentence embeddings, shape (n_sentences, n_dimensions), if the model uses them.
+            openings: First words and word pairs of each sentence, if the model uses them.
         """
         import numpy as np
 

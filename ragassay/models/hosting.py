@@ -41,7 +41,7 @@ class Encoded:
 
 
 class ModelHost(Protocol):
-    """Process that runs models on behalf of this process."""
+    """Another process that runs models for the current process."""
 
     def submit(self, recipe: Recipe, method: str, arguments: Sequence[Any]) -> Future[Any]:
         """Return a future for the result of a method call.

@@ -160,7 +160,7 @@ class AlignScore:
 
     @computed_by_host
     def score(self, claim: str, passage: str) -> float:
-        """Return the score in [0, 1]."""
+        """Return the AlignScore of a claim and a passage, in [0, 1]."""
         import numpy as np
 
         document = [line for line in passage.split("\n") if line.strip()]

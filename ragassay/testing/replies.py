@@ -72,7 +72,7 @@ def build_instance(schema: JsonSchema, text: str, seed: str) -> JsonValue:
     $ref. Optional properties are included, except at deep levels of recursive schemas.
 
     Args:
-        schema: JSON schema. Any $ref is resolved within this schema.
+        schema: JSON schema. Each $ref must refer to a part of the same schema.
         text: Text from which the strings in the instance quote words.
         seed: Seed. Equal arguments give equal instances in all processes.
 

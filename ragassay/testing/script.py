@@ -89,7 +89,7 @@ class Script:
     The arguments are described in `ScriptedModel`.
 
     Raises:
-        InputError: The provider does not have a fault, or does not refuse a parameter.
+        InputError: The provider does not support a fault, or never refuses one of the parameters.
     """
 
     def __init__(

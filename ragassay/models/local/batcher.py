@@ -28,7 +28,7 @@ N_MOST = 64
 """Maximum number of calls in a batch. The key-value caches of all calls must fit in memory."""
 
 N_CHARS_MOST = 100_000
-"""Maximum padded text length of a batch in characters, about 25,000 tokens."""
+"""Maximum number of characters in the padded texts of a batch, about 25,000 tokens."""
 
 
 @dataclass(eq=False)

@@ -35,7 +35,7 @@ _KEY_HELP = (
 _GUESSED = re.compile(
     r"sk-?1234|password|passwort|change-?me|secret|example|your-?key|12345678|abcdefg"
 )
-"""Typical parts of guessable keys. Random keys rarely contain these parts."""
+"""Parts that are typical of guessable keys and rare in random keys."""
 
 
 @dataclass(frozen=True)
