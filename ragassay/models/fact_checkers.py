@@ -86,8 +86,8 @@ class MiniCheck:
     """MiniCheck (Tang et al. 2024), which reads the passage and the claim as one text.
 
     The score is the probability of "supported" for the best chunk of the passage. If claim and
-    chunk are too long together, the chunk is truncated. In this case, MiniCheck's own code
-    truncates the claim.
+    chunk are too long together, the chunk is truncated, whereas MiniCheck's own code truncates the
+    claim.
 
     Raises:
         OSError: The model is unavailable.

@@ -146,7 +146,10 @@ def as_url(text: str, port: int = 80) -> str:
 
 
 def find_servers(urls: Sequence[str]) -> tuple[LocalServer, ...]:
-    """Return the model servers at the addresses, which are checked concurrently."""
+    """Return the model servers at addresses normalized by `as_url`.
+
+    All addresses are checked concurrently.
+    """
     return asyncio.run(_find_servers(urls))
 
 

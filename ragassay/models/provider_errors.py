@@ -185,7 +185,7 @@ PROVIDERS = {
     "ollama": Provider(("OLLAMA_API_KEY",), "", ("OLLAMA_API_BASE",), False, False),
     "ollama_chat": Provider(("OLLAMA_API_KEY",), "", ("OLLAMA_API_BASE",), False, False),
 }
-"""Providers whose keys and addresses are known without LiteLLM."""
+"""Providers whose API key variables are known without importing LiteLLM."""
 
 
 def address_of(known: Provider, api_base: str | None) -> str:

@@ -22,7 +22,10 @@ def messages_of(body: JsonObject) -> tuple[Message, ...]:
 
 
 def schema_of(body: JsonObject) -> JsonSchema | None:
-    """Return the JSON schema in `response_format`, or None. "json_object" allows any object."""
+    """Return the JSON schema in `response_format`, or None.
+
+    The type "json_object" allows any object.
+    """
     response_format = _object(body.get("response_format"))
     if response_format.get("type") == "json_object":
         return {"type": "object"}

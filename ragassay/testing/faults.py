@@ -162,7 +162,8 @@ class Fault:
 class FaultPlan:
     """Assigns at most one fault to each request.
 
-    The first fault that affects a request takes precedence.
+    The first fault that affects a request takes precedence, but every fault counts the requests
+    that it selects.
     """
 
     def __init__(self, faults: Sequence[Fault]) -> None:

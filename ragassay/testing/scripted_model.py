@@ -135,7 +135,8 @@ class ScriptedModel:
         """Single-token requests, which runs send to check that a model is available.
 
         Probes are not recorded in `requests`, and are not counted for faults that affect a limited
-        number of requests. Only faults that affect all requests also affect probes.
+        number of requests. Only faults without a limit on the number of requests also affect
+        probes.
         """
         return tuple(self._script.probes)
 
