@@ -37,7 +37,6 @@ def need(*modules: str) -> None:
 
 
 def _requirement(module: str) -> str:
-    """Return the pip requirement that provides a module."""
     extras = (name for name, found in EXTRAS.items() if module in found)
     return BASE[module] if module in BASE else f"ragassay[{next(extras)}]"
 

@@ -276,10 +276,9 @@ class Option:
     Attributes:
         sets: Names of the settings that the option changes, which may be none.
         kind: Type of the value on the command line.
-        metavar: Placeholder for the value in the help. By default, the placeholder is the type or
-            the choices.
+        metavar: Placeholder for the value in the help, by default the type or the choices.
         default: Default value, used only in the help.
-        help: Description of the option, including its default.
+        help: Description, including the default.
         group: Heading above the option in the help.
     """
 

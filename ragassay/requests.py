@@ -96,7 +96,7 @@ class EvaluationRequest(Request["Results"]):
         *,
         answered: bool = True,
     ) -> EvaluationRequest:
-        """Read the answers and the corpus, and load the evaluators. See `read_input` for errors."""
+        """Read the answers and the corpus, and load the evaluators."""
         job, resolved = read_input(answers, options, settings, presenter, answered=answered)
         run = open_run(resolved, options, presenter, job.corpus)
         # Imported late because it imports the evaluators.
@@ -159,7 +159,7 @@ class EvaluationRequest(Request["Results"]):
 
 @dataclass(frozen=True)
 class SimpleRequest(Request[T]):
-    """Request that runs in a single stage, with one progress bar.
+    """Request that runs in a single stage.
 
     Attributes:
         start: Function that runs the request, called with the arguments `folder` and `listen`.
@@ -210,10 +210,7 @@ def request_pairs_audit(
     options: EvaluateKeywords,
     presenter: Presenter,
 ) -> SimpleRequest[AuditResult]:
-    """Read question-answer pairs and perturb them, to audit a judge that rates pairs.
-
-    The judge rates each pair together with its paper.
-    """
+    """Read and perturb question-answer pairs, which the judge rates together with their papers."""
     from ragassay.qa.audit import PART, pairs_audit_job
 
     input_pairs, run = _read_pairs(pairs, papers, {**options, "only": (PART,)}, None, presenter)

@@ -122,8 +122,6 @@ def visible(text: str) -> str:
 
 
 class _SafeStream:
-    """Text stream that passes all output through `visible`."""
-
     def __init__(self, stream: TextIO) -> None:
         self.unguarded = stream
 

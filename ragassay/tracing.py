@@ -109,8 +109,6 @@ def _opened_provider() -> tuple[TracerProvider, Callable[[], None]]:
 
 
 class _Complaints(logging.Filter):
-    """Log filter that stores the first failure message, and whether spans were lost."""
-
     first = ""
     are_final = False
 
@@ -180,7 +178,6 @@ def _note_evaluation(span: Span, evaluation: Evaluation) -> None:
 
 
 def _result(key: str, score: Score) -> dict[str, Any]:
-    """Return the attributes of a score event, with an error type if there is no score."""
     found = {
         "gen_ai.evaluation.name": key,
         "gen_ai.evaluation.score.value": score.value,
@@ -259,7 +256,6 @@ def _reply(response: Any, has_content: bool) -> dict[str, Any]:
 
 
 def _messages(pairs: list[tuple[str, Any]], finish_reason: str | None = None) -> str:
-    """Return (role, text) pairs as JSON in the format of the GenAI conventions."""
     extra = {"finish_reason": finish_reason} if finish_reason else {}
     found = [
         {"role": role, "parts": [{"type": "text", "content": text}], **extra}

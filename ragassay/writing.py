@@ -83,7 +83,7 @@ async def write_pairs(
     settings: Settings | None,
     presenter: Presenter,
 ) -> Generated:
-    """Read papers and generate pairs. See `generate_pairs` for arguments and errors."""
+    """Read papers and generate pairs."""
     chosen = settings_of(options, settings, presenter.style)
     check_writer(chosen)
     with line_limit(chosen.limits.max_line_bytes):

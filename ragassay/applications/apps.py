@@ -145,7 +145,6 @@ async def _invoke(app: Any, make: Callable[[str], Any], question: str) -> AppRep
 
 
 def _usage(by_model: Mapping[str, Any]) -> Usage | None:
-    """Return the total usage reported by LangChain, with the cost if the price is known."""
     if not by_model:
         return None
     total = Usage()
@@ -317,7 +316,6 @@ def _artifacts(messages: Sequence[Any]) -> list[Any]:
 
 
 def _sources(source_value: Any) -> tuple[Document, ...]:
-    """Convert sources to documents with unique ids."""
     if source_value is None:
         return ()
     sources = read_sources(plain_value(source_value))

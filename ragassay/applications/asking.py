@@ -123,7 +123,6 @@ def _read_earlier_answers(
 async def _ask_question(
     caller: Caller, name: str, question: Record, how: Asking
 ) -> Record | RecordFailure:
-    """Ask one question, and convert any exception to a failure."""
     failure = Failure(reason="error")
     for _ in range(1 + how.retries):
         started, limit = time.perf_counter(), asyncio.timeout(how.timeout_s)

@@ -83,7 +83,7 @@ class RetrievalEvaluator(OwnEvaluator):
         yield from (str(run.settings.verification.verdict_labels), *run.verifier_identity)
 
     def judged_by(self, run: Run) -> str:
-        """Return the name of the verifier that compares nuggets with sources."""
+        """Return the name of the verifier."""
         return run.verifier_name
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:

@@ -139,7 +139,7 @@ class ApplicationRequest(Request[Results]):
         settings: Settings | None,
         presenter: Presenter,
     ) -> ApplicationRequest:
-        """Read the questions and create a request. See `run` for arguments and errors."""
+        """Read the questions and create a request."""
         called, name = found_app(app), app_name(app)
         grades, rejected = _grades(qrels)
         own = [*several(options.get("evaluators")), RetrievalEvaluator(grades)]

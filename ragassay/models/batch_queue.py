@@ -107,7 +107,6 @@ class BatchQueue:
         return Response(reply.status, json=reply.body)
 
     def _resume(self) -> None:
-        """Continue to wait for batches that were submitted before the run was restarted."""
         for batch in self._batches.store.batches():
             if (batch.model, batch.endpoint) != (self._model, self._endpoint):
                 continue
@@ -149,7 +148,6 @@ class BatchQueue:
         return is_long or n_bytes >= self._calls.most_bytes
 
     def _take(self) -> list[_QueuedRequest]:
-        """Remove and return as many waiting requests as fit in one batch."""
         taken: list[_QueuedRequest] = []
         n_bytes = 0
         for queued in self._waiting.values():
@@ -235,7 +233,6 @@ class BatchQueue:
             self._ready[reply.key] = reply
 
     def _ask_again(self, batch: SubmittedBatch) -> None:
-        """Queue the requests of a batch again, because the provider does not know the batch."""
         for key in batch.keys:
             queued = self._submitted.pop(key, None)
             if queued is not None:

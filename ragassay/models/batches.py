@@ -126,7 +126,6 @@ def _read_batch(file: Path) -> SubmittedBatch:
 
 
 def _write(file: Path, text: str) -> None:
-    """Write a file atomically."""
     partial = file.with_name(f".{file.name}.partial")
     with storing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -185,8 +184,8 @@ async def batching(
     """Send the calls of judges with `batch=True` in batches while the context is active.
 
     Args:
-        run: Run folder, which may contain batches of the same run before it was interrupted. If
-            `run` is None, batches are not stored.
+        run: Run folder, which may contain batches from before an interruption, or None to store
+            nothing.
         tell: Function that displays progress messages.
     """
     batches = Batches(BatchStore(run), limiter, tell)

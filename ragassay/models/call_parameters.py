@@ -152,7 +152,6 @@ def refused_parameter(status: int, message: str, sent: Mapping[str, Any]) -> str
 
 @functools.cache
 def _refusal_pattern(words: str) -> re.Pattern[str]:
-    """Return a pattern that matches a parameter name near wording that indicates a refusal."""
     return re.compile(
         rf"(?P<name>{words})\b[^\n]{{0,160}}?(?:{_REFUSES})"
         rf"|(?:{_REFUSES})[^\n]{{0,160}}?\b(?P<after>{words})\b",

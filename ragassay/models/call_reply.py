@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 SEPARATOR = ": "
 MOST_CHARS = 120
-"""Maximum length of a stored model name or fingerprint.
-
-The limit is needed because servers can send any text.
-"""
+"""Maximum length of a stored model name or fingerprint, because servers can send any text."""
 
 
 def answered_by(asked: str, response: Any) -> str:
@@ -138,10 +135,7 @@ def reply_of(response: ModelResponse, model: str) -> dict[str, Any]:
 
 
 def refusal_in(message: Any) -> str | None:
-    """Return the refusal text of a message, or None.
-
-    LiteLLM stores the refusal in one of two fields.
-    """
+    """Return the refusal text of a message, or None."""
     fields = getattr(message, "provider_specific_fields", None) or {}
     return getattr(message, "refusal", None) or fields.get("refusal")
 

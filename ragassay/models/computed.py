@@ -81,7 +81,6 @@ class ComputedStore:
         return self._use(read)
 
     def _write(self, arrays: Mapping[str, NDArray[np.floating]]) -> None:
-        """Store arrays, stopping at the first failure because each write may wait for a lock."""
         import numpy as np
 
         def write(cache: Cache) -> None:

@@ -203,7 +203,6 @@ def _threshold_in(name: str) -> float | None:
 
 
 def _has_thresholds(path: Path) -> bool:
-    """Return whether a file contains verifier thresholds rather than a classifier."""
     try:
         FittedThresholds.read(path)
     except SettingsError:

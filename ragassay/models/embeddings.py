@@ -165,7 +165,6 @@ class Embedder(Rebuilt):
         return [encoded.vector for encoded in self._compute(texts)]
 
     def _compute_tables(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-        """Return text and token vectors as one array per text, (1 + n_tokens, n_dimensions)."""
         import numpy as np
 
         return [np.vstack((e.vector[None], e.tokens)) for e in self._compute(texts)]

@@ -32,10 +32,7 @@ from ragassay.records import UnsupportedSpan
 HHEM_FILE = "model.safetensors"
 
 N_CACHED = 256
-"""Number of pairs whose spans are cached.
-
-A small cache is enough because spans are requested right after the score.
-"""
+"""Number of pairs whose spans are cached."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +49,7 @@ def open_checker(kind: str, model: str, cache_dir: Path) -> MiniCheck | Hhem | L
 
     Args:
         kind: Kind of fact checker in `fact_checkers.yaml`: minicheck, hhem or lettucedetect.
-        model: Hugging Face id or folder of the model. For HHEM, FOLDER@BASE also specifies the base
-            model.
+        model: Hugging Face id or folder. For HHEM, FOLDER@BASE also specifies the base model.
         cache_dir: Folder with the records of downloaded models.
 
     Raises:
@@ -207,7 +203,6 @@ class LettuceDetect:
         return 1 - max(shares, default=0.0), _merged_spans(claim, shares, offsets)
 
     def _token_shares(self, claim: str, passage: str) -> tuple[list[float], list[tuple[int, int]]]:
-        """Return the probability that each claim token is unsupported, and its offsets."""
         text = " ".join(passage.split()).join(around_passage(self._form.text))
         with self.model.lend() as (tokenizer, model):
             tokens = tokenizer(
@@ -290,7 +285,6 @@ def _form_of(kind: str, source: CheckerSource) -> tuple[CheckerForm, bool]:
 
 
 def _read_hhem(file: Path) -> dict[str, Any]:
-    """Read HHEM's weights with the names used in `T5ForTokenClassification`."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 

@@ -128,7 +128,7 @@ class PairWeights(Frozen):
         missing: Weight of each word that occurs only in the sentence.
         cosine: Weight of the TF-IDF cosine similarity.
         slope: Slope of the Platt scaling from decision values to probabilities.
-        offset: Offset of the Platt scaling from decision values to probabilities.
+        offset: Offset of the Platt scaling.
         bounds: Minimum probability of "correct" and "incorrect" to count as a verdict. Without
             bounds, all labels count.
     """

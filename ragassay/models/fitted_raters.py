@@ -87,8 +87,8 @@ class LinearScorer(Frozen):
 
         Args:
             rows: Named features of each sentence. Missing features are replaced by their mean.
-            vectors: Sentence embeddings, shape (n_sentences, n_dimensions), if the model uses them.
-            openings: First words and word pairs of each sentence, if the model uses them.
+            vectors: Sentence embeddings, shape (n_sentences, n_dimensions), if needed.
+            openings: First words and word pairs of each sentence, if needed.
         """
         import numpy as np
 

@@ -230,11 +230,9 @@ class JudgeLM(dspy.LM):
 
     @property
     def _learnt(self) -> Any:
-        """Parameters that the endpoint has refused, and `REASONING` if the model reasons."""
         return learned_parameters(self.model, self._api_base)
 
     def _learn_from(self, error: Exception, options: Mapping[str, Any]) -> None:
-        """Record the parameter that the endpoint has refused, according to an error message."""
         if is_local(self.model) or is_about_the_question(error):
             return
         status, message = int(getattr(error, "status_code", 0) or 0), str(error)
@@ -276,7 +274,6 @@ class JudgeLM(dspy.LM):
 
     @property
     def _slot(self) -> asyncio.Semaphore:
-        """Semaphore that limits concurrent calls in the current event loop."""
         loop = asyncio.get_running_loop()
         if loop not in self._slots:
             self._slots = {loop: asyncio.Semaphore(self._n_slots)}
@@ -328,7 +325,6 @@ def _has_key(model: str) -> bool:
 
 
 def _missing_key(model: str) -> str:
-    """Return an error message with the environment variables to set."""
     missing = import_litellm().validate_environment(model).get("missing_keys") or ()
     return missing_key_message(sorted(name for name in missing if name.endswith("_KEY")))
 

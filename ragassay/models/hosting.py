@@ -31,10 +31,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Unit vectors of a text, shape (n,), and of its tokens, shape (n_tokens, n).
-
-    The tokens do not include special tokens.
-    """
+    """Unit vectors of a text, shape (n,), and of its tokens, shape (n_tokens, n)."""
 
     vector: NDArray[np.float32]
     tokens: NDArray[np.float32]
@@ -103,9 +100,6 @@ class OwnModels:
     """Models in this process that serve calls from other processes."""
 
     def compute(self, recipe: Recipe, method: str, arguments: Sequence[Any]) -> Any:
-        """Call a method of a model and return its result.
-
-        If the result is a future, wait for it.
-        """
+        """Call a method of a model, and return its result or the result of the returned future."""
         result = getattr(own_model(recipe), method)(*arguments)
         return result.result() if isinstance(result, Future) else result

@@ -84,8 +84,8 @@ class RunLimiter:
 
         Args:
             cost_usd: Cost of the calls, or None if a price is unknown.
-            n_calls: Number of calls with this total cost, or 0 if unknown. The number is used to
-                estimate the cost of the next call.
+            n_calls: Number of calls with this total cost (0 if unknown), used to estimate the cost
+                of the next call.
         """
         if n_calls and cost_usd:
             self._n_completed += n_calls

@@ -176,7 +176,6 @@ def read_ollama_details(model: ServerModel, answer: Any) -> ServerModel:
 
 
 def _read_other(answers: ServerAnswers) -> ServerDescription | None:
-    """Describe a server that has an OpenAI model list, or that requires an API key for the list."""
     rows = answers.rows_at("/v1/models", "data")
     if rows is not None:
         return ServerDescription("other", "", tuple(map(_plain, rows)))

@@ -117,10 +117,6 @@ def _batches(
 def _start_shares(
     model: Any, batch: dict[str, torch.Tensor], word_ids: Sequence[Sequence[int]]
 ) -> torch.Tensor:
-    """Return the joint probability of each word's tokens, shape (n_prompts, n_words).
-
-    The encoder is run once per prompt. The decoder scores every word for each prompt.
-    """
     import torch
     from torch.nn.utils.rnn import pad_sequence
 

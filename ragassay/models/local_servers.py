@@ -83,7 +83,7 @@ class LocalServer:
     """Server that responded.
 
     Attributes:
-        kind: Key of the server's kind in `KINDS`.
+        kind: Key of `KINDS`.
         url: Address of the server, without a path.
         version: Server version. Empty if unknown.
         n_left_out: Number of models that cannot be judges, such as embedding models.
@@ -185,7 +185,6 @@ async def _look_at(client: httpx.AsyncClient, url: str) -> LocalServer | None:
 async def _with_details(
     client: httpx.AsyncClient, url: str, models: Sequence[ServerModel]
 ) -> tuple[ServerModel, ...]:
-    """Add details to the models of an Ollama server, unless the server is slow."""
     listed = models[:MOST_DETAILS]
     try:
         async with asyncio.timeout(LOOK_S):

@@ -169,7 +169,6 @@ def _with_adapter(
     tensors: Mapping[str, NDArray[np.float32]],
     shape: Shape,
 ) -> dict[str, NDArray[np.float32]]:
-    """Return the weights with the low-rank updates of an adapter."""
     import numpy as np
 
     found = dict(weights)
@@ -180,7 +179,6 @@ def _with_adapter(
 
 
 def _arrange_weights(weights: Mapping[str, NDArray[np.float32]]) -> dict[str, NDArray[np.float32]]:
-    """Return the weights with the names and shapes of the graph inputs."""
     import numpy as np
 
     found: dict[str, NDArray[np.float32]] = {}

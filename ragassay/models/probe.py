@@ -215,7 +215,6 @@ def _require_key(model: str, api_base: str | None) -> None:
 
 
 def _has_key_in_code(model: str) -> bool:
-    """Return whether the application has set a key in LiteLLM itself."""
     litellm = sys.modules.get("litellm")
     names = ("api_key", f"{provider_of(model)}_key")
     return any(getattr(litellm, name, None) for name in names)

@@ -199,7 +199,6 @@ class PromptCaching:
 
 
 def _mark_shared(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Split a message into the shared text, which gets a cache marker, and the rest."""
     prompt = message["content"]
     if not isinstance(prompt, SharedPrompt):
         return message
@@ -220,7 +219,6 @@ def _is_openai(api_base: str) -> bool:
 
 
 def _has_cheap_reads(model: str) -> bool:
-    """Return whether LiteLLM lists a reduced price for cached tokens."""
     import litellm
 
     try:

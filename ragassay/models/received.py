@@ -48,8 +48,7 @@ class Arrival:
 
     Attributes:
         start: First bytes of a successful response, set after it was received completely.
-        error: Error in the response. The error is stored because LiteLLM raises an error of its own
-            type instead.
+        error: Error in the response, which LiteLLM replaces with an error of its own type.
     """
 
     start: bytes | None = None

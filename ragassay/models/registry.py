@@ -115,8 +115,8 @@ def item_of(name: str, cache_dir: Path | None = None) -> RegisteredModel:
     """Return a model by its name, with or without `ragassay/`, or by the folder of an adapter.
 
     Args:
-        cache_dir: Folder with the records of downloaded fact checkers. If `cache_dir` is None, fact
-            checkers are skipped.
+        cache_dir: Folder with the records of downloaded fact checkers, or None to skip fact
+            checkers.
 
     Raises:
         InputError: The model is unknown.
@@ -264,10 +264,7 @@ def _adapter(folder: Path, name: str, source: str) -> RegisteredModel:
 
 
 def _read_note(path: Path) -> dict[str, Any]:
-    """Return the fields of a metadata file, or {} if the file is invalid.
-
-    `check` reports such files.
-    """
+    """Return the fields of a metadata file, or {} if the file is invalid."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

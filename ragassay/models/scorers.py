@@ -269,10 +269,9 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
 
 
 def weights_file(name: str) -> Path:
-    """Return the path of a weights file.
+    """Return the path of a weights file, and download it if it is OWNER/REPOSITORY/FILE.
 
-    OWNER/REPOSITORY/FILE is downloaded from Hugging Face. Raises `SettingsError` if the file does
-    not exist.
+    Raises `SettingsError` if the file does not exist.
     """
     path = Path(name)
     if path.is_file():

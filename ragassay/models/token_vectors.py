@@ -179,7 +179,6 @@ class TokenEncoder:
 
 
 def _pad_words(tokenizer: PreTrainedTokenizerBase, words: Sequence[str]) -> BatchEncoding:
-    """Tokenize words as one batch, padded on the right."""
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer(

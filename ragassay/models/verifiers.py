@@ -236,10 +236,7 @@ def _refuse_other_head(adapter: adapters.Adapter) -> None:
 
 
 def present_model(name: str, cache_dir: Path, n_labels: int = 3) -> EntailmentModel:
-    """Open a verifier by name.
-
-    An unavailable verifier is not replaced by another one, but raises `SettingsError`.
-    """
+    """Open a verifier by name, or raise `SettingsError` instead of replacing it."""
     found = entailment_model(name, cache_dir, n_labels)
     if isinstance(found, FallbackVerifier):
         raise SettingsError(

@@ -53,7 +53,6 @@ class CausalText:
 
 
 def _share(tokenizer: Any, model: Any, prompt: str, word: str) -> float:
-    """Return the joint probability of a word's tokens after a prompt."""
     import torch
 
     prefix, continuation = _tokens(tokenizer, prompt, word)

@@ -48,9 +48,7 @@ OF_MANY = ("out", "limit", "questions", "column_map", "retry_failed")
 
 
 class Answers:
-    """Evaluator for the answers in one pytest process.
-
-    The evaluations run in an event loop in a separate thread.
+    """Evaluator for the answers in one pytest process, which runs an event loop in a thread.
 
     Args:
         cache: Folder of the evaluation cache, whose keys depend on judge, settings and input.

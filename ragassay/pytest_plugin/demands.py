@@ -210,7 +210,6 @@ def _finding(finding: Finding, evaluation: Evaluation) -> list[str]:
 
 
 def _describe_unscored(evaluation: Evaluation, demands: Sequence[Demand]) -> list[str]:
-    """Return a line for each missing score, and for each kind of failed verdict."""
     lines: list[str] = []
     for key in (demand.key for demand in demands if demand.key not in evaluation.scores):
         group = score_group(key)

@@ -179,10 +179,7 @@ class BatchServer:
         return time.monotonic() - batch.created_s >= self.plan.takes_s
 
     def _lines(self, batch: ScriptedBatch) -> tuple[list[JsonObject], list[JsonObject]]:
-        """Return the replies and errors of a batch in random order.
-
-        The replies are created on the first call.
-        """
+        """Return the replies and errors of a batch in random order."""
         if batch.lines is None:
             items = list(batch.requests.items())
             n = len(items)

@@ -71,7 +71,6 @@ class ScriptedEntrez:
     as similar. efetch ignores invalid ids, and returns a 400 if all ids are invalid.
 
     Args:
-        articles: Articles in the imitated PubMed.
         pmcids: PMIDs keyed by PMCID ("PMC123").
 
     Example:
@@ -131,7 +130,7 @@ class ScriptedEntrez:
         ================  =================================================================
 
         Args:
-            kind: Kind of failure. The kinds are listed in the table.
+            kind: Kind of failure, listed in the table.
             times: Number of requests that fail.
             service: Service that fails, or "" for all services.
             retry_after_s: Value of the `Retry-After` header in seconds.

@@ -86,7 +86,7 @@ class Fault:
     The faults that a provider supports are in `load_manner(name).errors`.
 
     Args:
-        kind: Kind of fault. The kinds are listed in the table.
+        kind: Kind of fault, listed in the table.
         contains: Text that the messages must contain.
         when: Condition on the parsed request body.
         first: Affect only the first n selected requests.
@@ -160,10 +160,9 @@ class Fault:
 
 
 class FaultPlan:
-    """Assigns at most one fault to each request.
+    """Assigns to each request the first fault that affects it.
 
-    The first fault that affects a request takes precedence, but every fault counts the requests
-    that it selects.
+    Every fault counts the requests that it selects.
     """
 
     def __init__(self, faults: Sequence[Fault]) -> None:
@@ -216,10 +215,8 @@ class ScriptedBatch:
     """Batch that a client created.
 
     Attributes:
-        id: Id of the batch at the scripted provider.
         protocol: API used to create the batch.
         requests: Request bodies, keyed by custom id.
-        metadata: Metadata from the client.
         created_s: Creation time on the monotonic clock.
         lines: Reply lines and error lines, or None until the batch is finished.
     """

@@ -80,7 +80,6 @@ def _limit(properties: JsonSchema, name: str) -> int:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """Return the content of the first data block and the text after it."""
     _, opened, rest = text.partition("<data ")
     mark, closed, rest = rest.partition(">")
     paper, ended, request = rest.partition(f"</data {mark}>")

@@ -117,7 +117,6 @@ class _Filler:
                 return self._fill_string(resolved, path)
 
     def _resolve(self, schema: object, path: str, depth: int) -> JsonSchema:
-        """Resolve references and choose branches until neither is left in the schema."""
         plain = _as_schema(schema, path)
         for _ in range(_TOO_DEEP):
             if unsupported := _UNSUPPORTED & plain.keys():

@@ -253,7 +253,6 @@ def _error_answer(error: ErrorAnswer) -> ScriptedAnswer:
 
 
 def _refused_turn(turn: ModelTurn, kind: FaultKind, manner: Manner) -> ModelTurn:
-    """Return a refusal by the model, in the format of the provider."""
     if kind == "content_filter":
         return replace(turn, stop="content_filter")
     if manner.has_refusal_field:

@@ -134,9 +134,8 @@ class ScriptedModel:
     def probes(self) -> tuple[RecordedRequest, ...]:
         """Single-token requests, which runs send to check that a model is available.
 
-        Probes are not recorded in `requests`, and are not counted for faults that affect a limited
-        number of requests. Only faults without a limit on the number of requests also affect
-        probes.
+        Probes are not recorded in `requests` and not counted by faults. Only faults that need no
+        counting affect probes.
         """
         return tuple(self._script.probes)
 

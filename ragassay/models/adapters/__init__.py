@@ -1,9 +1,9 @@
 """Low-rank adapters, shipped with the package or stored in user folders.
 
-Each adapter has its own folder. Generative adapters are in PEFT format, with an additional metadata
-file (`ragassay.models.tuned`). Verifier adapters are loaded by `ragassay.models.cross_encoder`:
-`adapter.safetensors` contains the two factors of each changed matrix and the head, and
-`adapter.json` describes them. The training data of shipped adapters is listed on their cards.
+Generative adapters are in PEFT format, with an additional metadata file (`ragassay.models.tuned`).
+Verifier adapters are loaded by `ragassay.models.cross_encoder`: `adapter.safetensors` contains the
+two factors of each changed matrix and the head, and `adapter.json` describes them. The training
+data of shipped adapters is listed on their cards.
 """
 
 from __future__ import annotations

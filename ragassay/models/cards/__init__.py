@@ -52,7 +52,7 @@ def _shipped_card(name: str) -> ModelCard:
 
 
 def _add_bounds(card: ModelCard) -> ModelCard:
-    """Add the bounds to a card. Bounds are stored in the adapter's files, not on the card."""
+    """Add the bounds, which are stored in the adapter's files, to a card."""
     adapter = adapter_of(card.model)
     fitted = Path(card.model.removeprefix(f"{PROVIDER}/")) / CLASSIFIER
     if adapter:
@@ -91,7 +91,6 @@ def write_card(folder: Path, card: ModelCard) -> None:
 
 
 def _read_card(path: Path, model: str) -> ModelCard:
-    """Read a card from a folder, with the folder's current name as the model."""
     try:
         card = ModelCard.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except ValidationError as error:

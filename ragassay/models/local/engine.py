@@ -120,8 +120,7 @@ class Engine:
         """Answer prompts as one batch.
 
         Args:
-            prompts: Prompts to answer in one batch. The common prefix of all prompts is computed
-                once.
+            prompts: Prompts, whose common prefix is computed once.
             on_done: Function that is called with the index and the reply when a reply is finished.
 
         Returns:
@@ -165,7 +164,6 @@ class Engine:
         return matcher
 
     def _generate(self, rows: Sequence[_BatchRow], report: Callable[[_BatchRow], None]) -> None:
-        """Generate the replies as one batch that continues the common prefix."""
         from transformers import LogitsProcessorList, StoppingCriteriaList
 
         cache, n = self._shared_prefix(rows)
@@ -270,7 +268,6 @@ class Engine:
         return torch.nn.functional.one_hot(torch.tensor(fed), self._n_vocab).float()
 
     def _mask_next_tokens(self, rows: Sequence[_BatchRow]) -> torch.Tensor:
-        """Return a mask of the allowed next tokens, shape (n_rows, n_vocab)."""
         bits = np.full((len(rows), (self._n_vocab + 31) // 32), -1, dtype=np.int32)
         for row, row_bits in zip(rows, bits, strict=True):
             if row.matcher is not None and not row.pending and not row.is_done:

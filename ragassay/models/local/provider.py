@@ -97,7 +97,6 @@ def prompt_of(messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any])
 
 
 def _text(content: str | Sequence[Mapping[str, Any]] | None) -> str:
-    """Return the text of a message, which may be a list of parts."""
     if content is None or isinstance(content, str):
         return content or ""
     return "".join(part.get("text", "") for part in content)

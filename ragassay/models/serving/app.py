@@ -100,8 +100,6 @@ class ServerMetrics:
 
 
 class _LocalLoad:
-    """Collector for the total load of all local models."""
-
     def collect(self) -> Iterator[Metric]:
         known = loads()
         yield GaugeMetricFamily(
@@ -129,8 +127,7 @@ class _LocalLoad:
 class ChatServer:
     """Server that offers models through OpenAI's API, with a limit on concurrent chats.
 
-    The object itself is the ASGI application of the chat route. The method `app` builds the
-    application with all routes.
+    The object itself is the ASGI application of the chat route.
 
     Args:
         key: Bearer token required from clients.
@@ -208,7 +205,6 @@ class ChatServer:
             raise Refusal(401, message, "invalid_api_key")
 
     def _require_served(self, name: object) -> str:
-        """Return the name of the requested model, or refuse the request if the model is unknown."""
         if not isinstance(name, str) or name not in self._models:
             known = ", ".join(self._models)
             message = f"model {str(name)[:200]!r} is not served; choose one of {known}"
@@ -262,7 +258,6 @@ class ChatServer:
         return StreamingResponse(events, media_type="text/event-stream")
 
     def _count_tokens(self, model: str, reply: Any) -> dict[str, Any]:
-        """Return a reply or a chunk as JSON, and count its tokens."""
         content = reply.model_dump(mode="json", exclude_none=True) | {"model": model}
         if usage := content.get("usage"):
             self.metrics.count_tokens(model, usage)

@@ -25,10 +25,7 @@ A request that is still being received counts as running.
 """
 
 MOST = {"n": 128, "top_logprobs": 20}
-"""OpenAI's limits.
-
-Limits are needed because every reply of a hosted model costs money and memory.
-"""
+"""OpenAI's limits. Every reply of a hosted model costs money and memory."""
 
 RETRY_AFTER_S = "5"
 
@@ -37,11 +34,7 @@ CLIENT_LEFT = 499
 ROLES = ("system", "developer", "user", "assistant")
 
 OPTIONS = frozenset(CompletionCreateParamsBase.__annotations__) | {"stream"}
-"""OpenAI's parameters.
-
-LiteLLM's other parameters are refused, because some of them could send the server's keys to another
-host.
-"""
+"""OpenAI's parameters. LiteLLM's own parameters could send the server's keys to another host."""
 
 
 @dataclass(eq=False)

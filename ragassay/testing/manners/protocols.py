@@ -234,7 +234,6 @@ def _to_snake_case(config: object) -> Mapping[str, Any]:
 
 
 def _lower_type_names(schema: object) -> object:
-    """Return a schema with lowercase type names, which Gemini writes in capitals."""
     if isinstance(schema, list):
         return [_lower_type_names(item) for item in schema]
     if not isinstance(schema, Mapping):
