@@ -52,7 +52,7 @@ class NoRecordError(InputError):
 
     Args:
         message: Error message that names the input and the first rejected records.
-        rejections: All records that were rejected.
+        rejections: Rejected records.
     """
 
     def __init__(self, message: str, rejections: tuple[Rejection, ...] = ()) -> None:

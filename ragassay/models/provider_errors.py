@@ -310,10 +310,7 @@ def _typed_by_status(status: int, message: str) -> ModelError:
 
 
 def retry_after_s(error: Exception) -> float | None:
-    """Return for how many seconds a provider asks to wait, or None if it does not ask.
-
-    The `Retry-After` header contains seconds or a date.
-    """
+    """Return the seconds to wait according to the `Retry-After` header, or None without one."""
     response = getattr(error, "response", None)
     headers = getattr(response, "headers", None) or getattr(error, "litellm_response_headers", {})
     value = str((headers or {}).get("retry-after", ""))

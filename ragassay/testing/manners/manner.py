@@ -295,10 +295,7 @@ class ModelTurn:
 
 @lru_cache
 def load_manner(name: str) -> Manner:
-    """Load the description of a provider's API by its name.
-
-    Raises `InputError` if the name is unknown.
-    """
+    """Load a manner by name. Raises `InputError` if the name is unknown."""
     if name not in MANNER_NAMES:
         raise InputError(f"unknown manner {name!r}; choose from {', '.join(MANNER_NAMES)}")
     text = files("ragassay.testing.manners").joinpath(f"{name}.yaml").read_text(encoding="utf-8")
