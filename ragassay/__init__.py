@@ -59,7 +59,7 @@ _HOMES = {
     }.items()
     for name in names.split()
 }
-"""Module of each exported name."""
+"""Module that defines each exported name."""
 
 __all__ = [
     "Assessment",

@@ -1,4 +1,4 @@
-"""The functions `evaluate`, `audit`, `grade`, `evaluate_pairs` and `plan`, with async versions."""
+"""Python API: `evaluate`, `audit`, `grade`, `evaluate_pairs` and `plan`, with async versions."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ __all__ = [
 
 
 Progress = bool | Listener
-"""Whether to show a progress bar on stderr, or a function that receives each `ragassay.Event`."""
+"""True to show a progress bar on stderr, or a function that receives each `ragassay.Event`."""
 
 
 @overload
@@ -105,26 +105,29 @@ def evaluate(
             pandas or polars data frame, Arrow table, Hugging Face dataset or dictionary of columns.
         question: Question for a single answer.
         answer: Single answer with citation markers such as `[1]` or `[PMID 123]`, or a LlamaIndex
-            response. The nodes of a response become the sources unless you pass `sources`.
-        sources: Sources of the answer, numbered `[1]`, `[2]` and so on. Strings, dictionaries,
-            ragassay or LangChain documents, or LlamaIndex nodes.
+            response. The nodes of a LlamaIndex response become the sources unless you pass
+            `sources`.
+        sources: Sources of the answer, numbered `[1]`, `[2]` and so on. A source can be a string, a
+            dictionary, a ragassay or LangChain document, or a LlamaIndex node.
         reference: Reference answer.
-        settings: Base settings, overridden by `options`. The default is read from the environment.
-        progress: True shows a progress bar on stderr. A function receives each `ragassay.Event` in
-            the thread of the run, so it should return quickly. Events contain increments, not
-            totals.
+        settings: Base settings, overridden by `options`. By default, settings are read from the
+            environment.
+        progress: True shows a progress bar on stderr. A function is called with each
+            `ragassay.Event` in the thread of the run, so it should return quickly. Each event
+            contains the changes since the previous event, not totals.
         options: See below. Options that can be repeated on the command line take a list.
 
     Returns:
-        A `Result` for a single answer, otherwise `Results`. `failed` lists all failures.
+        A `Result` for a single answer, otherwise `Results`. The attribute `failed` of the result
+        lists all failures.
 
     Raises:
         InputError: The arguments or data are invalid.
         SettingsError: A setting is invalid.
         FatalModelError: The judge is unavailable.
-        UnjudgedError: The single answer could not be evaluated, or there is a failure and
-            `raise_on_failure` is set.
-        BelowError, UnmeasuredError: See `fail_under`.
+        UnjudgedError: A single answer could not be evaluated, or `raise_on_failure` is set and
+            there is a failure.
+        BelowError, UnmeasuredError: See the option `fail_under`.
     """
     one: Any = {"question": question, "answer": answer, "sources": sources, "reference": reference}
     arguments: Any = {"answers": answers, "settings": settings, "progress": progress}
@@ -184,9 +187,10 @@ async def aevaluate(
 
 
 def raise_failures(results: Results, options: RunKeywords) -> Results:
-    """Return the results, or raise an error for failures or missed thresholds.
+    """Return the results, or raise an error for a failure or a missed threshold.
 
-    A failure raises an error if `raise_on_failure` is set, or if a single answer has no evaluation.
+    A failure only raises an error if `raise_on_failure` is set or a single answer was not
+    evaluated.
     """
     has_failed = options.get("raise_on_failure") and (results.failed or results.rejections)
     if has_failed or (isinstance(results, Result) and results.failures):
@@ -205,7 +209,7 @@ def plan(
     """Count the calls and tokens of an evaluation without calling a model.
 
     Args:
-        answers: Same as for `evaluate`.
+        answers: Answers in any form that `evaluate` accepts.
         settings: Same as for `evaluate`.
         options: See below. Options that can be repeated on the command line take a list.
 
@@ -228,13 +232,13 @@ def audit(
     """Measure whether a judge can distinguish perturbed answers from the original answers.
 
     Args:
-        answers: Same as for `evaluate`. Answers with a `variant` other than "benign" in their
-            metadata are already perturbed and skipped.
+        answers: Answers in any form that `evaluate` accepts. Answers whose metadata contain a
+            `variant` other than "benign" are already perturbed, so they are skipped.
         settings: Same as for `evaluate`.
         options: See below. Options that can be repeated on the command line take a list.
 
     Returns:
-        Results by attack and score, mean ratings by variant, and the certificate.
+        Results by attack and score, mean ratings by variant, and the certificate of the judge.
 
     Raises:
         InputError: The data are invalid, an attack is unknown, or no answer can be perturbed.
@@ -267,19 +271,21 @@ def grade(
     settings: Settings | None = None,
     **options: Unpack[EvaluateKeywords],
 ) -> Graded:
-    """Grade passages using a test bank, or for relevance to their query (Dietz 2024).
+    """Grade passages with a test bank, or by their relevance to the query (Dietz 2024).
 
     Args:
-        responses: Paths of graded files of the Rubric workbench, trec_eval rankings (with a
-            `corpus`), or answers in any supported format.
-        words: Maximum number of words of a passage. Longer texts are split at sentence boundaries.
-        depth: Number of documents to grade per ranking. 0 for all documents.
-        like_original: Whether a failed grade counts as rating 1 and as correct.
+        responses: Paths of files with grades from the Rubric workbench, rankings in trec_eval
+            format (with a `corpus`), or answers in any supported format.
+        words: Maximum number of words in a passage. Longer texts are split at sentence boundaries.
+        depth: Number of documents to grade per ranking, or 0 for all documents.
+        like_original: Whether to rate a failed grade 1 and mark it as correct, as the original
+            program does.
         settings: Same as for `evaluate`.
         options: See below. `testbank` and `grades` select the grading methods.
 
     Returns:
-        Graded passages and the run, which are also written to `out` if `out` is set.
+        Graded passages, and information about the run. If `out` is set, the results are also
+        written to that folder.
 
     Raises:
         InputError, SettingsError, FatalModelError: Same as for `evaluate`.
@@ -334,13 +340,14 @@ def evaluate_pairs(
 
     Args:
         pairs: Path of a pairs file, or question-answer pairs.
-        papers: Path of a file or folder with papers, or paper objects. Not needed for files that
-            contain the papers (SciQAG JSON).
+        papers: Path of a file or folder with papers, or paper objects. Papers are not needed if the
+            file of pairs contains them (SciQAG JSON).
         settings: Same as for `evaluate`.
         options: See below. If no `model` is set, measures that need a judge are omitted.
 
     Returns:
-        Pairs with measures and ratings. If `out` is set, the report is written there.
+        Question-answer pairs with measures and ratings. If `out` is set, a report is written to
+        that folder.
 
     Raises:
         InputError, SettingsError, FatalModelError: Same as for `evaluate`.
@@ -366,9 +373,9 @@ async def aevaluate_pairs(
 async def check(
     options: Mapping[str, Any], keywords: type, settings: Settings | None, **more: Any
 ) -> None:
-    """Raise an error for invalid options or an impossible run.
+    """Raise an error if an option is invalid or the run cannot succeed.
 
-    `more` is passed to `check_ready`.
+    Further arguments are passed to `check_ready`.
     """
     check_options(options, keywords)
     await in_thread(partial(check_ready, **more), settings_of(options, settings), options)

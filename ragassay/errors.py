@@ -52,7 +52,7 @@ class NoRecordError(InputError):
 
     Args:
         message: Error message that names the input and the first rejected records.
-        rejections: All rejected records.
+        rejections: Rejected records.
     """
 
     def __init__(self, message: str, rejections: tuple[Rejection, ...] = ()) -> None:
@@ -73,7 +73,7 @@ class ExtraError(RagassayError, ImportError):
 
 
 class EvaluatorError(RagassayError, ValueError):
-    """A user-defined evaluator returned an undeclared value."""
+    """A user-defined evaluator returned a value that it did not declare."""
 
 
 class CorpusError(RagassayError, RuntimeError):
@@ -81,14 +81,14 @@ class CorpusError(RagassayError, RuntimeError):
 
 
 class StorageError(RagassayError, RuntimeError):
-    """A file in the run folder cannot be written or read. Finished work stays on disk."""
+    """A file in the run folder cannot be written or read. Finished work remains on disk."""
 
 
 class ModelError(RagassayError, RuntimeError):
     """A model call returned no usable reply.
 
     Attributes:
-        reason: Failure reason for the unscored verdict.
+        reason: Failure reason, reported for a verdict that could not be made.
     """
 
     reason: FailureReason = "error"
@@ -134,7 +134,7 @@ class BatchError(_ReasonedError):
 
 
 class FatalModelError(ModelError):
-    """No further call can succeed, e.g. because of an invalid key, so the run stops."""
+    """No further call can succeed, for example because of an invalid key, so the run stops."""
 
 
 class BudgetError(FatalModelError):
@@ -155,7 +155,7 @@ PLAIN_WORDS = (
     (r"^Extra inputs are not permitted", "there is no such field"),
     (r"^Field required", "it is missing"),
 )
-"""Patterns in pydantic messages and their replacements."""
+"""Patterns in pydantic messages, with plain English replacements."""
 
 
 def simplify_message(message: str) -> str:

@@ -19,7 +19,7 @@ EXTRAS = {
     "tracing": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
     "train": ("trl",),
 }
-"""Modules installed by each extra. `pyproject.toml` lists the distributions."""
+"""Modules installed by each extra. The distributions are listed in `pyproject.toml`."""
 
 BASE = {"langchain": "langchain>=1.2,<2"}
 """Base dependencies to check, which may be missing after an installation with `--no-deps`."""
@@ -37,13 +37,12 @@ def need(*modules: str) -> None:
 
 
 def _requirement(module: str) -> str:
-    """Return the pip requirement that provides a module."""
     extras = (name for name, found in EXTRAS.items() if module in found)
     return BASE[module] if module in BASE else f"ragassay[{next(extras)}]"
 
 
 def installed_versions(packages: Iterable[str]) -> dict[str, str]:
-    """Return the versions of the installed distributions among `packages`."""
+    """Return the versions of those distributions in `packages` that are installed."""
     import importlib.metadata  # slow to import
 
     found: dict[str, str] = {}
@@ -56,7 +55,10 @@ def installed_versions(packages: Iterable[str]) -> dict[str, str]:
 
 
 def is_installed(module: str) -> bool:
-    """Return whether a module can be imported. Only its parent packages are imported."""
+    """Return whether a module can be imported.
+
+    The check imports only the module's parent packages.
+    """
     try:
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 AnyPath = str | os.PathLike[str]
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
-"""Default maximum length of a line in bytes. Longer lines are rejected while reading."""
+"""Default maximum length of a line in bytes. Longer lines are rejected when a file is read."""
 
 _limit: ContextVar[Callable[[], int]] = ContextVar("_limit", default=lambda: MAX_LINE_BYTES)
 
@@ -28,7 +28,7 @@ def line_limit(limit: int | Callable[[], int]) -> Generator[None]:
     """Set the maximum line length for files that are read while the context is active.
 
     Args:
-        limit: Limit in bytes, or a function that returns it when a file is read.
+        limit: Limit in bytes, or a function that returns the limit when a file is read.
     """
     token = _limit.set(limit if callable(limit) else lambda: limit)
     try:
@@ -54,7 +54,7 @@ _SPECIAL = (
 
 
 def special_kind(mode: int) -> str:
-    """Return the kind of a special file, e.g. "a pipe". Empty for files and folders."""
+    """Return the kind of a special file, such as "a pipe", or "" for regular files and folders."""
     return next((kind for is_kind, kind in _SPECIAL if is_kind(mode)), "")
 
 
@@ -77,7 +77,7 @@ def read_small(path: Path, most: int = MAX_BYTES) -> bytes:
 
 
 def read_yaml(path: Path) -> object:
-    """Read YAML without tags and aliases. Aliases could expand to billions of values.
+    """Parse YAML that contains no tags or aliases. Aliases could expand to billions of values.
 
     Raises:
         OSError: See `read_small`.

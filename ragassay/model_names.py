@@ -30,18 +30,21 @@ INSTRUMENTS = f"{PROVIDER}/instruments"
 """Model name for judging with instruments only, without a language model."""
 
 BATCH_PROVIDERS = ("openai", "azure", "anthropic", "vertex_ai")
-"""LiteLLM providers with batch interfaces that ragassay uses."""
+"""LiteLLM providers whose batch APIs ragassay can use."""
 
 DEFAULT_MODEL = INSTRUMENTS
 
 MINILM_VERIFIER = f"{PROVIDER}/minilm-verifier"
-"""Default verifier if no hosted judge is configured. It averages two adapters."""
+"""Default verifier if no hosted judge is configured.
+
+The verifier averages the results of two adapters.
+"""
 
 SIGNALS = f"{PROVIDER}/signals"
-"""Rubric rater that needs no judge."""
+"""Rubric rater that works without a language model."""
 
 SIGNALS_VERIFIER = f"{PROVIDER}/signals-verifier"
-"""Earlier verifier, used to fit `SIGNALS`."""
+"""Older verifier that was used to fit the rubric rater `SIGNALS`."""
 
 SMOLLM2_VERIFIER = f"{PROVIDER}/smollm2-verifier"
 """Slower verifier, trained on the same pairs as `MINILM_VERIFIER`."""
@@ -56,10 +59,13 @@ EMBEDDED = "embedded"
 """Alias of `MINILM_VERIFIER` in settings."""
 
 JUDGE = "judge"
-"""Setting that selects the judge in place of a separate model."""
+"""Value of a setting that selects the judge instead of a separate model."""
 
 COSINE = "cosine"
-"""Setting that selects the embedder's cosine similarity. `cosine:0.6` sets the threshold."""
+"""Value of a setting that selects cosine similarity.
+
+For example, `cosine:0.6` sets a threshold of 0.6.
+"""
 
 
 def is_local(model: str) -> bool:
@@ -68,9 +74,10 @@ def is_local(model: str) -> bool:
 
 
 def is_ragassay_model(model: str) -> bool:
-    """Return whether this is a ragassay model, running in this process or on a server.
+    """Return whether a name belongs to a ragassay model, in this process or on a server.
 
-    The server may be behind a proxy. Prompt and reply limits are the same in all cases.
+    The server may be behind a proxy. A model's prompt and reply limits are the same wherever it
+    runs.
 
     Example:
         >>> is_ragassay_model("litellm_proxy/hosted_vllm/ragassay/judge")
@@ -105,8 +112,8 @@ def provider_of(model: str) -> str:
 def split_endpoint(model: str) -> tuple[str, str | None]:
     """Split a model name into the LiteLLM name and an optional endpoint.
 
-    An `@` that is not followed by an address is part of the name. Some providers use it for
-    versions.
+    An `@` that is not followed by an address is part of the name, because some providers write
+    versions that way.
 
     Example:
         >>> split_endpoint("openai/qwen@http://localhost:8000/v1")
@@ -120,10 +127,10 @@ def split_endpoint(model: str) -> tuple[str, str | None]:
 
 FormName = Literal["yescieval", "prometheus"]
 FormChoice = Literal["auto", "plain", "yescieval", "prometheus"]
-"""`auto` selects the format from the judge's name. `plain` selects ragassay's own prompts."""
+"""`auto` derives the format from the judge's name. `plain` selects ragassay's own prompts."""
 
 SCALE = (1, 5)
-"""Lowest and highest rating in all formats."""
+"""Lowest and highest rating in all prompt formats."""
 
 
 @dataclass(frozen=True)
@@ -131,13 +138,14 @@ class JudgeForm:
     """Prompt format of a published judge.
 
     Attributes:
-        title: Judge name for messages.
+        title: Name of the judge in messages.
         pattern: Pattern that matches models trained on this format, including names shortened by
             servers.
-        rubric_set: Rubric set that the judge supports. Empty for any rubric with ratings 1 to 5.
+        rubric_set: Rubric set that the judge supports, or "" if it supports any rubric with ratings
+            from 1 to 5.
         package: Distribution that contains the prompt texts.
-        is_needed: Whether the format cannot be rendered without this distribution.
-        max_reply_tokens: Default reply limit. Settings may allow more.
+        is_needed: Whether rendering a prompt in this format requires `package`.
+        max_reply_tokens: Maximum number of reply tokens, unless the settings allow more.
     """
 
     name: FormName
@@ -196,14 +204,15 @@ FORMS: Mapping[str, JudgeForm] = {
 }
 
 HUB = re.compile(r"(?:^|/)(?:sciknoworg/yescieval|prometheus-eval/prometheus)", re.IGNORECASE)
-"""Matches the start of the Hugging Face ids of published judges."""
+"""Pattern that matches the start of a published judge's Hugging Face id."""
 
 
 def form_of(model: str, choice: FormChoice = "auto") -> JudgeForm | None:
     """Return the prompt format of a judge, or None for ragassay's own prompts.
 
-    A model folder under `ragassay/` may contain a judge fine-tuned with ragassay under any name.
-    For such folders, only a published model id selects a format.
+    A `ragassay/` model may be a judge that was fine-tuned with ragassay's own prompts, whatever its
+    folder is called. The name of such a model selects a format only if it contains a published
+    model id.
 
     Args:
         model: LiteLLM name of the judge.
@@ -222,11 +231,11 @@ def form_of(model: str, choice: FormChoice = "auto") -> JudgeForm | None:
 
 
 SECRET_OPTIONS = ("headers", "extra_headers", "api_key")
-"""Options that are never written to run files."""
+"""Model options that are never written to run files."""
 
 
 def options_as_text(options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return options as NAME=VALUE strings. None becomes NAME=, which removes an option.
+    """Return options as NAME=VALUE strings. A value of None becomes NAME=, which removes an option.
 
     Example:
         >>> options_as_text({"temperature": 1, "logprobs": None, "reasoning_effort": "low"})
@@ -239,7 +248,9 @@ def options_as_text(options: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def parse_options(texts: Iterable[str]) -> dict[str, Any]:
-    """Parse NAME=VALUE options, or raise `ValueError`. Values are JSON or text, or None if empty.
+    """Parse NAME=VALUE options, or raise `ValueError`.
+
+    Values are parsed as JSON if possible, and empty values become None.
 
     Example:
         >>> parse_options(["reasoning_effort=low", "temperature=", 'extra_body={"k": 1}'])

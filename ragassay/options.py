@@ -1,7 +1,7 @@
 """Options of evaluations and audits, shared by the Python API and the command line.
 
-To expose a setting as an option, add its name and type to `Keywords`. Its flag, help and default
-are taken from the setting.
+To expose a setting as an option, add its name and type to `Keywords`. The option's flag, help and
+default are taken from the setting.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ else:  # These types are not used at run time, and their libraries take seconds 
 
 OptionStyle = Literal["keyword", "flag"]
 RETRIEVAL = "retrieval"
-"""Part of an evaluation that is added only by `ragassay.run`."""
+"""Part of an evaluation that measures retrieval and is available only in `ragassay.run`."""
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -266,7 +266,7 @@ HEADINGS = (*(group.title() for group in GROUPS), "Input")
 """Headings for groups of options in the help."""
 
 SETS = {"model": ("model", "panel")}
-"""Settings changed by an option, if it changes more than the setting of the same name."""
+"""Settings that an option changes, if it changes others than the setting of the same name."""
 
 
 @dataclass(frozen=True)
@@ -274,12 +274,12 @@ class Option:
     """Option created from a settings field or from an entry in the keywords class.
 
     Attributes:
-        sets: Names of the settings that the option sets. Empty for an option without a setting.
-        kind: Type of the command-line value.
-        metavar: Placeholder for the value in the help. Defaults to the type or the choices.
+        sets: Names of the settings that the option changes, which may be none.
+        kind: Type of the value on the command line.
+        metavar: Placeholder for the value in the help, by default the type or the choices.
         default: Default value, used only in the help.
         help: Description, including the default.
-        group: Heading in the help.
+        group: Heading above the option in the help.
     """
 
     name: str
@@ -300,7 +300,7 @@ class Option:
 
     @property
     def keyword(self) -> str:
-        """Python keyword argument, formatted for messages."""
+        """Name of the keyword argument as shown in Python error messages."""
         return f"`{self.name}=`"
 
 
@@ -336,7 +336,10 @@ def _option(name: str, hint: Any) -> Option:
 
 
 def _kind(annotation: Any) -> Any:
-    """Return the command-line type of an annotation. Tuples and mappings become lists."""
+    """Return the command-line type of an annotation.
+
+    On the command line, tuples and mappings are lists.
+    """
     parts = [part for part in get_args(annotation) if part not in (NoneType, Ellipsis)]
     if get_origin(annotation) is Literal:
         return annotation
@@ -362,8 +365,9 @@ def settings_of(
     """Create settings from options, falling back to `base` or the environment.
 
     Args:
-        options: Values by name. None, empty lists, and options without a setting are ignored.
-        style: How to write option names in error messages.
+        options: Option values by name. None, empty lists, and options without a setting are
+            ignored.
+        style: Whether error messages name options as keyword arguments or as flags.
 
     Raises:
         SettingsError: A value is invalid, or two values contradict each other.
@@ -400,7 +404,7 @@ def settings_of(
 
 
 def _name_values(values: Iterable[Any]) -> tuple[str, ...]:
-    """Return strings, paths and rubric names as strings, skipping other objects."""
+    """Return those values that are strings, paths or rubric names, as strings."""
     names = (v.name if isinstance(v, Rubric) else v for v in values)
     return tuple(str(name) for name in names if isinstance(name, str | Path))
 
@@ -408,7 +412,7 @@ def _name_values(values: Iterable[Any]) -> tuple[str, ...]:
 def custom_evaluators(
     options: Mapping[str, Any],
 ) -> tuple[list[OwnEvaluator], list[Rubric | Criteria]]:
-    """Return the evaluators and the rubrics passed as Python objects."""
+    """Return the evaluators and rubrics that were passed as Python objects."""
     evaluators, rubrics = (several(options.get(name)) for name in ("evaluators", "rubrics"))
     return (
         [evaluator for evaluator in evaluators if not isinstance(evaluator, str)],

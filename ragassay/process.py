@@ -45,8 +45,8 @@ def patient_collector() -> Iterator[None]:
 def importing(module: str) -> Iterator[None]:
     """Disable garbage collection in the whole process while a module is imported.
 
-    Does nothing if the module is already imported. Libraries create a million long-lived objects,
-    and scanning them takes a tenth of the CPU time of a short run.
+    If the module is already imported, nothing is changed. Libraries create a million long-lived
+    objects, and scanning them takes a tenth of the CPU time of a short run.
     """
     if module in sys.modules:
         yield
@@ -68,7 +68,8 @@ def importing(module: str) -> Iterator[None]:
 def end_without_collecting() -> None:
     """Skip garbage collection at process exit, which takes seconds with all libraries loaded.
 
-    Use this only in ragassay's own processes. A host application may rely on finalizers at exit.
+    Use this function only in ragassay's own processes. A host application may rely on finalizers at
+    exit.
     """
     atexit.register(gc.freeze)
 
@@ -76,7 +77,10 @@ def end_without_collecting() -> None:
 T = TypeVar("T")
 
 _WORKER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ragassay")
-"""Single worker thread. More threads are not faster, and block the event loop for longer."""
+"""Single worker thread.
+
+Additional threads do not save time, and block the event loop for longer.
+"""
 
 
 _CORE_PREFIX = "ragassay-core"
@@ -88,7 +92,7 @@ def cores() -> ThreadPoolExecutor:
     """Return a thread pool with one thread per available core.
 
     Splitting a forward pass of a small model across cores costs more time than it saves, and on a
-    busy machine the threads of a split pass spin while they wait for each other.
+    busy machine the threads of a split pass waste CPU time while they wait for each other.
     """
     # Not every system reports which cores a process may use.
     n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

@@ -1,4 +1,4 @@
-"""Evaluation requests: read the input, count the model calls and run them.
+"""Evaluation requests, which read the input, count the model calls and run the evaluation.
 
 The command line, the Python API and the pytest plugin all build these requests. Slow libraries are
 imported after the input has been read, so that input errors are reported quickly.
@@ -46,11 +46,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 REST = "ragassay.runs.evaluate"
-"""Module that imports the remaining dependencies of a run."""
+"""Module whose import also loads the remaining dependencies of a run."""
 
 
 class Request(Generic[T]):
-    """Validated input of an evaluation. `plan` counts the model calls and `execute` makes them."""
+    """Request for an evaluation, with validated input.
+
+    `plan` counts the model calls and `execute` makes them.
+    """
 
     run: Run
 
@@ -64,7 +67,7 @@ class Request(Generic[T]):
         raise NotImplementedError
 
     async def execute(self, folder: RunFolder | None, presenter: Presenter) -> T:
-        """Run the request. If a folder is passed, results are stored in the folder and reused."""
+        """Run the request. If a run folder is given, results are stored in it and reused."""
         raise NotImplementedError
 
 
@@ -93,7 +96,7 @@ class EvaluationRequest(Request["Results"]):
         *,
         answered: bool = True,
     ) -> EvaluationRequest:
-        """Read the answers and the corpus, and load the evaluators. See `read_input` for errors."""
+        """Read the answers and the corpus, and load the evaluators."""
         job, resolved = read_input(answers, options, settings, presenter, answered=answered)
         run = open_run(resolved, options, presenter, job.corpus)
         # Imported late because it imports the evaluators.
@@ -159,7 +162,7 @@ class SimpleRequest(Request[T]):
     """Request that runs in a single stage.
 
     Attributes:
-        start: Function that runs the request, called with `folder` and `listen`.
+        start: Function that runs the request, called with the arguments `folder` and `listen`.
         writers: Models called in addition to the judges.
     """
 
@@ -180,7 +183,7 @@ class SimpleRequest(Request[T]):
         return self.count()
 
     async def execute(self, folder: RunFolder | None, presenter: Presenter) -> T:
-        """Run the request under one progress bar."""
+        """Run the request and show one progress bar."""
         with presenter.bar(self.n_items, self.description) as listen:
             return await self.start(folder=folder, listen=listen)
 
@@ -191,7 +194,7 @@ def request_audit(
     settings: Settings | None,
     presenter: Presenter,
 ) -> SimpleRequest[AuditResult]:
-    """Read and perturb answers to test which errors a judge detects. See `ragassay.audit`."""
+    """Read answers, and perturb them to test which errors a judge detects. See `ragassay.audit`."""
     every: Any = {**options, "limit": None}
     job, resolved = read_input(answers, every, settings, presenter)
     run = open_run(resolved, options, presenter, job.corpus)
@@ -207,7 +210,7 @@ def request_pairs_audit(
     options: EvaluateKeywords,
     presenter: Presenter,
 ) -> SimpleRequest[AuditResult]:
-    """Read and perturb question-answer pairs. The judge rates each pair together with its paper."""
+    """Read and perturb question-answer pairs, which the judge rates together with their papers."""
     from ragassay.qa.audit import PART, pairs_audit_job
 
     input_pairs, run = _read_pairs(pairs, papers, {**options, "only": (PART,)}, None, presenter)
@@ -346,7 +349,7 @@ def open_run(
 
 
 def folder_of(options: Keywords) -> RunFolder | None:
-    """Return the run folder, or None. Deletes stored failures if `retry_failed` is set."""
+    """Return the run folder, if any, and delete stored failures if `retry_failed` is set."""
     out = options.get("out")
     if out is None:
         return None

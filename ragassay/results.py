@@ -47,9 +47,9 @@ class Failed:
     """Failed verdict or answer. Undecided verdicts are not failures.
 
     Attributes:
-        evaluator: Name of the evaluator, e.g. "rubric". For a whole answer, "evaluate", or "ask" if
-            the application returned no answer.
-        item: Item of the verdict, e.g. "cohesion". Empty for a whole answer.
+        evaluator: Name of the evaluator, such as "rubric". For a whole answer, the name is
+            "evaluate", or "ask" if the application returned no answer.
+        item: Item of the verdict, such as "cohesion", or "" if the whole answer failed.
     """
 
     record_id: str
@@ -68,11 +68,11 @@ class Results(Sequence[Evaluation]):
     Attributes:
         failures: Records without an evaluation.
         rejections: Rows that could not be read.
-        manifest: Everything that affects the results.
-        audit: Audit of the judge. None if `audit` was not set.
-        repeats: Consistency of the judge. None if `repeat` was not set.
-        verdicts: Outcome for each score in `fail_under=` (reached, below or unmeasured), with a
-            message.
+        manifest: Record of everything that affects the results.
+        audit: Audit of the judge, or None if the option `audit` was not set.
+        repeats: Consistency of the judge, or None if the option `repeat` was not set.
+        verdicts: Outcome for each score in the option `fail_under` (reached, below or unmeasured),
+            with a message.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Results(Sequence[Evaluation]):
 
     @property
     def scores(self) -> dict[str, Score]:
-        """Means over the answers."""
+        """Mean of each score over the answers."""
         return self.summary.scores
 
     @property
@@ -242,7 +242,7 @@ class Result(Results):
 
     @property
     def secondary_findings(self) -> tuple[Finding, ...]:
-        """Findings that are worth a look but not reliable enough to be main findings."""
+        """Findings that are not reliable enough to be main findings."""
         return self.evaluation.secondary_findings
 
     @property
@@ -271,7 +271,7 @@ def _csv(rows: Sequence[dict[str, Any]]) -> str:
 
 
 class UnjudgedError(RagassayError, RuntimeError):
-    """Raised if `raise_on_failure` is set and something could not be judged or read."""
+    """Raised if `raise_on_failure` is set and an answer, a verdict or a row failed."""
 
     def __init__(self, results: Results) -> None:
         self.results = results
@@ -289,11 +289,17 @@ class _ThresholdError(RagassayError):
 
 
 class BelowError(_ThresholdError, AssertionError):
-    """Raised if a mean score is below its `fail_under` minimum. `results` contains the results."""
+    """Raised if a mean score is below its minimum in `fail_under`.
+
+    The results are in the attribute `results`.
+    """
 
 
 class UnmeasuredError(_ThresholdError, RuntimeError):
-    """Raised if a score with a minimum could not be measured. `results` contains the results."""
+    """Raised if a score in `fail_under` could not be measured.
+
+    The results are in the attribute `results`.
+    """
 
 
 def _failed_of(evaluation: Evaluation) -> Iterator[Failed]:

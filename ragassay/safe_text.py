@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 HIDDEN = "***"
 
 N_CHARS_LEAST = 8
-"""Minimum length of a secret. Shorter values, and values without a digit, may be ordinary words,
-such as the dummy key for a server that needs no key."""
+"""Minimum length of a secret.
+
+Shorter values, and values without a digit, may be ordinary words, such as a placeholder key for a
+server that needs no key.
+"""
 
 _SECRET_NAME = re.compile(r"(key|token|secret|password|passwd|credentials|headers)$", re.IGNORECASE)
 """Names of environment variables with secret values."""
@@ -63,7 +66,7 @@ def without_secrets(text: str) -> str:
 
 
 def without_known(text: str) -> str:
-    """Return text without known secrets. URLs are otherwise unchanged."""
+    """Return text without known secrets. User names and passwords in URLs are kept."""
     found = {secret for secret in (*_SECRETS, *_environment()) if secret in text}
     for secret in sorted(found, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
@@ -94,7 +97,7 @@ CONTROLS = (*range(0x20), *range(0x7F, 0xA0))
 """C0 controls, DEL and C1 controls, which include the start of terminal escape sequences."""
 
 REORDERING = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-"""Unicode direction marks, which change the order in which a line is displayed."""
+"""Unicode direction marks, which change the order in which characters are displayed."""
 
 _BREAKS = (0x2028, 0x2029)
 _SURROGATES = tuple(range(0xD800, 0xE000))
@@ -119,8 +122,6 @@ def visible(text: str) -> str:
 
 
 class _SafeStream:
-    """Text stream that passes everything through `visible`."""
-
     def __init__(self, stream: TextIO) -> None:
         self.unguarded = stream
 
@@ -165,7 +166,7 @@ def open_console(stderr: bool = False) -> Console:
 
 
 def write_red(text: str) -> None:
-    """Write a line to stderr, in red if the terminal supports colors."""
+    """Write a line to stderr, in red if the terminal supports colours."""
     open_console(stderr=True).print(text, style="red", soft_wrap=True)
 
 
@@ -175,7 +176,7 @@ def _console_class() -> type[Console]:
     from rich.segment import Segment
 
     class SafeConsole(Console):
-        """Console that escapes text segments before rich adds style codes."""
+        """Rich console that escapes control characters before style codes are added."""
 
         def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
             for text, style, control in super().render(renderable, options):

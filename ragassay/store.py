@@ -1,4 +1,4 @@
-"""Store for finished work, keyed by a hash of the inputs."""
+"""Store of finished work, keyed by a hash of the inputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ragassay.errors import RagassayError, RunMismatchError, StorageError
 
 @contextmanager
 def storing(path: Path, *failures: type[Exception]) -> Iterator[None]:
-    """Convert `OSError`, SQLite errors and errors of `failures` to `StorageError`."""
+    """Convert `OSError`, SQLite errors and errors of the types `failures` to `StorageError`."""
     try:
         yield
     except (OSError, sqlite3.Error, *failures) as error:
@@ -31,7 +31,10 @@ def storing(path: Path, *failures: type[Exception]) -> Iterator[None]:
 
 @contextmanager
 def lock_file(file: Path, refusal: RagassayError) -> Iterator[None]:
-    """Lock a file for this process, creating it if missing. Raises `refusal` if already locked."""
+    """Lock a file for this process, creating it if missing.
+
+    If another process holds the lock, `refusal` is raised.
+    """
     from filelock import FileLock, Timeout
 
     lock = FileLock(file)
@@ -47,7 +50,7 @@ def lock_file(file: Path, refusal: RagassayError) -> Iterator[None]:
 
 @contextmanager
 def set_damaged_aside(path: Path) -> Iterator[None]:
-    """Rename a damaged file and raise an error. The user must decide about the paid work in it."""
+    """Rename a damaged file and raise an error, so that the user can still recover paid results."""
     try:
         with storing(path):
             yield
@@ -67,14 +70,14 @@ def set_damaged_aside(path: Path) -> Iterator[None]:
 T = TypeVar("T")
 
 Row = tuple[str, bytes]
-"""Key and finished work as JSON."""
+"""Key of a result, and the result as JSON."""
 
 
 class Work(Generic[T]):
-    """Result for one key, as yielded by `Store.once`.
+    """Result for one key, yielded by `Store.once`.
 
     Attributes:
-        result: Stored result. If `is_new` is true, the caller sets it.
+        result: Stored result. If `is_new` is true, the caller sets the result.
         is_new: Whether the caller must compute the result.
     """
 
@@ -85,12 +88,13 @@ class Work(Generic[T]):
 
 
 class Store:
-    """Store for finished and running work, by key.
+    """Store of finished results and running computations, by key.
 
-    Reads and writes run in the calling thread, because moving them to a thread takes longer.
+    Reads and writes run in the calling thread, because moving them to another thread takes longer.
 
     Args:
-        path: SQLite file, created if missing. None to store nothing and only share running calls.
+        path: SQLite file, created if missing. If `path` is None, nothing is stored and only running
+            computations are shared.
 
     Raises:
         RunMismatchError: Another version of ragassay wrote the file.
@@ -133,16 +137,19 @@ class Store:
             call.cancel()
 
     async def find(self, key: str) -> bytes | None:
-        """Return a stored result as JSON, or None. Subclasses may search more stores."""
+        """Return a stored result as JSON, or None. Subclasses may also search other stores."""
         return next((value for _, value in self.rows([key])), None)
 
     async def get(self, key: str, kind: TypeAdapter[T]) -> T | None:
-        """Return a stored result, or None. Raises `StorageError` if it does not match `kind`."""
+        """Return a stored result, or None.
+
+        Raises `StorageError` if the result is not of type `kind`.
+        """
         row = await self.find(key)
         return None if row is None else self.read(row, kind)
 
     def read(self, row: bytes, kind: TypeAdapter[T]) -> T:
-        """Parse a stored result. Raises `StorageError` like `get`."""
+        """Parse a stored result. Raises `StorageError` if the result is not of type `kind`."""
         try:
             return kind.validate_json(row)
         except ValidationError as error:
@@ -156,7 +163,7 @@ class Store:
         self.add_rows([(key, kind.dump_json(work))])
 
     def rows(self, keys: Sequence[str]) -> list[Row]:
-        """Return the stored rows for the keys. Missing keys are skipped."""
+        """Return the stored rows for the keys, leaving out keys that are not stored."""
         if self._file is None:
             return []
         query = "SELECT key, value FROM finished WHERE key = ?"
@@ -217,5 +224,8 @@ def opened_store(path: Path | None) -> Iterator[Store]:
 
 
 def hash_of(*parts: str | int) -> str:
-    """Return the SHA-256 hex digest of texts and numbers. Boundaries between parts matter."""
+    """Return the SHA-256 hex digest of texts and numbers.
+
+    `("ab", "c")` and `("a", "bc")` have different digests.
+    """
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

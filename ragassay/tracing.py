@@ -5,8 +5,8 @@ invoke_workflow evaluate       one answer per trace, with its scores as evaluati
 │   └── chat MODEL             a model call
 └── ...
 
-With tracing off, nothing is imported or sent. With content off, spans contain no prompts, replies,
-ids, citation markers or error messages, because an error message may quote a reply.
+If tracing is off, nothing is imported or sent. If content is off, spans contain no prompts,
+replies, ids, citation markers or error messages, because an error message may quote a reply.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PROVIDERS = {
     "watsonx": "ibm.watsonx.ai",
     "xai": "x_ai",
 }
-"""Provider names in the GenAI conventions, where they differ from LiteLLM's names."""
+"""Provider names in the GenAI conventions that differ from LiteLLM's names."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,10 @@ async def traced_run(is_traced: bool, has_content: bool) -> AsyncIterator[None]:
 
 
 def _opened_provider() -> tuple[TracerProvider, Callable[[], None]]:
-    """Return the host application's or a new tracer provider, with a function to close it."""
+    """Return a tracer provider and a function to close it.
+
+    A provider configured by the host application is used if there is one, and is not closed.
+    """
     need(*EXTRAS["tracing"])
     from opentelemetry import trace
     from opentelemetry.exporter.otlp.proto.http import trace_exporter
@@ -106,8 +109,6 @@ def _opened_provider() -> tuple[TracerProvider, Callable[[], None]]:
 
 
 class _Complaints(logging.Filter):
-    """Log filter that stores the first failure message and whether the exporter gave up."""
-
     first = ""
     are_final = False
 
@@ -165,7 +166,7 @@ def answer_span(record: Record) -> Iterator[Callable[[Evaluation], None]]:
 
 
 def _ignore_result(result: object) -> None:
-    """Ignore a result while tracing is off."""
+    """Do nothing with a result, because tracing is off."""
 
 
 def _note_evaluation(span: Span, evaluation: Evaluation) -> None:
@@ -177,7 +178,6 @@ def _note_evaluation(span: Span, evaluation: Evaluation) -> None:
 
 
 def _result(key: str, score: Score) -> dict[str, Any]:
-    """Return the event attributes of a score, with an error type if nothing was scored."""
     found = {
         "gen_ai.evaluation.name": key,
         "gen_ai.evaluation.score.value": score.value,
@@ -196,7 +196,7 @@ def _result(key: str, score: Score) -> dict[str, Any]:
 def step_span(
     step: str, evaluator: str = "", item: object = None, role: str = ""
 ) -> Iterator[None]:
-    """Open the span of one graph step. Each retry has its own span. Cached verdicts have none.
+    """Open the span of one graph step. Each retry has its own span, and cached verdicts have none.
 
     The role of a judge is "second" in a cascade, or the member name in a panel.
     """
@@ -256,7 +256,6 @@ def _reply(response: Any, has_content: bool) -> dict[str, Any]:
 
 
 def _messages(pairs: list[tuple[str, Any]], finish_reason: str | None = None) -> str:
-    """Return (role, text) pairs as JSON in the format of the conventions."""
     extra = {"finish_reason": finish_reason} if finish_reason else {}
     found = [
         {"role": role, "parts": [{"type": "text", "content": text}], **extra}

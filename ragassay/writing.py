@@ -1,4 +1,4 @@
-"""The functions `generate_pairs` and `synthesize`, with async versions."""
+"""Python API for writing with models: `generate_pairs` and `synthesize`, with async versions."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def generate_pairs(
 
     Args:
         papers: Path of a file or folder with papers, or paper objects.
-        file: Path of the output file. The same call resumes an incomplete file.
-        plan: Number of pairs and generation options. The default is ten pairs per paper.
-        evaluator: LiteLLM name of a second model that rates each pair. If empty, only rules check
-            the pairs.
+        file: Path of the output file. If the file is incomplete, the same call completes it.
+        plan: Number of pairs per paper (by default, ten) and generation options.
+        evaluator: LiteLLM name of a second model that rates each pair. If no model is given, the
+            pairs are checked only by rules.
         settings: Same as for `evaluate`.
         options: See below. `model` is the writing model and is required.
 
     Returns:
-        Pairs by paper, with the revised and discarded pairs and the reasons.
+        Pairs by paper, and the pairs that were revised or discarded, with reasons.
 
     Raises:
         InputError: The papers cannot be read, or the file cannot be written.
@@ -83,7 +83,7 @@ async def write_pairs(
     settings: Settings | None,
     presenter: Presenter,
 ) -> Generated:
-    """Read papers and generate pairs. See `generate_pairs` for arguments and errors."""
+    """Read papers and generate pairs."""
     chosen = settings_of(options, settings, presenter.style)
     check_writer(chosen)
     with line_limit(chosen.limits.max_line_bytes):
@@ -112,15 +112,16 @@ def synthesize(
     Args:
         queries: Question strings, rows or records with papers as sources, or the path of a file
             with questions, answers or topics in any supported format.
-        file: Path of the output file, which `evaluate` can read. The same call resumes an
-            interrupted job without repeating finished answers.
+        file: Path of the output file, which `evaluate` can read. If a job was interrupted, the same
+            call resumes it without repeating finished answers.
         papers: Number of papers to retrieve from `corpus` for a question without sources.
         words: Approximate number of words per answer.
-        max_tokens: Number of tokens after which a model starts no further answer. 0 for no limit.
+        max_tokens: Number of tokens after which a model starts no further answer, or 0 for no
+            limit.
         settings: Same as for `evaluate`.
         progress: Same as for `evaluate`.
-        options: See below. Each `model` answers each question. `retry_failed` repeats failed
-            answers.
+        options: See below. Each `model` answers each question. If `retry_failed` is set, failed
+            answers are repeated.
 
     Returns:
         Answers as records, failures with reasons, questions without papers, and the cost.

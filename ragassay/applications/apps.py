@@ -52,7 +52,7 @@ def is_url(app: App) -> bool:
 
 
 def app_name(app: App) -> str:
-    """Return a stable name of an application, without passwords."""
+    """Return a name that identifies an application and contains no password."""
     if isinstance(app, str):
         return without_secrets(app)
     if hasattr(app, "__qualname__"):
@@ -62,7 +62,7 @@ def app_name(app: App) -> str:
 
 
 def found_app(app: App) -> App:
-    """Return an application. A `module:name` string is imported.
+    """Return an application. An application given as `module:name` is imported.
 
     Raises:
         InputError: The application cannot be imported or called.
@@ -145,7 +145,6 @@ async def _invoke(app: Any, make: Callable[[str], Any], question: str) -> AppRep
 
 
 def _usage(by_model: Mapping[str, Any]) -> Usage | None:
-    """Return the total usage reported by LangChain, with the cost if the price is known."""
     if not by_model:
         return None
     total = Usage()
@@ -163,7 +162,7 @@ def input_of(app: Any) -> Callable[[str], Any]:
     """Return a function that converts a question to the input of a Runnable or graph.
 
     If the input schema has a key `question`, `query`, `user_input`, `input` or `messages`, the
-    input is a dictionary with that key. Otherwise it is the text of the question.
+    input is a dictionary with that key. Otherwise, the input is the text of the question.
     """
     channels = getattr(app, "channels", None)
     if isinstance(channels, Mapping):
@@ -194,13 +193,15 @@ _COMPLETION_TOKENS = ("completion_tokens", "output_tokens", "candidates_token_co
 
 @dataclass(frozen=True)
 class AppAnswer:
-    """Parsed answer of an application. Token counts and cost are None if they are not reported.
+    """Parsed answer of an application.
+
+    Token counts and cost are None if the application does not report them.
 
     Attributes:
-        answer: Text, or sentences with citations.
+        answer: Text of the answer, or sentences with citations.
         sources: Retrieved documents, best first.
         citations: Structured citations, by offsets into the answer.
-        problems: Error messages about unreadable citations.
+        problems: Error messages about citations that could not be read.
     """
 
     answer: str | tuple[SentenceInput, ...]
@@ -285,7 +286,7 @@ def _from_mapping(reply: Mapping[Any, Any]) -> AppAnswer:
 
 
 def _with_sources(answer: AppAnswer, own: tuple[Document, ...]) -> AppAnswer:
-    """Add sources to an answer, and then the sources found only in its citations."""
+    """Add an answer's retrieved sources, followed by sources that occur only in its citations."""
     if not answer.citations or not isinstance(answer.answer, str):
         return replace(answer, sources=own)
     record = Record(id="answer", question="", answer=answer.answer, sources=own)
@@ -308,14 +309,13 @@ def message_text(message: Any) -> str:
 
 
 def _artifacts(messages: Sequence[Any]) -> list[Any]:
-    """Return the documents in the artifacts of tool messages."""
+    """Return the documents that tools attached to their messages as artifacts."""
     artifacts = (getattr(message, "artifact", None) for message in messages)
     lists = (one for one in artifacts if isinstance(one, Sequence) and not isinstance(one, str))
     return [document for one in lists for document in one]
 
 
 def _sources(source_value: Any) -> tuple[Document, ...]:
-    """Convert sources to documents with unique ids."""
     if source_value is None:
         return ()
     sources = read_sources(plain_value(source_value))

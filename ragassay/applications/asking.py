@@ -31,8 +31,8 @@ class Asking:
     Attributes:
         parse: Function that converts replies to a form supported by `read_reply`.
         at_once: Maximum number of concurrent questions.
-        retries: Number of retries for a question without an answer.
-        timeout_s: Timeout of a call in seconds. None for no timeout.
+        retries: Maximum number of retries if the application does not answer a question.
+        timeout_s: Timeout of a call in seconds, or None for no timeout.
     """
 
     parse: Parse | None = None
@@ -52,7 +52,7 @@ class Asking:
 
 @dataclass
 class AskedQuestions:
-    """Answers and failures of an application, keyed by record id."""
+    """Answers from an application and failed calls, keyed by record id."""
 
     answers: dict[str, Record] = field(default_factory=dict)
     failures: dict[str, RecordFailure] = field(default_factory=dict)
@@ -66,7 +66,7 @@ async def ask_all(
     folder: RunFolder | None = None,
     step: Callable[[], None] = lambda: None,
 ) -> AskedQuestions:
-    """Send an application the questions that have no answer in the folder yet.
+    """Send the questions without an answer in the folder to an application.
 
     Args:
         questions: Records without an answer, with unique ids.
@@ -74,7 +74,7 @@ async def ask_all(
         step: Function to call after each question.
 
     Raises:
-        RunMismatchError: The folder contains answers of another application.
+        RunMismatchError: The folder contains answers from another application.
     """
     asked = _read_earlier_answers(folder, name, questions)
     waiting = [q for q in questions if q.id not in asked.answers | asked.failures]
@@ -112,7 +112,7 @@ def _read_earlier_answers(
     other = next((r.metadata["app"] for r in known if r.metadata.get("app") != name), None)
     if other is not None:
         raise RunMismatchError(
-            f"{folder.path} contains answers of {other}, not of {name}; choose another folder"
+            f"{folder.path} contains answers from {other}, not from {name}; choose another folder"
         )
     return AskedQuestions(
         {r.id: r for r in known if texts.get(r.id) == r.question},
@@ -123,7 +123,6 @@ def _read_earlier_answers(
 async def _ask_question(
     caller: Caller, name: str, question: Record, how: Asking
 ) -> Record | RecordFailure:
-    """Ask one question, and convert any exception to a failure."""
     failure = Failure(reason="error")
     for _ in range(1 + how.retries):
         started, limit = time.perf_counter(), asyncio.timeout(how.timeout_s)

@@ -18,7 +18,7 @@ from ragassay.records import Case, Document, OwnVerdict, Record, Score
 NAME = RETRIEVAL
 SUPPORTS, OTHER = "supports", "does not support"
 MEASURES = {"precision": "SetP", "recall": "SetR", "nDCG": "nDCG"}
-"""Names of the measures in ir_measures."""
+"""Names of retrieval measures in ir_measures."""
 
 
 class RetrievalEvaluator(OwnEvaluator):
@@ -30,12 +30,12 @@ class RetrievalEvaluator(OwnEvaluator):
 
     Otherwise, if there are gold nuggets, the verifier of the run compares each nugget with each
     source. Recall is the share of nuggets that any source supports. Precision is the share of
-    sources that support any nugget. nDCG has a gain of 1 for each source that supports a nugget.
-    Its ideal ranking is the best order of the same sources.
+    sources that support any nugget. For nDCG, a source that supports a nugget has a gain of 1, and
+    the ideal ranking is the best order of the same sources.
 
     Args:
-        qrels: Grades of documents, keyed by topic or record id. Documents with a grade of 1 or more
-            are relevant.
+        qrels: Relevance grades of documents, keyed by topic or record id. Documents with a grade of
+            1 or more are relevant.
     """
 
     def __init__(self, qrels: Qrels | None = None) -> None:
@@ -44,7 +44,7 @@ class RetrievalEvaluator(OwnEvaluator):
         super().__init__(_verify_case, name=NAME, labels=(SUPPORTS, OTHER), version=version)
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, OwnItem]:
-        """Return all pairs of a gold nugget and a source, if there are no relevance judgments."""
+        """Return all nugget-source pairs, or nothing if there are relevance judgments."""
         if self._grades_of(open_case.record):
             return {}
         keys = [
@@ -55,7 +55,7 @@ class RetrievalEvaluator(OwnEvaluator):
         return {key: OwnItem(criterion=key) for key in keys}
 
     async def ask(self, item: OwnItem, open_case: OpenCase, run: Run) -> Sequence[OwnVerdict]:
-        """Compare a nugget with a source."""
+        """Return a verdict on whether a source supports a nugget."""
         n, m = _pair(item.criterion)
         nugget, source = open_case.case.gold[n].text, open_case.record.sources[m]
         encoder = run.models.encoder
@@ -77,7 +77,7 @@ class RetrievalEvaluator(OwnEvaluator):
         ]
 
     def depends_on(self, item: OwnItem, open_case: OpenCase, run: Run) -> Iterable[str]:
-        """Yield the nugget, the source and the identity of the verifier."""
+        """Yield the texts and settings on which a verdict depends: nugget, source and verifier."""
         n, m = _pair(item.criterion)
         yield from (open_case.case.gold[n].text, open_case.record.sources[m].model_dump_json())
         yield from (str(run.settings.verification.verdict_labels), *run.verifier_identity)
@@ -87,7 +87,7 @@ class RetrievalEvaluator(OwnEvaluator):
         return run.verifier_name
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
-        """Return the number of pairs if the judge is the verifier, else 0."""
+        """Return the maximum number of judge calls: one per pair if the judge verifies, else 0."""
         is_judge = run.settings.chosen_verifier == "judge"
         return len(self.known_items(open_case, run)) if is_judge else 0
 
@@ -108,7 +108,7 @@ class RetrievalEvaluator(OwnEvaluator):
 
 
 async def _verify_case(case: Case) -> str:
-    """Satisfy the interface of `OwnEvaluator`. Never called."""
+    """Raise `NotImplementedError`: `OwnEvaluator` requires this function, but never calls it."""
     raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""`run` and `arun`: send questions to an application, and evaluate its answers."""
+"""Send questions to an application, and evaluate its answers: `run` and `arun`."""
 
 from __future__ import annotations
 
@@ -51,35 +51,40 @@ def run(
     Unanswered questions are reported as failures, and the other answers are evaluated.
     `results.summary.application` contains latency, tokens and cost. If `out` is set, answers are
     saved to `answers.jsonl` in that folder, and a repeated call only sends the unanswered
-    questions. `retry_failed` also repeats the failed questions.
+    questions. If `retry_failed` is set, questions that failed earlier are sent again.
 
     Args:
         app: Sync or async function that takes a question, LangChain Runnable, compiled LangGraph
             graph, LlamaIndex query engine, URL that accepts `{"question": ...}` by POST, or the
-            `module:name` of such an object. It should return text, a dictionary (answer, response
-            or output; sources, contexts, documents or citations; `cost_usd`), a state with
-            messages, a message, a LlamaIndex response, or a `Record`.
-        queries: Texts, a file in any supported format, or rows as in `evaluate`. References, gold
-            nuggets, ids and topics are used. Answers are ignored.
+            `module:name` of such an object. The application should return text, a dictionary
+            (answer, response or output; sources, contexts, documents or citations; `cost_usd`), a
+            state with messages, a message, a LlamaIndex response, or a `Record`.
+        queries: Question texts, a file in any supported format, or rows as in `evaluate`.
+            References, gold nuggets, ids and topics in the file or rows are used, but answers are
+            ignored.
         parse: Function that converts other return values of the application to a supported form.
-        qrels: Relevance judgments by topic or record id, as a trec_eval or BEIR file or as grades.
-            With qrels or gold nuggets, the sources are scored by `retrieval.precision`,
-            `retrieval.recall` and `retrieval.nDCG`. See `RetrievalEvaluator`.
-        at_once: Maximum number of concurrent questions. `concurrency` limits calls to the judge.
-        retries: Number of retries for a question without an answer.
-        timeout_s: Timeout of a call in seconds. None for no timeout. After a timeout, a sync
+        qrels: Relevance judgments by topic or record id, as a dictionary of grades or as a
+            trec_eval or BEIR file. With qrels or gold nuggets, the sources are scored by
+            `retrieval.precision`, `retrieval.recall` and `retrieval.nDCG`. See
+            `RetrievalEvaluator`.
+        at_once: Maximum number of concurrent questions. Calls to the judge are limited by
+            `concurrency`.
+        retries: Maximum number of retries if the application does not answer a question.
+        timeout_s: Timeout of a call in seconds, or None for no timeout. After a timeout, a sync
             function keeps running in its thread.
         settings: Settings, as in `evaluate`.
-        progress: Progress reporting, as in `evaluate`. While the application is called, events only
-            have a phase.
-        options: Options of the evaluation, listed below. Pass a list to repeat an option.
+        progress: Progress reporting, as in `evaluate`. Until the application has answered, events
+            contain only a phase.
+        options: Options of the evaluation, listed below. Options that can be repeated on the
+            command line take a list.
 
     Returns:
         Results, as in `evaluate` for many answers.
 
     Raises:
         InputError: The application or the questions are invalid.
-        RunMismatchError: The folder contains answers of another application or to other questions.
+        RunMismatchError: The folder contains answers from another application, or to other
+            questions.
         SettingsError, FatalModelError, UnjudgedError, BelowError, UnmeasuredError: As in
             `evaluate`.
     """
@@ -134,7 +139,7 @@ class ApplicationRequest(Request[Results]):
         settings: Settings | None,
         presenter: Presenter,
     ) -> ApplicationRequest:
-        """Read the questions and create a request. See `run` for arguments and errors."""
+        """Read the questions and create a request."""
         called, name = found_app(app), app_name(app)
         grades, rejected = _grades(qrels)
         own = [*several(options.get("evaluators")), RetrievalEvaluator(grades)]

@@ -32,7 +32,7 @@ from ragassay.prompts.model_forms import PublishedChecker, load_verifier_kinds
 from ragassay.records.base import Frozen
 
 PROVIDERS = {name: ("google.auth", "litellm[google]") for name in ("vertex_ai", "vertex_ai_beta")}
-"""Module and pip requirement of the extra library that LiteLLM needs for a provider."""
+"""Module and pip requirement of an additional library that LiteLLM needs for a provider."""
 
 CONVERTING = ("accelerate", "gguf")
 """Modules that transformers needs to read the packaged SmolLM2."""
@@ -60,7 +60,7 @@ def need_verifier(name: str) -> None:
 
     Raises:
         ExtraError: A library, or the package with the weights, is not installed.
-        SettingsError: The metadata of an adapter is invalid.
+        SettingsError: The metadata of an adapter are invalid.
     """
     if name in (SMOLLM2_VERIFIER, MEAN_VERIFIER):
         _need_smollm2()
@@ -96,7 +96,7 @@ def is_of_hub(name: str) -> bool:
 
 
 def need_verifiers(names: Iterable[str]) -> None:
-    """Check the requirements of several verifiers. See `need_verifier`."""
+    """Check that what several verifiers require is installed. See `need_verifier`."""
     for name in names:
         need_verifier(name)
 
@@ -130,7 +130,8 @@ class FetchedModel(Frozen):
 
     Attributes:
         sha256: Digests of the weight files, by name.
-        base_folder: Folder of the base model's configuration and tokenizer, if required.
+        base_folder: Folder with the configuration and tokenizer of the base model, if they are
+            needed.
     """
 
     repository: str
@@ -148,7 +149,7 @@ class FetchedModel(Frozen):
 
 
 def read_fetched(repository: str, cache_dir: Path) -> FetchedModel | None:
-    """Return the record of a downloaded model. None if the record or model folder is missing."""
+    """Return the record of a downloaded model, or None if the record or the folder is missing."""
     try:
         note = FetchedModel.model_validate_json(_note_file(repository, cache_dir).read_bytes())
     except (OSError, ValueError, ValidationError):
@@ -172,7 +173,7 @@ def fetch(name: str, cache_dir: Path) -> FetchedModel:
     found = facts.find_published(name)
     if found is None:
         known = ", ".join(facts.published)
-        raise InputError(f"cannot fetch the unknown model {name!r}; choose one of {known}")
+        raise InputError(f"cannot download the unknown model {name!r}; choose one of {known}")
     short, published = found
     if note := read_fetched(published.repository, cache_dir):
         return note
@@ -208,11 +209,11 @@ def better_verifier_text(cache_dir: Path) -> str:
     for name, checker in checkers.items():
         if read_fetched(checker.repository, cache_dir):
             return (
-                "MiniCheck (already fetched) verifies better, according to its paper: "
-                f"--verifier {name}"
+                "MiniCheck, already downloaded, is more accurate (see its paper): pass --verifier "
+                f"{name}"
             )
     best = next(iter(checkers))
-    return f"MiniCheck verifies better, according to its paper: ragassay models get {best}"
+    return f"MiniCheck is more accurate (see its paper): run ragassay models get {best}"
 
 
 def _note_file(repository: str, cache_dir: Path) -> Path:
@@ -237,7 +238,7 @@ def _download(short: str, published: PublishedChecker, base: str) -> FetchedMode
     except (http_error, OSError, ValueError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise SettingsError(
-            f"cannot fetch {short} from {constants.ENDPOINT}: {reason}; without a network "
+            f"cannot download {short} from {constants.ENDPOINT}: {reason}; without a network "
             f"connection, copy {published.repository} from another machine and pass its folder as "
             f"--verifier {published.kind}:FOLDER"
         ) from error

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     import httpx
 
 QUIET_S = 2.0
-"""Time without new calls after which an idle process submits a batch."""
+"""Time in seconds without new calls after which an idle process submits a batch."""
 
 BUSY_SHARE = 0.25
 """CPU share above which the process counts as busy and is expected to make more calls."""
 
 FIRST_CHECK_S, LONGEST_CHECK_S, CHECK_GROWTH = 5.0, 300.0, 1.5
-"""Intervals between status checks in seconds. Most batches take minutes, some take a day."""
+"""Intervals between status checks in seconds. Most batches take minutes, but some take a day."""
 
 REASONS: Mapping[int, FailureReason] = {
     408: "timeout",
@@ -46,7 +46,10 @@ REASONS: Mapping[int, FailureReason] = {
     CANCELLED: "error",
     TOO_LATE: "timeout",
 }
-"""Failure reasons by status, for repeatable requests. Other statuses are server errors."""
+"""Failure reasons of requests that can be repeated, by HTTP status.
+
+All other statuses from 500 upwards count as server errors.
+"""
 
 
 @dataclass
@@ -57,7 +60,7 @@ class _QueuedRequest:
 
 
 class BatchQueue:
-    """Queue of the batch requests to one model. `client` is an HTTP client for LiteLLM."""
+    """Queue of batch requests to one model. `client` is an HTTP client for LiteLLM."""
 
     def __init__(self, model: str, api_base: str | None, batches: Batches) -> None:
         self._model, self._base, self._batches = model, api_base, batches
@@ -72,7 +75,10 @@ class BatchQueue:
         self._resume()
 
     async def ask(self, body: JsonBody) -> ItemReply:
-        """Wait for the reply from a batch. Raises `FatalModelError` if batches are refused."""
+        """Queue a request and wait for its reply.
+
+        Raises `FatalModelError` if the batch is refused.
+        """
         text = json.dumps([self._model, body], sort_keys=True)
         content = hashlib.sha256(text.encode()).hexdigest()[:40]
         # The same request may occur several times, for samples or after unparsable replies.
@@ -101,7 +107,6 @@ class BatchQueue:
         return Response(reply.status, json=reply.body)
 
     def _resume(self) -> None:
-        """Continue the batches that were submitted before the run was restarted."""
         for batch in self._batches.store.batches():
             if (batch.model, batch.endpoint) != (self._model, self._endpoint):
                 continue
@@ -143,7 +148,6 @@ class BatchQueue:
         return is_long or n_bytes >= self._calls.most_bytes
 
     def _take(self) -> list[_QueuedRequest]:
-        """Remove and return as many waiting requests as fit in one batch."""
         taken: list[_QueuedRequest] = []
         n_bytes = 0
         for queued in self._waiting.values():
@@ -191,7 +195,10 @@ class BatchQueue:
             self._batches.release(batch)
 
     async def _find(self, batch: SubmittedBatch) -> SubmittedBatch:
-        """Return the batch with its provider id. Raises `UnknownBatchError` if not submitted."""
+        """Return a batch with its provider id.
+
+        Raises `UnknownBatchError` if the provider does not know the batch.
+        """
         if batch.id:
             return batch
         found = batch.model_copy(update={"id": await self._calls.find(batch.name)})
@@ -226,7 +233,6 @@ class BatchQueue:
             self._ready[reply.key] = reply
 
     def _ask_again(self, batch: SubmittedBatch) -> None:
-        """Queue the requests of an unknown batch again."""
         for key in batch.keys:
             queued = self._submitted.pop(key, None)
             if queued is not None:
@@ -257,7 +263,7 @@ def _progress(batch: SubmittedBatch, wait_s: float) -> str:
 
 
 def _waiting_client(provider: str, respond: Any) -> Any:
-    """Return LiteLLM's HTTP client for a provider, with responses from the queue."""
+    """Return an HTTP client for LiteLLM that gets its responses from the queue."""
     import httpx
 
     transport = httpx.MockTransport(respond)
@@ -280,7 +286,7 @@ def _waiting_client(provider: str, respond: Any) -> Any:
 
 
 def batch_queue(model: str, api_base: str | None) -> BatchQueue | None:
-    """Return the queue for a model in the current run. None outside of `batching`."""
+    """Return the queue for a model in the current run, or None outside of `batching`."""
     batches, key = current_batches(), (model, api_base)
     if batches is None:
         return None

@@ -1,6 +1,6 @@
 """Batch APIs of providers: submit requests, check their status and download replies.
 
-Transient failures are retried. Other errors are converted to ragassay's types.
+Transient failures are retried. Permanent failures are converted to ragassay's error types.
 
 OpenAI, Azure and Vertex use request files, which LiteLLM supports. Anthropic receives the requests
 directly. LiteLLM can check Anthropic's batches but not create them.
@@ -28,12 +28,12 @@ TIMEOUT_S = 600.0
 EXPIRED = "the batch expired before the provider answered"
 
 TOO_LATE, CANCELLED = 504, 499
-"""Statuses of requests that the provider did not process."""
+"""HTTP statuses that represent expired and cancelled requests of a batch."""
 
 
 @dataclass(frozen=True)
 class BatchRequest:
-    """Request in a batch, with its key and body."""
+    """Request of a batch, with its key and body."""
 
     key: str
     body: JsonBody
@@ -44,7 +44,7 @@ class BatchStatus:
     """Status of a batch.
 
     Attributes:
-        refusal: Reason why the provider refused the whole batch. Empty if it was accepted.
+        refusal: Reason why the provider refused the whole batch, or "" if it was accepted.
         ending: Final status: completed, expired or cancelled.
         files: Ids of the reply files.
     """
@@ -73,12 +73,12 @@ class BatchService(ABC):
 
     @abstractmethod
     async def submit(self, name: str, requests: Sequence[BatchRequest]) -> str:
-        """Create a batch under ragassay's name, and return the provider's id for it."""
+        """Create a batch with a name chosen by ragassay, and return the provider's id for it."""
 
     async def find(self, name: str) -> str | None:
-        """Return the provider's id for a batch that the provider has not confirmed.
+        """Search for a batch by ragassay's name, and return the provider's id.
 
-        None if the batch does not exist, or if the provider does not store ragassay's batch name.
+        Returns None if the batch does not exist, or if the provider does not store the name.
         """
         return None
 
@@ -89,7 +89,7 @@ class BatchService(ABC):
         )
 
     async def collect(self, status: BatchStatus) -> dict[str, ItemReply]:
-        """Download the replies of a finished batch, keyed by request, in any order."""
+        """Download the replies of a finished batch, keyed by request."""
         replies: dict[str, ItemReply] = {}
         for file in status.files:
             content = await _in_thread(self._litellm.file_content, file_id=file, **self._options)
@@ -99,11 +99,11 @@ class BatchService(ABC):
 
     @abstractmethod
     def read_status(self, batch: Any) -> BatchStatus:
-        """Convert LiteLLM's description of a batch."""
+        """Convert LiteLLM's description of a batch to its status."""
 
     @abstractmethod
     def read_reply(self, line: Mapping[str, Any]) -> ItemReply | None:
-        """Read a line of a reply file. None if it has no key."""
+        """Parse a line of a reply file. Returns None if the line has no request key."""
 
 
 def batch_service(model: str, api_base: str | None) -> BatchService:
@@ -150,7 +150,7 @@ class FileBatches(BatchService):
         return next(ids, None)
 
     def read_status(self, batch: Any) -> BatchStatus:
-        """Convert LiteLLM's description of a batch."""
+        """Convert LiteLLM's description of a batch to its status."""
         if batch.status == "failed":
             problems = getattr(batch.errors, "data", None) or ()
             message = "; ".join(str(one.message) for one in problems if one.message)
@@ -163,12 +163,12 @@ class FileBatches(BatchService):
         return self._options
 
     def write_line(self, request: BatchRequest) -> JsonBody:
-        """Return a request as a line of the request file."""
+        """Return a request as it is written to the request file."""
         line = {"custom_id": request.key, "method": "POST", "url": self._path}
         return {**line, "body": request.body}
 
     def read_reply(self, line: Mapping[str, Any]) -> ItemReply | None:
-        """Read a line of a reply file. None if it has no key."""
+        """Parse a line of a reply file. Returns None if the line has no request key."""
         response, error = line.get("response") or {}, line.get("error")
         if not line.get("custom_id"):
             return None
@@ -184,7 +184,7 @@ class FileBatches(BatchService):
 class VertexBatches(FileBatches):
     """Gemini batches on Vertex, with request files in Gemini's format, stored in a bucket.
 
-    LiteLLM uploads to the bucket named by GCS_BATCH_BUCKET_NAME or GCS_BUCKET_NAME.
+    LiteLLM uploads the files to the bucket named by GCS_BATCH_BUCKET_NAME or GCS_BUCKET_NAME.
     """
 
     def _upload_options(self) -> dict[str, Any]:
@@ -195,13 +195,13 @@ class VertexBatches(FileBatches):
         return None
 
     def write_line(self, request: BatchRequest) -> JsonBody:
-        """Return a request as a line of the request file."""
+        """Return a request as it is written to the request file."""
         # Replies are unordered and have no id, but include the request with its labels.
         labels = {**_object(request.body.get("labels")), _LABEL: request.key}
         return {"request": {**request.body, "labels": labels}}
 
     def read_reply(self, line: Mapping[str, Any]) -> ItemReply | None:
-        """Read a line of a reply file. None if it has no key."""
+        """Parse a line of a reply file. Returns None if the line has no request key."""
         key = _object(_object(line.get("request")).get("labels")).get(_LABEL)
         if not key:
             return None
@@ -235,11 +235,11 @@ class AnthropicBatches(BatchService):
         return str(reply.json()["id"])
 
     def read_status(self, batch: Any) -> BatchStatus:
-        """Convert LiteLLM's description of a batch."""
+        """Convert LiteLLM's description of a batch to its status."""
         return BatchStatus(batch.status == "completed", "", "completed", (batch.id,))
 
     def read_reply(self, line: Mapping[str, Any]) -> ItemReply:
-        """Read a line of a reply file."""
+        """Parse a line of a reply file."""
         from litellm.llms.anthropic.common_utils import ANTHROPIC_ERROR_STATUS_CODE_MAP
 
         result = _object(line.get("result"))
@@ -261,7 +261,7 @@ _LABEL = "ragassay_key"
 
 
 async def _in_thread(function: Callable[..., Any], *values: Any, **options: Any) -> Any:
-    """Call LiteLLM in a thread, because its async functions keep clients of closed event loops."""
+    """Call LiteLLM in a thread, because its async functions reuse clients of closed event loops."""
     return await asyncio.to_thread(function, *values, **options)
 
 
@@ -292,7 +292,10 @@ class UnknownBatchError(Exception):
 
 
 class BatchCalls:
-    """Batch API of a provider with retries. Methods raise `FatalModelError` on failure."""
+    """Batch API of a provider, with retries.
+
+    If all retries fail, methods raise `FatalModelError`.
+    """
 
     def __init__(self, model: str, api_base: str | None) -> None:
         self._model, self._base = model, api_base or ""
@@ -320,7 +323,7 @@ class BatchCalls:
             ) from error
 
     async def find(self, name: str) -> str:
-        """Return the id of an unconfirmed batch, or raise `UnknownBatchError`."""
+        """Return the provider's id of a batch by its name, or raise `UnknownBatchError`."""
         found = await self._try_call(lambda: self._service.find(name))
         if found is None:
             raise UnknownBatchError(name)
@@ -331,7 +334,7 @@ class BatchCalls:
         return await self._try_call(lambda: self._service.check(batch_id))
 
     async def collect(self, status: BatchStatus) -> dict[str, ItemReply]:
-        """Return the replies of a finished batch by key, or raise `UnknownBatchError`."""
+        """Return the replies of a finished batch, by request key. May raise `UnknownBatchError`."""
         return await self._try_call(lambda: self._service.collect(status))
 
     async def _try_call(self, call: Callable[[], Awaitable[T]]) -> T:

@@ -1,8 +1,9 @@
 """Batch mode for hosted judges, which costs half the normal price.
 
-Calls are made as usual, but their HTTP requests wait in a `BatchQueue` until all calls of the run
-are waiting. The requests are then submitted as one batch, and each reply in the batch becomes the
-HTTP response of its call. LiteLLM processes requests, replies and errors as always.
+Model calls are made as usual, but their HTTP requests wait in a `BatchQueue` until all calls of the
+run are waiting. The requests are then submitted as one batch, and each reply in the batch becomes
+the HTTP response of its call. LiteLLM processes requests, replies and errors as it does without
+batches.
 
 Batches are stored in the run folder, so that a stopped run can collect the replies later:
 
@@ -50,8 +51,8 @@ class SubmittedBatch(BaseModel):
 
     Attributes:
         name: ragassay's name for the batch, sent to the provider.
-        id: Provider's id for the batch. Empty until the provider has confirmed it.
-        estimate_usd: Maximum cost. None if the price is unknown.
+        id: Provider's id for the batch, or "" until the provider has confirmed it.
+        estimate_usd: Maximum cost, or None if the price is unknown.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -78,7 +79,7 @@ class BatchStore:
         return [_read_batch(file) for file in sorted(self._folder.glob("*.json"))]
 
     def save(self, batch: SubmittedBatch) -> None:
-        """Write a batch to disk. The file survives a crash of the process."""
+        """Write a batch to disk, so that it survives a crash of the process."""
         if self._folder is not None:
             _write(self._folder / f"{batch.name}.json", batch.model_dump_json())
 
@@ -91,7 +92,7 @@ class BatchStore:
         self.save(batch.model_copy(update={"state": "collected"}))
 
     def replies(self, batch: SubmittedBatch) -> dict[str, ItemReply]:
-        """Return the collected replies by key. Empty if the file with the replies is missing."""
+        """Return the collected replies by key, or an empty dictionary if their file is missing."""
         if self._folder is None or not self._replies_file(batch.name).is_file():
             return {}
         lines = self._replies_file(batch.name).read_bytes().splitlines()
@@ -125,7 +126,6 @@ def _read_batch(file: Path) -> SubmittedBatch:
 
 
 def _write(file: Path, text: str) -> None:
-    """Write a file atomically."""
     partial = file.with_name(f".{file.name}.partial")
     with storing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -137,7 +137,7 @@ def _write(file: Path, text: str) -> None:
 
 
 class Batches:
-    """Batches of a run, by model."""
+    """Batches of a run, in one queue per model."""
 
     def __init__(self, store: BatchStore, limiter: RunLimiter, tell: Callable[[str], None]) -> None:
         self.store, self.tell = store, tell
@@ -155,7 +155,7 @@ class Batches:
         return task
 
     def reserve(self, batch: SubmittedBatch) -> None:
-        """Reserve the maximum cost of a batch. Raises `BudgetError` if it exceeds the budget."""
+        """Reserve the maximum cost of a batch. Raises `BudgetError` if the budget is too small."""
         estimates = [*self._estimates.values(), batch.estimate_usd]
         known = [estimate for estimate in estimates if estimate is not None]
         self._limiter.check_estimate(sum(known) if len(known) == len(estimates) else None)
@@ -166,7 +166,7 @@ class Batches:
         self._estimates.pop(batch.name, None)
 
     async def close(self) -> None:
-        """Stop polling. Submitted batches continue at the providers."""
+        """Stop polling. Providers continue to process the batches that were submitted."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -184,8 +184,9 @@ async def batching(
     """Send the calls of judges with `batch=True` in batches while the context is active.
 
     Args:
-        run: Run folder, which may contain batches from an earlier start. None to store nothing.
-        tell: Function that shows progress messages.
+        run: Run folder, which may contain batches from before an interruption, or None to store
+            nothing.
+        tell: Function that displays progress messages.
     """
     batches = Batches(BatchStore(run), limiter, tell)
     token = _BATCHES.set(batches)
@@ -197,5 +198,5 @@ async def batching(
 
 
 def current_batches() -> Batches | None:
-    """Return the batches of the current run. None outside of `batching`."""
+    """Return the batches of the current run, or None outside of `batching`."""
     return _BATCHES.get()

@@ -1,4 +1,4 @@
-"""Choose the parameters of hosted model calls, and record which ones an endpoint refuses.
+"""Choose the parameters of calls to hosted models, and record which ones an endpoint refuses.
 
 Servers support different parameters, and the model name behind a custom endpoint does not show
 which ones. Therefore, a parameter that an endpoint has refused by name is left out for the rest of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 N_TOP_LOGPROBS = 5
 
 REASONING = "reasoning"
-"""Entry recorded for a model that spends reply tokens on reasoning."""
+"""Name recorded, like a refused parameter, for a model that spends reply tokens on reasoning."""
 
 REASONING_FACTOR = 16
 """Factor by which the reply token limit is multiplied for reasoning models."""
@@ -47,7 +47,7 @@ class RefusableParameter:
 _LOCAL_BOUNDS = frozenset(
     {"maxLength", "minLength", "maxItems", "minItems", "maximum", "minimum", "pattern"}
 )
-"""Schema constraints that the local judge enforces and that hosted strict modes refuse."""
+"""Schema constraints that the local judge enforces, but that strict modes of providers refuse."""
 
 _FORMAT = (
     r"json[_ ]?schema|response[_ ]?(?:format|mime[_ ]?type|(?:json[_ ]?)?schema)"
@@ -61,49 +61,52 @@ REFUSABLE = (
         "logprobs",
         r"log[_ -]?prob\w*|log probabilit\w+|response_?logprobs",
         ("logprobs", "top_logprobs"),
-        "no log-probabilities, so a rating is the number in the reply",
+        "replies have no log-probabilities, so a rating is the number in the reply",
         "You are not allowed to request logprobs from this model",
     ),
     RefusableParameter(
         "json_schema",
         _FORMAT,
         ("response_format",),
-        "no JSON schema, so only the prompt specifies the reply format",
+        "the model accepts no JSON schema, so only the prompt specifies the reply format",
         "Invalid parameter: 'response_format' of type 'json_schema' is not supported",
     ),
     RefusableParameter(
         "json_object",
         _FORMAT,
         ("response_format",),
-        "no JSON mode",
+        "the model has no JSON mode",
         "'response_format.type' must be 'json_schema' or 'text'",
     ),
     RefusableParameter(
         "max_tokens",
         _TOKENS,
         ("max_tokens",),
-        "max_completion_tokens instead of max_tokens",
+        "max_completion_tokens is sent instead of max_tokens",
         "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens'.",
     ),
     RefusableParameter(
         "max_completion_tokens",
         _TOKENS,
         ("max_completion_tokens",),
-        "no limit on reply tokens",
+        "the number of reply tokens is not limited",
         "Unrecognized request argument supplied: max_completion_tokens",
     ),
     RefusableParameter(
         "temperature",
         r"temperature",
         ("temperature",),
-        "the endpoint's default temperature",
+        "calls use the endpoint's default temperature",
         "'temperature' does not support 0 with this model. Only the default (1) is supported.",
     ),
     RefusableParameter(
-        "seed", r"\bseed\b", ("seed",), "no seed", "body.seed: Extra inputs not permitted"
+        "seed", r"\bseed\b", ("seed",), "calls use no seed", "body.seed: Extra inputs not permitted"
     ),
 )
-"""Refusable parameters, in order of precedence if a message mentions several."""
+"""Parameters that endpoints may refuse.
+
+If an error message names none, the first one sent counts.
+"""
 
 _REFUSES = (
     r"unsupported|(?:not|n't) (?:be )?(?:\w+ )?"
@@ -113,7 +116,7 @@ _REFUSES = (
     r"|denied|rejected|failed|exceeds|greater than|maximum allowed|max allowed"
 )
 _SPENT = re.compile(r"could not finish|(?:limit|max_tokens) was reached", re.IGNORECASE)
-"""Messages from models that accept the parameter but cannot answer with one token."""
+"""Messages about a token limit that was reached, from models that accept the parameter."""
 
 _UNNAMED = re.compile("the requested parameters", re.IGNORECASE)
 """OpenRouter's message if no endpoint supports all parameters."""
@@ -125,8 +128,8 @@ def refused_parameter(status: int, message: str, sent: Mapping[str, Any]) -> str
     """Return the parameter that an endpoint refused, or an empty string for other errors.
 
     Args:
-        status: HTTP status, or 0.
-        sent: Options of the call.
+        status: HTTP status, or 0 if there was no response.
+        sent: Options that were sent with the call.
 
     Example:
         >>> refused_parameter(403, "You may not request logprobs", {"logprobs": True})
@@ -149,7 +152,6 @@ def refused_parameter(status: int, message: str, sent: Mapping[str, Any]) -> str
 
 @functools.cache
 def _refusal_pattern(words: str) -> re.Pattern[str]:
-    """Return a pattern that matches a parameter name near wording that indicates a refusal."""
     return re.compile(
         rf"(?P<name>{words})\b[^\n]{{0,160}}?(?:{_REFUSES})"
         rf"|(?:{_REFUSES})[^\n]{{0,160}}?\b(?P<after>{words})\b",
@@ -194,8 +196,8 @@ def base_parameters(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]
     """Return the parameters of every call, before refused parameters are removed.
 
     Returns:
-        The default parameters, and the user's options, which take precedence. A token limit set by
-        the user is among the default parameters, because some calls multiply it.
+        Default parameters, and parameters set by the user, which take precedence. A token limit set
+        by the user is among the default parameters, because some calls multiply it.
     """
     own_names = (
         {} if is_local(settings.judge.model) else parse_options(settings.judge.model_options)
@@ -216,7 +218,7 @@ def base_parameters(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]
 def parameters_of(
     settings: Settings, supported: Collection[str], litellm: Any
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the parameters for all calls to a model, and the overriding user options."""
+    """Return the parameters for all calls to a model, and the user's options that override them."""
     options, own_names = base_parameters(settings)
     if litellm.supports_reasoning(settings.judge.model):
         has_limit = any("tokens" in name for name in parse_options(settings.judge.model_options))
@@ -237,34 +239,35 @@ _LEARNT: dict[tuple[str, str], list[str]] = {}
 
 
 def learned_parameters(model: str, api_base: str | None) -> tuple[str, ...]:
-    """Return the entries that this process has recorded for an endpoint, in order."""
+    """Return what `learn` has recorded for a model and endpoint in this process, in order."""
     return tuple(_LEARNT.get((model, api_base or ""), ()))
 
 
 def parse_refusal(refused: str, message: str) -> tuple[str, ...]:
-    """Return the entries to record for a refusal, such as an unsupported token limit."""
+    """Return the parameters to record as refused, given an error message about one of them."""
     is_renamed = refused != "max_tokens" or "max_completion_tokens" in message
     return (refused,) if is_renamed else ("max_tokens", "max_completion_tokens")
 
 
 def learn(model: str, api_base: str | None, *names: str) -> None:
-    """Remember refused parameters, or `REASONING`, for an endpoint in this process."""
+    """Record refused parameters, or `REASONING`, for a model and endpoint in this process."""
     known = _LEARNT.setdefault((model, api_base or ""), [])
     known += [name for name in names if name not in known]
 
 
 def learnt_note(model: str, learnt: Collection[str]) -> str:
-    """Return a note for the user about refused parameters. Empty if there are none."""
+    """Return a note for the user about refused parameters, or "" if there are none."""
     refused = [param.without for param in REFUSABLE if param.name in learnt]
     if "max_completion_tokens" in learnt:  # Replaces the note about max_tokens.
         refused = [text for text in refused if not text.startswith("max_completion_tokens")]
     if REASONING in learnt:
-        refused.append(f"reasoning first, so replies may use {REASONING_FACTOR} times the tokens")
+        times = f"{REASONING_FACTOR} times as many tokens"
+        refused.append(f"the model reasons first, so replies may use {times}")
     return f"{model}: {'; '.join(refused)}" if refused else ""
 
 
 def portable_format(response_format: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema without the constraints that hosted strict modes refuse."""
+    """Return a schema without the constraints that strict modes of providers refuse."""
 
     def strip_node(node: Any) -> Any:
         if isinstance(node, Mapping):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SEPARATOR = ": "
 MOST_CHARS = 120
-"""Maximum length of a stored model name or fingerprint. Servers can send any text."""
+"""Maximum length of a stored model name or fingerprint, because servers can send any text."""
 
 
 def answered_by(asked: str, response: Any) -> str:
@@ -25,7 +25,7 @@ def answered_by(asked: str, response: Any) -> str:
 
     Args:
         asked: LiteLLM name of the requested model.
-        response: LiteLLM's response. Only `model` and `system_fingerprint` are read.
+        response: LiteLLM's response, of which only `model` and `system_fingerprint` are read.
 
     Example:
         >>> from types import SimpleNamespace
@@ -61,7 +61,7 @@ def mixture_notes(answered: Iterable[str]) -> tuple[str, ...]:
 
 
 def read_usage(response: ModelResponse, is_local: bool) -> Usage:
-    """Return the usage of one call. The cost from LiteLLM includes cache reads and writes."""
+    """Return the usage of one call. LiteLLM's cost includes cache reads and writes."""
     usage: Any = getattr(response, "usage", None)
     details = getattr(usage, "prompt_tokens_details", None)
     return Usage(
@@ -92,13 +92,16 @@ def unbooked_usage(paid: Usage, booked: Usage) -> Usage:
 
 
 def _count(record: Any, *names: str) -> int:
-    """Return the first positive integer among some fields, or 0."""
+    """Return the first positive integer among the named fields of an object, or 0."""
     values = (getattr(record, name, None) for name in names)
     return next((value for value in values if isinstance(value, int) and value > 0), 0)
 
 
 CUT = ("length", "max_tokens", "MAX_TOKENS", "model_length")
-"""Finish reasons for a reply cut off at the token limit. LiteLLM passes unknown reasons through."""
+"""Finish reasons of replies cut off at the token limit.
+
+LiteLLM passes on reasons that it does not know.
+"""
 
 
 def reply_of(response: ModelResponse, model: str) -> dict[str, Any]:
@@ -110,7 +113,7 @@ def reply_of(response: ModelResponse, model: str) -> dict[str, Any]:
 
     Raises:
         UnparsableReplyError: The response has no choices.
-        RefusedError: The model or the provider's content filter refused.
+        RefusedError: The model or the provider's content filter refused to answer.
     """
     if not response.choices:
         raise UnparsableReplyError("the reply has no choices")
@@ -132,7 +135,7 @@ def reply_of(response: ModelResponse, model: str) -> dict[str, Any]:
 
 
 def refusal_in(message: Any) -> str | None:
-    """Return the refusal text of a message, or None. LiteLLM 1.110 moved it to a field."""
+    """Return the refusal text of a message, or None."""
     fields = getattr(message, "provider_specific_fields", None) or {}
     return getattr(message, "refusal", None) or fields.get("refusal")
 

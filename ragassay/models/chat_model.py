@@ -73,7 +73,6 @@ class ToolCaller(BaseChatModel):
 
 
 def _tool_calls(raw_calls: Sequence[Any]) -> tuple[list[ToolCall], list[InvalidToolCall]]:
-    """Split the tool calls of a reply into valid calls and calls with malformed arguments."""
     calls: list[ToolCall] = []
     invalid: list[InvalidToolCall] = []
     for call in raw_calls:

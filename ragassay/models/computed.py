@@ -1,7 +1,7 @@
-"""Cache for results of the packaged models: text embeddings and text pair probabilities.
+"""Cache for results of the packaged models: embeddings of texts and probabilities of text pairs.
 
-Later runs over the same texts reuse the results and load no model. Keys are SHA-256
-digests of the model digest, the library versions and the text. Texts are not stored.
+Later runs over the same texts reuse the results and load no model. Keys are SHA-256 digests of the
+model digest, the library versions and the text. The texts themselves are not stored.
 """
 
 from __future__ import annotations
@@ -32,19 +32,21 @@ Compute = Callable[[list[Any]], "Sequence[NDArray[np.floating]]"]
 _MB = 1 << 20
 _DATABASE = "cache.db"
 _WAIT_S = 1
-"""Maximum wait for another process's lock, in seconds."""
+"""Maximum time in seconds to wait for another process's lock."""
 _MALFORMED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _log = logging.getLogger(__name__)
 
 
 class ComputedStore:
-    """Size-limited cache folder of arrays, keyed by their inputs. Evicts the oldest entries first.
+    """Cache of arrays in a folder, keyed by the model's inputs.
 
-    Cache errors never stop the work: unreadable arrays are computed again, and arrays that cannot
-    be written are not stored. A malformed database is renamed to `cache.db.damaged`.
+    At the maximum size, the oldest entries are removed.
+
+    Cache errors never stop a run: unreadable arrays are computed again, and arrays that cannot be
+    written are not stored. A malformed database is renamed to `cache.db.damaged`.
 
     Args:
-        folder: Cache folder, created if missing. Several processes can share it.
+        folder: Cache folder, created if missing. Several processes can share the same folder.
         most_mb: Maximum size in MB.
     """
 
@@ -55,7 +57,7 @@ class ComputedStore:
     def fill(
         self, kind: str, digest: str, inputs: Sequence[Any], compute: Compute
     ) -> list[NDArray[np.floating]]:
-        """Return an array for each input, calling `compute` with the missing inputs."""
+        """Return an array for each input, calling `compute` for inputs that are not cached."""
         keys = [_key(kind, digest, item) for item in inputs]
         found = {key: self._read(key) for key in keys}
         missing = {key: item for key, item in zip(keys, inputs, strict=True) if found[key] is None}
@@ -79,7 +81,6 @@ class ComputedStore:
         return self._use(read)
 
     def _write(self, arrays: Mapping[str, NDArray[np.floating]]) -> None:
-        """Store arrays, stopping at the first failure because each write may wait for a lock."""
         import numpy as np
 
         def write(cache: Cache) -> None:
@@ -91,7 +92,7 @@ class ComputedStore:
         self._use(write)
 
     def _use(self, use: Callable[[Cache], T]) -> T | None:
-        """Call a function with the cache. Return None if the call fails or there is no cache."""
+        """Call a function with the cache. Returns None if there is no cache or the call fails."""
         if (cache := self._cache) is None:
             return None
         try:
@@ -105,7 +106,7 @@ class ComputedStore:
 
 
 _OPEN: list[ComputedStore] = []
-"""Open caches of the runs in this process. The most recent cache is used."""
+"""Open caches of the runs in this process. The cache that was opened last is used."""
 
 
 @contextmanager
@@ -127,7 +128,10 @@ def caching_results(folder: Path, most_mb: int) -> Iterator[None]:
 
 
 def is_kept(digest: str) -> bool:
-    """Return whether results of a model with this digest are cached. False without a digest."""
+    """Return whether results of a model with this digest are cached.
+
+    An empty digest is never cached.
+    """
     return bool(_OPEN and digest)
 
 
@@ -160,7 +164,7 @@ def _open(folder: Path, most_mb: int) -> Cache | None:
     import diskcache
 
     class PlainDisk(diskcache.Disk):
-        """Disk that reads bytes but never unpickles data, because unpickling could run code."""
+        """diskcache storage that never unpickles data, because unpickling could run code."""
 
         def fetch(self, mode: int, filename: str, value: Any, read: bool) -> Any:
             """Return stored bytes, or None for a pickled value, which ragassay never writes."""

@@ -1,8 +1,8 @@
 """Correctness models, which score whether a passage supports a sentence.
 
-BioACE (section 4.1.3) treats correctness as binary classification of a sentence and a passage. It
-compares classical models, fine-tuned encoders, language models, cosine similarity and natural
-language inference (NLI) models.
+BioACE (section 4.1.3) treats correctness as binary classification of a sentence and a passage.
+BioACE compares classical models, fine-tuned encoders, language models, cosine similarity and
+natural language inference (NLI) models.
 """
 
 from __future__ import annotations
@@ -41,19 +41,22 @@ class CorrectnessModel(Protocol):
     """Model that scores a sentence against a passage."""
 
     name: str
-    """Model name in reports."""
+    """Name of the model in reports."""
 
     digest: str
-    """SHA-256 of the weights. Empty if unknown."""
+    """SHA-256 of the model's weights, or "" if unknown."""
 
     threshold: float
     """Minimum score of a correct sentence."""
 
     bounds: tuple[Bound, ...]
-    """Probability bounds for a label to count. If there are none, all labels count."""
+    """Minimum probabilities for a label to count. Without bounds, all labels count."""
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return support scores, shape (n_pairs,). Higher is better, nan is undecided."""
+        """Return support scores, shape (n_pairs,).
+
+        Higher scores mean more support, and nan means undecided.
+        """
         ...
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
@@ -65,7 +68,7 @@ class EntailmentCorrectness:
     """Correctness model that uses the support probability of an NLI model.
 
     Args:
-        embedder: Embedder for bounds that include a minimum cosine. Without an embedder, such
+        embedder: Embedder for bounds that include a minimum cosine. Without an embedder, these
             bounds reject all pairs.
     """
 
@@ -79,10 +82,10 @@ class EntailmentCorrectness:
         return self._model.probabilities(pairs)[:, SUPPORTS]
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
-        """Return the first passage's failure, unless another passage clearly supports the sentence.
+        """Return why a sentence is undecided, or None if a passage clearly supports it.
 
         If there are bounds, a passage with a different number, direction or negation does not
-        support the sentence. Numbers may come from any of the passages.
+        support the sentence, but a number missing in one passage may occur in another.
         """
         shares = self._model.probabilities(pairs).tolist()
         if not self.bounds:
@@ -113,7 +116,7 @@ class HeadCorrectness:
         return self._model.probabilities(pairs)[:, 0]
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
-        """Return the first failure, unless another passage clearly supports the sentence."""
+        """Return why a sentence is undecided, or None if a passage clearly supports it."""
         return doubt_about(self.bounds, CORRECTNESS, self._model.probabilities(pairs).tolist())
 
 
@@ -121,7 +124,7 @@ class CosineCorrectness:
     """Correctness model that uses the cosine similarity of sentence and passage.
 
     Args:
-        threshold: Minimum cosine of a correct sentence. None selects the embedder's threshold in
+        threshold: Minimum cosine of a correct sentence. The default is the embedder's threshold in
             `ragassay.prompts.model_forms`.
     """
 
@@ -163,7 +166,7 @@ def correctness_model(name: str, embedder: Embedder, cache_dir: Path) -> Correct
         cache_dir: Folder for converted weights.
 
     Returns:
-        None for `JUDGE`.
+        Correctness model, or None for `JUDGE`.
 
     Raises:
         SettingsError: The file is not a classifier, or the model is not an NLI model.
@@ -200,7 +203,6 @@ def _threshold_in(name: str) -> float | None:
 
 
 def _has_thresholds(path: Path) -> bool:
-    """Return whether a file contains verifier thresholds rather than a classifier."""
     try:
         FittedThresholds.read(path)
     except SettingsError:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 N_LABELS = 3
 
 Row = Mapping[str, Sequence[int]]
-"""Encoder inputs of a pair, such as `input_ids`, with one value per token."""
+"""Model inputs for a text pair, such as `input_ids`, with one value per token."""
 
 
 class PairEncoder(nn.Module, ABC):
@@ -42,7 +42,7 @@ class PairEncoder(nn.Module, ABC):
 
     Args:
         head: Module that maps the output of `pool` to one logit per label.
-        base_sha256: Digest of the base weights. Empty if unknown.
+        base_sha256: Digest of the base model's weights, or "" if unknown.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class PairEncoder(nn.Module, ABC):
 
     @abstractmethod
     def row(self, claim: str, passage: str, n_tokens: int) -> Row:
-        """Return the inputs of a pair. If it is too long, the end of the passage is truncated."""
+        """Return the model inputs for a pair, truncated to `n_tokens` tokens."""
 
     @abstractmethod
     def pool(self, tokens: Mapping[str, Tensor]) -> Tensor:
@@ -71,7 +71,7 @@ class PairEncoder(nn.Module, ABC):
 
 
 class CrossEncoder:
-    """Pair encoder with an adapter. Thread-safe."""
+    """Pair encoder with an adapter merged into its base model. Thread-safe."""
 
     def __init__(self, encoder: PairEncoder, shape: Shape) -> None:
         self._encoder, self._shape = encoder.eval(), shape
@@ -80,7 +80,10 @@ class CrossEncoder:
 
     @classmethod
     def load(cls, adapter: Adapter, encoder: PairEncoder) -> CrossEncoder:
-        """Load an adapter onto its base model. Raises `SettingsError` if it is invalid."""
+        """Merge an adapter into its base model.
+
+        Raises `SettingsError` if the adapter is invalid.
+        """
         shape = merge(adapter, encoder)
         pack(encoder.base)
         return cls(encoder, shape)
@@ -106,7 +109,7 @@ class CrossEncoder:
 
 
 def read_as(form: Form, claim: str, passage: str) -> tuple[str, str]:
-    """Return a pair in the format that an adapter was trained with."""
+    """Return claim and passage in the format in which an adapter was trained."""
     return claim, (with_closest(claim, passage) if form == "closest_first" else passage).strip()
 
 
@@ -124,7 +127,7 @@ def merge(adapter: Adapter, encoder: PairEncoder) -> Shape:
 
 
 def pad_rows(rows: Sequence[Row]) -> dict[str, Tensor]:
-    """Pad rows with zeros. Each tensor has shape (n_rows, n_tokens)."""
+    """Convert token rows to tensors padded with zeros. Each tensor has shape (n_rows, n_tokens)."""
     from torch.nn.utils.rnn import pad_sequence
 
     return {
@@ -134,7 +137,7 @@ def pad_rows(rows: Sequence[Row]) -> dict[str, Tensor]:
 
 
 def mean_where(states: Tensor, mask: Tensor) -> Tensor:
-    """Return the mean of states (n_pairs, n_tokens, width) over positions with a mask of 1.
+    """Return the mean of hidden states (n_pairs, n_tokens, width) where the mask is 1.
 
     The mean is computed in float32.
     """
@@ -143,7 +146,7 @@ def mean_where(states: Tensor, mask: Tensor) -> Tensor:
 
 
 def read_tensors(folder: Path) -> dict[str, Tensor]:
-    """Read an adapter as float32. Raises `SettingsError` if it is invalid."""
+    """Read an adapter as float32. Raises `SettingsError` if the adapter is invalid."""
     from safetensors.torch import load_file
 
     check_digest(folder / WEIGHTS, read_shape(folder).weights_sha256)
@@ -200,7 +203,7 @@ def save_adapter(
 
 
 class BidirectionalEncoder(PairEncoder):
-    """Pair encoder with a linear head on the first state and the mean of all states."""
+    """Pair encoder with a linear head on the first and the mean hidden state."""
 
     def __init__(
         self,
@@ -215,7 +218,10 @@ class BidirectionalEncoder(PairEncoder):
         self._tokenizer = tokenizer
 
     def row(self, claim: str, passage: str, n_tokens: int) -> Row:
-        """Return the inputs of a pair. If the pair is too long, the longer text is truncated."""
+        """Return the model inputs for a pair.
+
+        If the pair is too long, the longer text is truncated.
+        """
         # Evaluated text is plain text, even if it contains the model's special tokens.
         return dict(
             self._tokenizer(
@@ -228,7 +234,7 @@ class BidirectionalEncoder(PairEncoder):
         )
 
     def pool(self, tokens: Mapping[str, Tensor]) -> Tensor:
-        """Return the first state and the mean state, shape (n_pairs, 2 * width)."""
+        """Return the first and the mean hidden state, shape (n_pairs, 2 * width)."""
         states = self.base(**tokens).last_hidden_state
         means = mean_where(states, tokens["attention_mask"])
         return torch.cat([states[:, 0].to(means.dtype), means], -1)
@@ -238,7 +244,10 @@ READ = 2 / 3
 """Fraction of the layers to use, starting at the lowest."""
 
 FINAL_NORMS = ("norm", "ln_f", "final_layer_norm")
-"""Names of the norm after the last layer. The norm does not fit the states of other layers."""
+"""Names of the normalization after the last layer.
+
+The layer is removed because only lower layers are used.
+"""
 
 N_CLAIM = 120
 
@@ -248,12 +257,14 @@ BEFORE, BETWEEN = "Passage:\n", "\n\nClaim: "
 QUESTION = "\n\nDoes the passage support the claim, contradict it, or neither? Answer:"
 
 DAMPING_FACTOR = 8.0
-"""Factor for the standard deviation in standardization. Prevents oscillation when training with
-over a thousand features."""
+"""Factor that enlarges the standard deviation in standardization.
+
+Without this factor, training with over a thousand features would oscillate.
+"""
 
 
 class StandardisedHead(nn.Linear):
-    """Linear layer on features standardized to mean 0 and equal variance."""
+    """Linear layer on features that are standardized to mean 0 and equal variance."""
 
     mean: Tensor
     spread: Tensor
@@ -271,13 +282,16 @@ class StandardisedHead(nn.Linear):
         return super().forward(nn.functional.dropout(scaled, DROPOUT, self.training))
 
     def standardise(self, features: Tensor) -> None:
-        """Set the mean and the spread from training features, shape (n_pairs, width)."""
+        """Compute mean and standard deviation from training features, shape (n_pairs, width)."""
         self.mean.copy_(features.mean(0))
         self.spread.copy_(features.std(0))
 
 
 class CausalEncoder(PairEncoder):
-    """Encoder that uses lower decoder layers, with a head on the mean claim and question states."""
+    """Pair encoder from a decoder's lower layers.
+
+    The head reads the mean hidden states of the claim and of the question after it.
+    """
 
     head: StandardisedHead
 
@@ -299,7 +313,7 @@ class CausalEncoder(PairEncoder):
         self._between, self._question = self._ids(BETWEEN), self._ids(QUESTION)
 
     def row(self, claim: str, passage: str, n_tokens: int) -> Row:
-        """Return the inputs of a pair, with masks of the claim and the question."""
+        """Return the model inputs for a pair, with masks of the claim and the question."""
         claim_ids = self._ids(claim)[:N_CLAIM]
         fixed = len(self._before) + len(self._between) + len(self._question)
         passage_ids = self._ids(passage)[: max(0, n_tokens - fixed - len(claim_ids))]
@@ -313,7 +327,7 @@ class CausalEncoder(PairEncoder):
         }
 
     def pool(self, tokens: Mapping[str, Tensor]) -> Tensor:
-        """Return the mean states of claim and question, shape (n_pairs, 2 * width)."""
+        """Return the mean hidden states of claim and question, shape (n_pairs, 2 * width)."""
         states = self.base(
             input_ids=tokens["input_ids"],
             attention_mask=tokens["attention_mask"],

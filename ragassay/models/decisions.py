@@ -28,14 +28,14 @@ async def decide(
     """Return the label probabilities for each field of a reply.
 
     Args:
-        lm: Judge that makes and counts the call. Its `has_decisions` is set to False if the
-            provider does not support the API.
+        lm: Judge whose endpoint is called and whose limits apply. If the provider does not support
+            the API, `lm.has_decisions` is set to False.
         prompt: Prompt that asks for a reply with these fields.
-        choices: Labels of each field, 2 to 255.
+        choices: Labels of each field: from 2 to 255 labels per field.
 
     Returns:
-        Probabilities by field and label, normalized to sum to 1 per field. None for an unusable
-        answer.
+        Probabilities by field and label, normalized to sum to 1 per field, or None if the response
+        is invalid.
 
     Raises:
         FatalModelError: The cost limit of the run is reached.
@@ -80,7 +80,7 @@ def _question(field: str, labels: Sequence[str]) -> dict[str, Any]:
 
 
 def _shares(answers: Sequence[Any], field: str, labels: Sequence[str]) -> dict[str, float] | None:
-    """Return the probabilities of a field, normalized over its labels, or None if unusable."""
+    """Return the probabilities of a field, normalized over its labels, or None if invalid."""
     answer = next((item for item in answers if getattr(item, "name", None) == field), None)
     by_value = {str(item.value): item.probability for item in getattr(answer, "probabilities", ())}
     shares = {label: by_value.get(label, 0.0) for label in labels}

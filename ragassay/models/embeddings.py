@@ -1,4 +1,4 @@
-"""Sentence embeddings with role prefixes, and the similarity of claims and texts."""
+"""Sentence embeddings with prefixes for queries and documents, and the similarity of texts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ N_BATCH_TOKENS = 1024
 
 
 class Embedder(Rebuilt):
-    """Embedder that converts texts to unit vectors. Loads the model on first use. Thread-safe.
+    """Embedder that converts texts to unit vectors. The model is loaded on first use. Thread-safe.
 
     Pooling and prefixes are defined in the table of `ragassay.prompts.model_forms`.
 
@@ -42,11 +42,11 @@ class Embedder(Rebuilt):
         model: `MINILM`, or any model that sentence-transformers can load.
 
     Attributes:
-        digest: SHA-256 of the weights of `MINILM`. For other models, the digest of the model form,
-            because pooling changes the vectors.
+        digest: SHA-256 of the weights of `MINILM`. For models other than `MINILM`, it is the digest
+            of pooling and prefixes.
 
     Raises:
-        ExtraError: The `hub` extra is not installed. `MINILM` does not need it.
+        ExtraError: The `hub` extra is not installed. `MINILM` works without this extra.
     """
 
     def __init__(self, model: str = MINILM) -> None:
@@ -65,7 +65,7 @@ class Embedder(Rebuilt):
         return self.encode_as_given(self._in_role(texts, "text"))
 
     def encode_role(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
-        """Embed texts in the role of a query or a document. Returns vectors like `encode`."""
+        """Embed texts in the role of a query or a document. Returns unit vectors like `encode`."""
         if self.form.prefix(role) == self.form.prefix("text"):
             return self.encode(texts)
         return self.encode_as_given(self._in_role(texts, role))
@@ -75,7 +75,7 @@ class Embedder(Rebuilt):
         return [prefix + text for text in texts] if prefix else texts
 
     def encode_as_given(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts without a prefix. Returns vectors like `encode`."""
+        """Embed texts without a prefix. Returns unit vectors like `encode`."""
         import numpy as np
 
         if not texts:
@@ -110,8 +110,8 @@ class Embedder(Rebuilt):
     def encode_tokens(self, texts: Sequence[str]) -> list[Encoded]:
         """Return the embeddings of texts and of their tokens, without prefixes.
 
-        Text beyond the model's maximum length is ignored. If a model has no contextual tokens, such
-        as a static embedding model, each text is a single token.
+        Text beyond the model's maximum length is ignored. If a model computes no token embeddings,
+        as is the case for static embedding models, each text is a single token.
         """
         with self._lock:
             new = [text for text in dict.fromkeys(texts) if text not in self._encoded]
@@ -165,18 +165,17 @@ class Embedder(Rebuilt):
         return [encoded.vector for encoded in self._compute(texts)]
 
     def _compute_tables(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-        """Return text and token vectors as one array per text, (1 + n_tokens, n_dimensions)."""
         import numpy as np
 
         return [np.vstack((e.vector[None], e.tokens)) for e in self._compute(texts)]
 
     @property
     def _stored_as(self) -> str:
-        """Digest for the cache. Empty if there is no digest of the weights."""
+        """Digest of the weights as a cache key, or "" if it is unknown and nothing is cached."""
         return self.digest if self.name == MINILM else ""
 
     def _compute(self, texts: Sequence[str]) -> list[Encoded]:
-        """Encode texts one by one, so that results do not depend on the other texts."""
+        """Embed texts one by one, so that the vector of a text does not depend on other texts."""
         return list(cores().map(partial(_encode_text, self._load_model()), texts)) if texts else []
 
 
@@ -213,7 +212,7 @@ MOST_KEPT = 100_000
 
 
 class VectorCache:
-    """Embedder that works like `Embedder.encode_many`, but caches vectors and drops the oldest."""
+    """Embedder with the method `encode_many` that caches vectors and removes the oldest ones."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.name, self.digest = embedder.name, embedder.digest
@@ -236,7 +235,10 @@ class VectorCache:
 
 
 Encode = Callable[[Sequence[str], TextRole], "NDArray[np.float32]"]
-"""Function that embeds texts in a role as unit vectors, shape (n_texts, n_dimensions)."""
+"""Function that embeds texts in a role, such as query.
+
+Returns unit vectors, shape (n_texts, n_dimensions).
+"""
 
 
 class _Encoder(Protocol):
@@ -244,13 +246,16 @@ class _Encoder(Protocol):
 
 
 def encode_role(encoder: _Encoder, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
-    """Embed texts in a role. Encoders without `encode_role` receive the texts unchanged."""
+    """Embed texts in a role, such as query or document.
+
+    Encoders without `encode_role` ignore the role.
+    """
     by_role = getattr(encoder, "encode_role", None)
     return by_role(texts, role) if by_role else encoder.encode(texts)
 
 
 class RoleEncoder:
-    """Embedder with role prefixes, usable as an `Encode` function."""
+    """Embedder that adds the prefix of a role to each text, usable as an `Encode` function."""
 
     def __init__(self, model: str = MINILM, embedder: Embedder | VectorCache | None = None) -> None:
         self.name = model
@@ -271,8 +276,8 @@ def closest_cosine(claim: str, sentences: Sequence[str], embedder: Embedder) -> 
     """Return the cosine of a claim and the most similar sentence in a text, in [-1, 1].
 
     Args:
-        sentences: Sentences in the text. Only the `N_NEAR` best sentences by BM25 are embedded.
-            If there are none, the result is 0.
+        sentences: Sentences of the text. Only the `N_NEAR` sentences with the highest BM25 scores
+            are embedded. If the text has no sentences, the result is 0.
     """
     near = [sentences[index] for index, _ in rank(claim, sentences)[:N_NEAR]] or sentences[:1]
     if not near:

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 
 SUPPORTS, CONTRADICTS, NEUTRAL = 0, 1, 2
-"""Columns of the probability arrays."""
+"""Columns of arrays that contain a verifier's probabilities."""
 
 COLUMNS: tuple[Verdict, ...] = VERDICT_SETS[3]
-"""Labels of the columns, as used in bounds."""
+"""Labels of the columns of probability arrays, as used in bounds."""
 
 Pair = tuple[str, str]
 """Claim and passage, formatted like the output of `ragassay.text.search`."""
@@ -49,13 +49,13 @@ class EntailmentModel(Protocol):
     """Model that compares a claim with a passage."""
 
     name: str
-    """Model name in reports."""
+    """Name of the model in reports."""
 
     digest: str
-    """SHA-256 of the weights. Empty if unknown."""
+    """SHA-256 of the model's weights, or "" if unknown."""
 
     bounds: tuple[Bound, ...] = ()
-    """Probability bounds for a label to count. If there are none, all labels count."""
+    """Minimum probabilities for a label to count. Without bounds, all labels count."""
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return the probabilities of support, contradiction and neutrality.
@@ -66,7 +66,7 @@ class EntailmentModel(Protocol):
 
 
 class CachedEntailment:
-    """Model with an LRU cache of pairs, because perturbed answers share most sentences."""
+    """Verifier with an LRU cache of pairs, because perturbed answers share most sentences."""
 
     def __init__(self, model: EntailmentModel, n_kept: int = 4096) -> None:
         self.name, self.digest, self.bounds = model.name, model.digest, bounds_of(model)
@@ -94,33 +94,33 @@ class CachedEntailment:
         return np.array([found[pair] for pair in pairs]).reshape(len(pairs), 3)
 
 
-NO_LABEL = Failure(reason="unparsable", detail="the likeliest replies are no labels")
-"""Failure for pairs with nan probabilities."""
+NO_LABEL = Failure(reason="unparsable", detail="the most likely reply is not a label")
+"""Failure reported for pairs whose probabilities are nan."""
 
 
 def labels_known(model: EntailmentModel) -> int:
-    """Return the number of labels a model has: 3, or 2 if it does not detect contradictions."""
+    """Return a model's number of labels: 3, or 2 if it does not detect contradictions."""
     return getattr(model, "n_labels", 3)
 
 
 def reads_whole(model: EntailmentModel) -> bool:
-    """Return whether a model reads whole documents rather than 512 tokens."""
+    """Return whether a model reads whole documents instead of at most 512 tokens."""
     return getattr(model, "reads_whole", False)
 
 
 def bounds_of(model: EntailmentModel) -> tuple[Bound, ...]:
-    """Return the bounds of a model. Third-party models may lack the attribute."""
+    """Return the bounds of a model, or no bounds if a third-party model does not define any."""
     return getattr(model, "bounds", ())
 
 
 def unsupported_spans(model: EntailmentModel, pair: Pair) -> tuple[UnsupportedSpan, ...]:
-    """Return the unsupported parts of a claim. Empty unless the model labels tokens."""
+    """Return the unsupported parts of a claim, or nothing if the model does not label tokens."""
     spans = getattr(model, "spans", None)
     return spans(*pair) if spans else ()
 
 
 def as_contradiction(shares: Sequence[float]) -> list[float]:
-    """Return the probabilities of `COLUMNS`, with all support counted as contradiction."""
+    """Return label probabilities with the probability of support added to that of contradiction."""
     return [0.0, shares[SUPPORTS] + shares[CONTRADICTS], shares[NEUTRAL]]
 
 
@@ -133,14 +133,16 @@ def doubt_about(
     """Return the reason why a sentence is undecided given its passages, or None.
 
     Args:
-        bounds: Bounds by label. Labels without a bound always count.
-        labels: Labels. The first label means support.
-        shares: Probabilities, shape (n_passages, n_labels). nan if the model returned no label.
+        bounds: Minimum probabilities for labels to count. Labels without a bound always count.
+        labels: Labels of the columns of `shares`, of which the first means support.
+        shares: Label probabilities, shape (n_passages, n_labels), or nan if the model returned no
+            label.
         cosines: Cosine of the sentence and the most similar sentence of each passage, shape
-            (n_passages,). May be empty if no bound has a minimum cosine.
+            (n_passages,). The cosines are needed only if a bound has a minimum cosine.
 
     Returns:
-        The first passage's failure, unless another passage clearly supports the sentence.
+        Failure of the first undecided passage, or None if another passage clearly supports the
+        sentence.
 
     Example:
         >>> bound = Bound(label="correct", threshold=0.9, risk=0.2, delta=0.1, n=90)

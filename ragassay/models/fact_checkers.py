@@ -32,7 +32,7 @@ from ragassay.records import UnsupportedSpan
 HHEM_FILE = "model.safetensors"
 
 N_CACHED = 256
-"""Number of pairs whose spans are cached. Spans are requested right after the score."""
+"""Number of pairs whose spans are cached."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ def open_checker(kind: str, model: str, cache_dir: Path) -> MiniCheck | Hhem | L
     """Open a fact checker. The weights are loaded on the first call to `score`.
 
     Args:
-        kind: Kind of fact checker in the table.
+        kind: Kind of fact checker in `fact_checkers.yaml`: minicheck, hhem or lettucedetect.
         model: Hugging Face id or folder. For HHEM, FOLDER@BASE also specifies the base model.
         cache_dir: Folder with the records of downloaded models.
 
     Raises:
         OSError: The model is unavailable.
-        SettingsError: The model is of another kind.
+        SettingsError: The model is not a fact checker of this kind.
     """
     facts = load_verifier_kinds().facts
     name, _, beside = model.partition("@")
@@ -81,8 +81,9 @@ def open_checker(kind: str, model: str, cache_dir: Path) -> MiniCheck | Hhem | L
 class MiniCheck:
     """MiniCheck (Tang et al. 2024), which reads the passage and the claim as one text.
 
-    The score is the probability of "supported" for the best chunk of the passage. If the input is
-    too long, the chunk is truncated. MiniCheck's own code truncates the claim.
+    The score is the probability of "supported" for the best chunk of the passage. If claim and
+    chunk are too long together, the chunk is truncated, whereas MiniCheck's own code truncates the
+    claim.
 
     Raises:
         OSError: The model is unavailable.
@@ -131,7 +132,7 @@ class Hhem:
         base: T5 model that provides the configuration and the tokenizer.
 
     Raises:
-        OSError: The base is unavailable.
+        OSError: The base model is unavailable.
     """
 
     def __init__(self, source: CheckerSource, base: str) -> None:
@@ -143,7 +144,7 @@ class Hhem:
 
     @computed_by_host
     def score(self, claim: str, passage: str) -> float:
-        """Return the consistency of the claim with the passage, in [0, 1]."""
+        """Return how consistent the claim is with the passage, in [0, 1]."""
         with self.model.lend() as (tokenizer, model):
             premise = _break_special(" ".join(passage.split()), tokenizer)
             tokens = _fitted_tokens(tokenizer, self._form, claim, premise)
@@ -202,7 +203,6 @@ class LettuceDetect:
         return 1 - max(shares, default=0.0), _merged_spans(claim, shares, offsets)
 
     def _token_shares(self, claim: str, passage: str) -> tuple[list[float], list[tuple[int, int]]]:
-        """Return the probability that each claim token is unsupported, and its offsets."""
         text = " ".join(passage.split()).join(around_passage(self._form.text))
         with self.model.lend() as (tokenizer, model):
             tokens = tokenizer(
@@ -227,7 +227,7 @@ def _merged_spans(
 ) -> tuple[UnsupportedSpan, ...]:
     """Merge adjacent unsupported tokens into spans with the maximum probability of their tokens.
 
-    Many tokenizers include the preceding space in a token. Spans exclude this space.
+    Many tokenizers include the preceding space in a token, but spans do not contain this space.
     """
     merged: list[tuple[int, int, float]] = []
     was_marked = False
@@ -248,7 +248,10 @@ def _merged_spans(
 
 
 def _check_reach(name: str) -> None:
-    """Check that a model is available. Errors explain how to download published models."""
+    """Check that a model is available.
+
+    The error for a published model explains how to download it.
+    """
     try:
         check_hub(name)
     except SettingsError as error:
@@ -258,7 +261,7 @@ def _check_reach(name: str) -> None:
 
 
 def _form_of(kind: str, source: CheckerSource) -> tuple[CheckerForm, bool]:
-    """Return the input form for a model's architecture, and whether it is an encoder-decoder."""
+    """Return the input format for a model's architecture, and whether it is an encoder-decoder."""
     config = read_config(source.place)
     forms = load_verifier_kinds().facts.checkers[kind].forms
     form = forms.get(config.model_type)
@@ -282,7 +285,6 @@ def _form_of(kind: str, source: CheckerSource) -> tuple[CheckerForm, bool]:
 
 
 def _read_hhem(file: Path) -> dict[str, Any]:
-    """Read HHEM's weights with the names used in `T5ForTokenClassification`."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -297,7 +299,7 @@ def _read_hhem(file: Path) -> dict[str, Any]:
 
 
 def _break_special(text: str, tokenizer: Any) -> str:
-    """Break special tokens in a text with a space, so that they are read as plain text."""
+    """Insert a space into special tokens in a text, so that they are read as plain text."""
     for token in tokenizer.all_special_tokens:
         text = text.replace(token, f"{token[:1]} {token[1:]}")
     return text

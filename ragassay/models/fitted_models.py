@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 
 N_DIGITS = 12
-"""Length of the hexadecimal hash prefixes in fitted files."""
+"""Number of hexadecimal digits of the hash prefixes in files with fitted models."""
 
 
 class FittedThresholds(Frozen):
     """Verifier thresholds written by `ragassay verifiers fit`.
 
     Attributes:
-        digest: SHA-256 of the verifier's weights. Empty if unknown.
+        digest: SHA-256 of the verifier's weights, or "" if unknown.
         thresholds: Thresholds for the label probabilities. See `decided_shares`.
         objective: Metric maximized on the training claims.
         learnt: Value of the metric on the training claims, with the thresholds.
@@ -63,7 +63,7 @@ class FittedThresholds(Frozen):
 
     @classmethod
     def read(cls, path: Path) -> FittedThresholds:
-        """Read a file of thresholds. Raises `SettingsError` if it is missing or invalid."""
+        """Read fitted thresholds. Raises `SettingsError` if the file is missing or invalid."""
         try:
             return cls.model_validate_json(read_small(path))
         except (OSError, ValueError, ValidationError) as error:
@@ -81,7 +81,7 @@ def mark_of(text: str) -> str:
 class FittedVerifier:
     """Verifier that selects labels with fitted thresholds.
 
-    It has no bounds, because the original bounds were fitted to unchanged probabilities.
+    Bounds are not applied, because the verifier's bounds were fitted to its original probabilities.
 
     Raises:
         SettingsError: The thresholds were fitted to other weights.
@@ -103,7 +103,7 @@ class FittedVerifier:
         self.fitted, self._model = fitted, model
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return label probabilities, the highest for the label that the thresholds select."""
+        """Return label probabilities that are highest for the label selected by the thresholds."""
         return decided_shares(self._model.probabilities(pairs), self.fitted.thresholds)
 
     def spans(self, claim: str, passage: str) -> tuple[UnsupportedSpan, ...]:
@@ -114,7 +114,7 @@ class FittedVerifier:
 Family = Literal["svm", "logistic"]
 
 CLASSIFIER = "classifier.json"
-"""File name in the output folder of `ragassay finetune correctness`."""
+"""Name of the classifier file written by `ragassay finetune correctness`."""
 
 
 class PairWeights(Frozen):
@@ -129,8 +129,8 @@ class PairWeights(Frozen):
         cosine: Weight of the TF-IDF cosine similarity.
         slope: Slope of the Platt scaling from decision values to probabilities.
         offset: Offset of the Platt scaling.
-        bounds: Minimum confidence for "correct" and "incorrect" to count. If empty, all labels
-            count.
+        bounds: Minimum probability of "correct" and "incorrect" to count as a verdict. Without
+            bounds, all labels count.
     """
 
     family: Family
@@ -159,7 +159,7 @@ class PairClassifier:
 
     @classmethod
     def read(cls, path: Path, name: str = "") -> PairClassifier:
-        """Read a fitted classifier. Raises `SettingsError` if missing or invalid."""
+        """Read a fitted classifier. Raises `SettingsError` if the file is missing or invalid."""
         try:
             return cls(PairWeights.model_validate_json(read_small(path)), name)
         except (OSError, ValueError, ValidationError) as error:
@@ -181,12 +181,12 @@ class PairClassifier:
         return expit(weights.slope * (decisions + weights.intercept) + weights.offset)
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
-        """Return the first failure, unless another passage clearly supports the sentence."""
+        """Return why a sentence is undecided, or None if a passage clearly supports it."""
         return doubt_about(self.bounds, CORRECTNESS, [(p, 1 - p) for p in self.scores(pairs)])
 
 
 def new_vectorizer(least: int = 3) -> TfidfVectorizer:
-    """Return a sublinear TF-IDF vectorizer of words and word pairs in at least `least` texts."""
+    """Return a sublinear TF-IDF vectorizer of the words and word pairs in `least` or more texts."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     return TfidfVectorizer(
@@ -225,7 +225,7 @@ def pair_features(vectorizer: TfidfVectorizer, pairs: Sequence[Pair]) -> csr_mat
 
 
 def opened_matcher(path: str, embedder: str) -> NuggetMatcher | None:
-    """Read a matcher from `ragassay nuggets fit`, or raise `SettingsError`. None for no path."""
+    """Read a matcher from `ragassay nuggets fit`, if a path is given. May raise `SettingsError`."""
     if not path:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Linear models that rate answers, passages and pairs from measurements, stored as JSON."""
+"""Linear models that rate answers, passages and question-answer pairs, stored as JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SIGNAL_RATER = SIGNALS
 """Name of the shipped rubric rater in reports and cards."""
 
 MOST_DEVIATIONS = 4.0
-"""Maximum absolute value of standardized features, so that no single feature dominates."""
+"""Maximum absolute value of a standardized feature, so that no single feature dominates."""
 
 
 _RATERS = Path(str(files("ragassay.models"))) / "raters"
@@ -36,7 +36,7 @@ SIGNALS_FILE, EXAM_FILE, PAIRS_FILE = (
 
 
 class FittedNumbers(Frozen):
-    """Fitted model parameters, stored as JSON."""
+    """Parameters of a fitted model, stored as JSON."""
 
     @functools.cached_property
     def digest(self) -> str:
@@ -45,7 +45,7 @@ class FittedNumbers(Frozen):
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a model file. Raises `SettingsError` if missing or damaged."""
+        """Read a model file. Raises `SettingsError` if the file is missing or damaged."""
         try:
             return cls.model_validate_json(path.read_bytes())
         except OSError as error:
@@ -56,7 +56,7 @@ class FittedNumbers(Frozen):
 
     @classmethod
     def digest_in(cls, path: Path) -> str:
-        """Return the digest of the model in a file. See `read`."""
+        """Return the digest of the model that is stored in a file. See `read`."""
         return cls.read(path).digest
 
 
@@ -65,7 +65,7 @@ class LinearScorer(Frozen):
 
     Attributes:
         bias: Intercept.
-        vector_weights: Weights of the sentence embedding. Empty if unused.
+        vector_weights: Weights of the dimensions of the sentence embedding, if it is used.
         openers: Weights of the first words and word pairs of a sentence, in lower case.
     """
 
@@ -86,9 +86,9 @@ class LinearScorer(Frozen):
         """Return the logit of each sentence, shape (n_sentences,).
 
         Args:
-            rows: Features of each sentence. Missing features count as their mean.
-            vectors: Sentence embeddings, shape (n_sentences, n_dimensions), if used.
-            openings: First words of each sentence, if used.
+            rows: Named features of each sentence. Missing features are replaced by their mean.
+            vectors: Sentence embeddings, shape (n_sentences, n_dimensions), if needed.
+            openings: First words and word pairs of each sentence, if needed.
         """
         import numpy as np
 
@@ -107,8 +107,8 @@ class RubricRater(Frozen):
     signals.
 
     Attributes:
-        weights: Weight of each signal. Positive if higher signal values are better.
-        thresholds: Four ascending thresholds.
+        weights: Weight of each signal. A positive weight means that higher values are better.
+        thresholds: Four thresholds in ascending order, between adjacent ratings.
     """
 
     features: tuple[str, ...]
@@ -118,7 +118,10 @@ class RubricRater(Frozen):
     thresholds: tuple[float, float, float, float]
 
     def distribution(self, signals: Mapping[str, float]) -> tuple[float, ...]:
-        """Return the probabilities of the ratings 1 to 5. Missing signals count as their mean."""
+        """Return the probabilities of the ratings 1 to 5.
+
+        Missing signals are replaced by their mean.
+        """
         z = weighted_sum(self, signals)
         below = [sigmoid(threshold - z) for threshold in self.thresholds]
         return tuple(
@@ -131,14 +134,14 @@ class RubricRater(Frozen):
 
 
 class SignalRater(FittedNumbers):
-    """Models that turn measurements into rubric ratings.
+    """Models that compute rubric ratings from measured signals.
 
     Attributes:
-        order: Scorer for how late in an answer a sentence appears.
-        opening: Scorer for whether a sentence is the first in its answer.
-        closing: Scorer for whether a sentence is the last in its answer.
-        foreign: Scorer for whether a sentence comes from another text.
-        scholarly: Scorer for whether a sentence is scholarly prose.
+        order: Predicts how late a sentence appears in an answer.
+        opening: Predicts whether a sentence is the first of its answer.
+        closing: Predicts whether a sentence is the last of its answer.
+        foreign: Predicts whether a sentence comes from another text.
+        scholarly: Predicts whether a sentence is scholarly prose.
     """
 
     model: str = SIGNAL_RATER
@@ -160,7 +163,10 @@ def shipped_rater() -> SignalRater:
 
 
 def weighted_sum(model: LinearScorer | RubricRater, values: Mapping[str, float]) -> float:
-    """Return the weighted sum of standardized features. Missing features count as their mean."""
+    """Return the weighted sum of standardized features.
+
+    Missing features are replaced by their mean.
+    """
     return math.fsum(value for _, value in _contributions(model, values))
 
 
@@ -193,9 +199,9 @@ class ExamWeights(Frozen):
     P(rating >= r) = sigmoid(z - thresholds[r - 1]), where z is the weighted sum of the signals.
 
     Attributes:
-        weights: Non-negative weights by signal name. Higher signals mean better coverage.
+        weights: Non-negative weights by signal name. Higher signal values mean better coverage.
         thresholds: Ascending thresholds of the ratings 1 to 5.
-        bounds: Minimum confidence for "yes" (a rating of 1 or more) and "no".
+        bounds: Minimum probability of "yes" (a rating of 1 or more) and "no" to count as a verdict.
     """
 
     weights: dict[str, float]
@@ -203,13 +209,13 @@ class ExamWeights(Frozen):
     bounds: tuple[Bound, ...] = ()
 
     def reach_probabilities(self, signals: Mapping[str, float]) -> list[float]:
-        """Return the probability of reaching at least each rating from 1 to 5."""
+        """Return, for each rating from 1 to 5, the probability of this rating or a higher one."""
         z = math.fsum(weight * signals[name] for name, weight in self.weights.items())
         return [sigmoid(z - threshold) for threshold in self.thresholds]
 
 
 class ExamModel(FittedNumbers):
-    """Fitted passage grader for each kind of item."""
+    """Fitted passage grader, with weights for each kind of test bank item."""
 
     data: str
     data_sha256: str
@@ -227,13 +233,14 @@ PAIR_RATER = "ragassay/pair-rater"
 
 
 class RelevanceModel(FittedNumbers):
-    """Logistic regression on two measures of a question and a paper.
+    """Logistic regression that predicts from two measures whether a question is about a paper.
 
     Attributes:
         bias: Log-odds if both measures are 0.
         closest: Weight of the cosine between the question and the closest sentence in the paper.
         covered: Weight of the fraction of the question's content words that the paper contains.
-        bounds: Minimum confidence for the ratings "3" (about the paper) and "1" (off topic).
+        bounds: Minimum probability of the ratings "3" (about the paper) and "1" (off topic) to
+            count.
     """
 
     data: str

@@ -1,7 +1,7 @@
 """Gateway for all model calls: a DSPy language model that calls LiteLLM.
 
-It limits concurrency, respects the waiting times that providers request, adds up costs, and
-converts errors to ragassay's types. Failed calls are retried by the graph, not here.
+The gateway limits concurrency, waits as long as providers request, adds up costs, and converts
+errors to ragassay's types. Failed calls are retried by the graph, not by the gateway.
 """
 
 from __future__ import annotations
@@ -81,7 +81,10 @@ _METER: contextvars.ContextVar[Meter | None] = contextvars.ContextVar(
 
 @contextmanager
 def meter_calls() -> Iterator[Meter]:
-    """Count model calls of the enclosed code and its tasks. Outer meters also count these calls."""
+    """Count the model calls of the enclosed code and its tasks.
+
+    Calls are also counted by outer meters.
+    """
     meter = Meter()
     token = _METER.set(meter)
     try:
@@ -93,7 +96,7 @@ def meter_calls() -> Iterator[Meter]:
 
 
 class JudgeLM(dspy.LM):
-    """Language model used as a judge. Raises `SettingsError` if none is configured."""
+    """Language model used as a judge. Raises `SettingsError` if the settings name no judge."""
 
     def __init__(self, settings: Settings) -> None:
         if settings.judge.model == INSTRUMENTS:
@@ -121,10 +124,10 @@ class JudgeLM(dspy.LM):
         self._endpoint = settings.judge.api_base or provider_of(settings.judge.model)
         self._own_limiter = RunLimiter.of(settings)
         self.fatal: FatalModelError | None = None
-        """Error that makes further calls pointless. Later calls raise it immediately."""
+        """Error after which no call can succeed. Later calls raise the same error immediately."""
         self.n_samples = settings.prompting.samples
         self.gives_logprobs: bool | None = None if options.get("logprobs") else False
-        """Whether replies have log-probabilities. None until the first reply of a hosted model."""
+        """Whether replies have log-probabilities, or None before a hosted model has replied."""
         if is_local(settings.judge.model):
             self.gives_logprobs = True
         self.has_decisions = takes_decisions(settings, litellm, bool(options.get("logprobs")))
@@ -145,10 +148,11 @@ class JudgeLM(dspy.LM):
         Args:
             prompt: User message, if there are no messages.
             messages: Messages in OpenAI's chat format.
-            kwargs: Options that override the options in the settings. None removes an option.
+            kwargs: Options that override the options in the settings. The value None removes an
+                option.
 
         Returns:
-            A list with one reply, in the form of `reply_of`.
+            A list with one reply, in the format of `reply_of`.
 
         Raises:
             ModelError: The call failed. The subclasses are listed in `ragassay.errors`.
@@ -186,12 +190,12 @@ class JudgeLM(dspy.LM):
 
     @property
     def first_reply(self) -> asyncio.Lock:
-        """Lock for the call that determines `gives_logprobs`, one per event loop."""
+        """Lock held by the first call, which shows whether replies have log-probabilities."""
         return self._first_replies.setdefault(asyncio.get_running_loop(), asyncio.Lock())
 
     @asynccontextmanager
     async def admit(self) -> AsyncIterator[Meter]:
-        """Wait for a slot and the rate limit, and yield a meter for the usage of the call."""
+        """Wait until the limits allow a call, and yield a meter for its usage."""
         async with self._slot, self._admit_call() as paid:
             yield paid
         meter = _METER.get()
@@ -210,7 +214,7 @@ class JudgeLM(dspy.LM):
         sent: Mapping[str, Any],
         arrival: Arrival,
     ) -> None:
-        """Return only if the call can be repeated without a refused parameter.
+        """Return normally if the call can be repeated without a refused parameter.
 
         Otherwise, pause calls for as long as the endpoint requests, and raise the converted error.
         """
@@ -226,11 +230,9 @@ class JudgeLM(dspy.LM):
 
     @property
     def _learnt(self) -> Any:
-        """Parameters that the endpoint has refused, and `REASONING`."""
         return learned_parameters(self.model, self._api_base)
 
     def _learn_from(self, error: Exception, options: Mapping[str, Any]) -> None:
-        """Record the parameter that an error message refuses, if any."""
         if is_local(self.model) or is_about_the_question(error):
             return
         status, message = int(getattr(error, "status_code", 0) or 0), str(error)
@@ -249,7 +251,10 @@ class JudgeLM(dspy.LM):
     async def _sending(
         self, messages: Any, options: Mapping[str, Any]
     ) -> AsyncIterator[tuple[dict[str, Any], Callable[[Any], None]]]:
-        """Trace a call with a timeout. Yields arguments and a function to record the response."""
+        """Open a trace span and a timeout for a call.
+
+        Yields the call's arguments and a function that records the response.
+        """
         provider, queue, options = provider_of(self.model), self._queue, dict(options)
         if queue:
             options["client"] = queue.client
@@ -269,7 +274,6 @@ class JudgeLM(dspy.LM):
 
     @property
     def _slot(self) -> asyncio.Semaphore:
-        """Semaphore for concurrent calls. Each event loop has its own."""
         loop = asyncio.get_running_loop()
         if loop not in self._slots:
             self._slots = {loop: asyncio.Semaphore(self._n_slots)}
@@ -321,7 +325,6 @@ def _has_key(model: str) -> bool:
 
 
 def _missing_key(model: str) -> str:
-    """Return an error message with the environment variables to set."""
     missing = import_litellm().validate_environment(model).get("missing_keys") or ()
     return missing_key_message(sorted(name for name in missing if name.endswith("_KEY")))
 

@@ -23,7 +23,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Recipe:
-    """Model description to send to another process: a class or factory and its arguments."""
+    """Description of a model for another process: a class or factory, and its arguments."""
 
     kind: Callable[..., Any]
     arguments: tuple[Hashable, ...]
@@ -31,17 +31,20 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Unit vectors of a text, shape (n,), and of its non-special tokens, shape (n_tokens, n)."""
+    """Unit vectors of a text, shape (n,), and of its tokens, shape (n_tokens, n)."""
 
     vector: NDArray[np.float32]
     tokens: NDArray[np.float32]
 
 
 class ModelHost(Protocol):
-    """Process that runs models on behalf of this process."""
+    """Another process that runs models for the current process."""
 
     def submit(self, recipe: Recipe, method: str, arguments: Sequence[Any]) -> Future[Any]:
-        """Return a future for a method call, which raises the same errors as a local call."""
+        """Return a future for the result of a method call.
+
+        The future raises the same errors as a local call.
+        """
         ...
 
 
@@ -67,7 +70,7 @@ def use_host(host: ModelHost | None) -> Iterator[None]:
 def computed_by_host(method: Method) -> Method:
     """Decorate a model method so that it runs on the current host, if there is one.
 
-    The method's arguments must be positional. The model's attribute `made_of` contains the
+    The arguments of the method must be positional. The model's attribute `made_of` contains the
     arguments for constructing the model on the host.
     """
 
@@ -86,7 +89,7 @@ _MODELS: dict[Recipe, Any] = {}
 
 
 def own_model(recipe: Recipe) -> Any:
-    """Return a model of this process, constructed once across all threads."""
+    """Return a model in this process, which is constructed once and shared by all threads."""
     with _LOCK:
         if recipe not in _MODELS:
             _MODELS[recipe] = recipe.kind(*recipe.arguments)
@@ -97,6 +100,6 @@ class OwnModels:
     """Models in this process that serve calls from other processes."""
 
     def compute(self, recipe: Recipe, method: str, arguments: Sequence[Any]) -> Any:
-        """Call a method of a model and return its result, waiting for futures."""
+        """Call a method of a model, and return its result or the result of the returned future."""
         result = getattr(own_model(recipe), method)(*arguments)
         return result.result() if isinstance(result, Future) else result

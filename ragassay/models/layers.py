@@ -27,7 +27,10 @@ MODULES = "modules.json"
 
 
 class HubTexts:
-    """Embedder for sentence-transformers models. Raises `SettingsError` if unavailable."""
+    """Embedder that uses a sentence-transformers model.
+
+    Raises `SettingsError` if the model is unavailable.
+    """
 
     def __init__(self, name: str, form: EmbedderForm) -> None:
         from sentence_transformers import SentenceTransformer
@@ -71,8 +74,8 @@ class TokenPooling(nn.Module):
     """Pooling layer that uses the vector of one token.
 
     Args:
-        which: "cls" for the first token, "lasttoken" for the last token, or "pooler" for the output
-            of `pooler` for the first token.
+        which: "cls" for the first token, "lasttoken" for the last token, or "pooler" to apply
+            `pooler` to the first token.
         pooler: Pooler of a transformers model: a dense layer followed by tanh.
     """
 
@@ -95,7 +98,7 @@ class TokenPooling(nn.Module):
 
 
 def set_pooling(model: SentenceTransformer, source: str, form: EmbedderForm) -> None:
-    """Set the pooling of a loaded model according to its form.
+    """Set the pooling of a loaded model to the method that `form` defines.
 
     Models with a modules.json file already define their pooling and are left unchanged.
 
@@ -128,7 +131,10 @@ def has_modules(source: str) -> bool:
 
 
 def load_minilm() -> PreTrainedModel:
-    """Load the packaged all-MiniLM-L6-v2 in float32. Raises `SettingsError` if it is damaged."""
+    """Load the packaged all-MiniLM-L6-v2 in float32.
+
+    Raises `SettingsError` if a file is damaged.
+    """
     from transformers import AutoModel
 
     model = AutoModel.from_config(read_config(str(minilm_folder())), dtype=torch.float32)
@@ -139,11 +145,14 @@ def load_minilm() -> PreTrainedModel:
 
 
 _N_ROWS = 64
-"""Batch size used to choose the layout. The layout works for any batch size."""
+"""Batch size for which the memory layout of weights is chosen.
+
+The layout works for any batch size.
+"""
 
 
 class PackedLinear(nn.Module):
-    """Linear layer for inference whose weights are reordered once. The outputs do not change."""
+    """Linear layer for inference with weights in oneDNN's memory layout. Outputs are unchanged."""
 
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
@@ -157,7 +166,7 @@ class PackedLinear(nn.Module):
 
 
 def pack(model: nn.Module) -> None:
-    """Replace the float32 CPU linear layers of a model, if oneDNN is available."""
+    """Use `PackedLinear` for a model's linear float32 layers on the CPU, if oneDNN is available."""
     if not torch.backends.mkldnn.is_available():
         return
     for parent in list(model.modules()):

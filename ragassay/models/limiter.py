@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 HEADROOM = 0.98
-"""Fraction of the rate limit to use, because delayed calls would exceed the exact limit."""
+"""Fraction of the rate limit that is used, so that delayed calls do not exceed the limit."""
 
 UNKNOWN_PRICE = (
     "max_usd requires the price of every judge, but at least one price is unknown; remove max_usd"
@@ -25,10 +25,13 @@ _CONTINUE = "finished work is stored; run the same command with a higher limit t
 
 
 class Limiter(Protocol):
-    """Limiter of model calls. Every admitted call must be settled."""
+    """Limiter of model calls. `settle` must be called after every call admitted by `admit`."""
 
     async def admit(self, endpoint: str) -> None:
-        """Wait until a call may start. Raises `BudgetError` if the budget is spent or unknown."""
+        """Wait until a call may start.
+
+        Raises `BudgetError` if the budget is spent or a price is unknown.
+        """
         ...
 
     async def settle(self, cost_usd: float | None, n_tokens: int = 0) -> None:
@@ -49,11 +52,11 @@ class RunLimiter:
 
     Args:
         max_rpm: Maximum number of calls per minute to each endpoint. Calls are evenly spaced at
-            `HEADROOM` times this rate. 0 for no limit.
-        max_usd: Maximum cost. None for no limit.
+            `HEADROOM` times this rate. A maximum of 0 means no limit.
+        max_usd: Maximum cost, or None for no limit.
 
     Attributes:
-        spent_usd: Cost of the run so far. None if a price is unknown.
+        spent_usd: Cost of the run so far, or None if a price is unknown.
     """
 
     def __init__(self, max_rpm: int = 0, max_usd: float | None = None) -> None:
@@ -80,9 +83,9 @@ class RunLimiter:
         """Add the cost of calls by another process or before the run was resumed.
 
         Args:
-            cost_usd: Cost. None if a price is unknown.
-            n_calls: Number of calls with this total cost, used to estimate the cost of the next
-                call. 0 if unknown.
+            cost_usd: Cost of the calls, or None if a price is unknown.
+            n_calls: Number of calls with this total cost (0 if unknown), used to estimate the cost
+                of the next call.
         """
         if n_calls and cost_usd:
             self._n_completed += n_calls
@@ -110,7 +113,7 @@ class RunLimiter:
         self.count(cost_usd)
 
     async def n_tokens(self) -> int:
-        """Return the number of tokens of the settled calls."""
+        """Return the number of tokens in the calls whose cost was recorded."""
         return self._n_tokens
 
     async def hold(self, endpoint: str, wait_s: float) -> None:
@@ -145,7 +148,7 @@ class RunLimiter:
             )
 
     def _check_budget(self) -> None:
-        """Refuse a call if the budget cannot cover its average cost."""
+        """Raise `BudgetError` if the budget does not cover another call of average cost."""
         if self._max_usd is None:
             return
         if self.spent_usd is None:

@@ -21,7 +21,7 @@ CALLBACKS = (
     "_async_failure_callback",
     "_async_input_callback",
 )
-"""LiteLLM's callback lists. Applications may register their own callbacks in any of them."""
+"""LiteLLM's lists of callbacks, to which applications can add their own."""
 
 
 def import_litellm() -> Any:
@@ -38,11 +38,11 @@ def import_litellm() -> Any:
 
 
 def disable_logging() -> AbstractContextManager[None]:
-    """Return a context in which LiteLLM logs no calls, unless callbacks are registered.
+    """Return a context manager that disables LiteLLM's logging, unless callbacks are registered.
 
     LiteLLM builds a log record after each call, even without callbacks. Building the record takes
-    as much CPU time as all of ragassay's work. Marking calls as internal skips the record but still
-    computes costs.
+    as much CPU time as the rest of a call. If calls are marked as internal, LiteLLM builds no
+    record but still computes costs.
     """
     import litellm
 
@@ -72,8 +72,8 @@ def listed_price_usd(
         n_written: Number of prompt tokens written to the provider's cache.
 
     Returns:
-        Price, which is 0 for a model that runs in this process. None if the model is not in the
-        price list.
+        Price, or None if the model is not in the price list. A model that runs in this process
+        costs 0.
     """
     if is_local(model):
         return 0.0
@@ -93,16 +93,15 @@ def listed_price_usd(
 
 
 UNBOUNDED_REPLY_TOKENS = 2_000
-"""Assumed reply length if the request sets no limit."""
+"""Assumed reply length in tokens if the request sets no limit."""
 
 _BOUNDS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
 
 
 def batch_price_usd(model: str, usage: Any) -> float | None:
-    """Return the batch price of LiteLLM's `Usage` in USD.
+    """Return the batch price of LiteLLM's `Usage` in USD, or None if the model has no listed price.
 
-    Models without batch prices are charged half of their regular prices. None if the model is not
-    in the price list.
+    If only a regular price is listed, the batch price is half of it.
     """
     from litellm.cost_calculator import batch_cost_calculator
 
@@ -130,7 +129,7 @@ def estimate_usd(model: str, bodies: Iterable[tuple[int, Mapping[str, Any]]]) ->
 def batch_tokens_usd(model: str, n_prompt_tokens: int, n_completion_tokens: int) -> float | None:
     """Return the batch price of tokens in USD, without caching.
 
-    None if the provider has no batch interface, or the model is not in the price list.
+    The price is None if the provider has no batch API, or the model is not in the price list.
     """
     from litellm.types.utils import Usage
 

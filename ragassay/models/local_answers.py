@@ -1,6 +1,6 @@
 """Identify language model servers from their responses, and read their model lists.
 
-Responses are untrusted. Values of the wrong type count as missing.
+Responses are untrusted. Values of the wrong type in a response count as missing.
 """
 
 from __future__ import annotations
@@ -30,19 +30,20 @@ _OWNERS = {"vllm": "vllm", "llamacpp": "llama_cpp"}
 
 
 REFUSED = object()
-"""Marker for a path that requires a key."""
+"""Placeholder for the response at a path that requires an API key."""
 
 
 @dataclass(frozen=True)
 class ServerModel:
-    """Model listed by a server. Unknown values are None or empty.
+    """Model listed by a server. Attributes whose values are unknown are None or "".
 
     Attributes:
         name: Model name in requests.
         parameters: Number of parameters as text, such as "8.0B".
         quantization: Weight format, such as "Q4_K_M".
         n_context: Maximum number of tokens in prompt and reply.
-        remote_host: Host that runs the model and receives the evaluated texts. Empty if local.
+        remote_host: Host that runs the model and receives the evaluated texts, or "" if the server
+            runs it.
     """
 
     name: str
@@ -57,11 +58,11 @@ class ServerModel:
 
 @dataclass(frozen=True)
 class ServerDescription:
-    """Server description read from its responses.
+    """Description of a server, read from its responses.
 
     Attributes:
         kind: Key of `KINDS` in `ragassay.models.local_servers`.
-        models: All models. None if listing them requires a key.
+        models: All models, or None if listing the models requires an API key.
     """
 
     kind: str
@@ -71,7 +72,7 @@ class ServerDescription:
 
 @dataclass(frozen=True)
 class ServerAnswers:
-    """Responses of one server by path: JSON values, `REFUSED`, or None."""
+    """Responses of one server, keyed by path. A response is a JSON value, `REFUSED` or None."""
 
     by_path: Mapping[str, Any]
 
@@ -80,7 +81,7 @@ class ServerAnswers:
         return _object(self.by_path.get(path))
 
     def rows_at(self, path: str, field: str) -> list[Mapping[str, Any]] | None:
-        """Return the objects in a list field. None if there is no such list."""
+        """Return the JSON objects in a list at a path, or None if there is no such list."""
         listed = self.object_at(path).get(field)
         # Servers without models may return null.
         if listed is None and field in self.object_at(path):
@@ -90,17 +91,17 @@ class ServerAnswers:
         return [row for row in listed if isinstance(row, dict)]
 
     def refuses(self, path: str) -> bool:
-        """Return whether a path requires a key."""
+        """Return whether a path requires an API key."""
         return self.by_path.get(path) is REFUSED
 
 
 def read_server(answers: ServerAnswers) -> ServerDescription | None:
-    """Return the server description. None if it is not a model server."""
+    """Return the description of a server, or None if it is not a model server."""
     return next(filter(None, (read(answers) for read in _READERS)), None)
 
 
 def _read_by_owner(answers: ServerAnswers) -> ServerDescription | None:
-    """Read responses from vLLM and llama.cpp. llama.cpp also supports Ollama's paths."""
+    """Recognize vLLM and llama.cpp by their responses. llama.cpp also supports Ollama's paths."""
     rows = answers.rows_at("/v1/models", "data") or []
     kind = next(filter(None, (_OWNERS.get(_text(row, "owned_by").lower()) for row in rows)), None)
     props = answers.object_at("/props")
@@ -159,7 +160,10 @@ def _ollama_model(row: Mapping[str, Any]) -> ServerModel:
 
 
 def read_ollama_details(model: ServerModel, answer: Any) -> ServerModel:
-    """Add details from Ollama's `/api/show` to a model. Old versions return fewer fields."""
+    """Add details from Ollama's `/api/show` to a model.
+
+    Old versions of Ollama return fewer fields.
+    """
     details = _object(answer)
     capabilities = details.get("capabilities")
     is_listed = isinstance(capabilities, list)
@@ -172,7 +176,6 @@ def read_ollama_details(model: ServerModel, answer: Any) -> ServerModel:
 
 
 def _read_other(answers: ServerAnswers) -> ServerDescription | None:
-    """Read any server that has an OpenAI model list, or that requires a key for the list."""
     rows = answers.rows_at("/v1/models", "data")
     if rows is not None:
         return ServerDescription("other", "", tuple(map(_plain, rows)))
@@ -189,7 +192,7 @@ _READERS: Sequence[Callable[[ServerAnswers], ServerDescription | None]] = (
     _read_ollama,
     _read_other,
 )
-"""Readers in order of decreasing specificity."""
+"""Functions that recognize a server, from the most specific to the least specific."""
 
 
 def _llama_cpp_model(row: Mapping[str, Any], n_context: int | None) -> ServerModel:

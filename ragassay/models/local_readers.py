@@ -1,4 +1,4 @@
-"""Local models that read a passage: the FLAN-T5 family, and extractive readers trained on SQuAD."""
+"""Local question answering models: the FLAN-T5 family, and extractive models trained on SQuAD."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ N_NEW_TOKENS = 64
 N_BATCH = 16
 
 Prompt = tuple[str, str, str]
-"""Text before the passage, the passage, and text after the passage."""
+"""Prompt in three parts: text before the passage, the passage, and text after the passage."""
 
 
 class Text2Text:
@@ -45,7 +45,7 @@ class Text2Text:
 
     @computed_by_host
     def fits(self, prompt: Prompt) -> bool:
-        """Return whether the prompt without its passage fits into the input."""
+        """Return whether the prompt without its passage fits into the model's input."""
         with self.model.lend() as (tokenizer, _):
             return passage_budget(tokenizer, prompt, self._n_tokens) >= 0
 
@@ -53,8 +53,8 @@ class Text2Text:
     def shares(self, prompts: Sequence[Prompt], words: Sequence[str]) -> NDArray[np.float64]:
         """Return the probability that the reply starts with each word.
 
-        The result has shape (n_prompts, n_words). Probabilities are relative to all possible
-        replies, so rows may sum to less than 1.
+        The result has shape (n_prompts, n_words). Rows may sum to less than 1, because replies can
+        start with other words.
         """
         import numpy as np
 
@@ -85,7 +85,7 @@ def passage_budget(tokenizer: Any, prompt: Prompt, n_tokens: int = N_TOKENS) -> 
 
 
 def fit_prompt(tokenizer: Any, prompt: Prompt, n_tokens: int = N_TOKENS) -> str:
-    """Return a prompt with the passage truncated to fit. The other parts are never truncated."""
+    """Return a prompt whose passage is truncated to fit. The text around the passage is kept."""
     before, passage, after = prompt
     n_free = passage_budget(tokenizer, prompt, n_tokens)
     encoding = tokenizer(
@@ -117,10 +117,6 @@ def _batches(
 def _start_shares(
     model: Any, batch: dict[str, torch.Tensor], word_ids: Sequence[Sequence[int]]
 ) -> torch.Tensor:
-    """Return the joint probability of each word's tokens, shape (n_prompts, n_words).
-
-    The encoder runs once per prompt. The decoder scores every word for each prompt.
-    """
     import torch
     from torch.nn.utils.rnn import pad_sequence
 
@@ -146,13 +142,13 @@ N_ANSWER_TOKENS = 30
 
 @dataclass(frozen=True)
 class Span:
-    """Best answer span in a passage.
+    """Span of a passage that best answers a question.
 
     Attributes:
-        text: Text of the span. Empty if there is no answer.
-        probability: Probability that the span answers the question, as opposed to no answer: the
-            sigmoid of the margin between its score and that of the first token (Rajpurkar et al.
-            2018).
+        text: Text of the span, or "" if there is no answer.
+        probability: Probability that the span answers the question: the sigmoid of the difference
+            between its score and the score of the first token, which stands for no answer
+            (Rajpurkar et al. 2018).
     """
 
     text: str
@@ -173,7 +169,7 @@ class SpanReader:
 
     @computed_by_host
     def read(self, questions: Sequence[str], passage: str) -> list[Span]:
-        """Return the best span for each question. Long passages are truncated."""
+        """Return the best span for each question. Passages that are too long are truncated."""
         spans: list[Span] = []
         with self.model.lend() as (tokenizer, model):
             for start in range(0, len(questions), N_BATCH):

@@ -1,6 +1,7 @@
 """Find language model servers on this machine, and the judges that they offer.
 
-Only model lists are read, so no model is loaded. Requests ignore proxies set in the environment.
+Only lists of models are requested, so that servers load no model. Requests ignore proxies set in
+the environment.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ CONNECT_S, LOOK_S = 0.3, 1.0
 MOST_BYTES = 4 * 2**20
 
 MOST_DETAILS = 100
-"""Maximum number of Ollama models to request details for."""
+"""Maximum number of Ollama models whose details are requested."""
 
 PATHS = ("/v1/models", "/api/version", "/api/tags", "/api/v0/models", "/version", "/props")
 """Paths requested from every address to identify the server."""
@@ -45,7 +46,7 @@ class ServerKind:
     Attributes:
         provider: LiteLLM provider that supports schemas and log-probabilities for this server.
         key: Environment variable of the API key that LiteLLM sends.
-        port: Default port. 0 for none.
+        port: Default port, or 0 if there is none.
         variables: Environment variables that may contain the server's address.
     """
 
@@ -74,7 +75,7 @@ KINDS = {
 """Server kinds. `other` is any server with an OpenAI model list."""
 
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
-"""Wildcard listening hosts, and the host to connect to."""
+"""Wildcard addresses on which a server can listen, and the host to connect to."""
 
 
 @dataclass(frozen=True)
@@ -83,10 +84,10 @@ class LocalServer:
 
     Attributes:
         kind: Key of `KINDS`.
-        url: Address without a path.
+        url: Address of the server, without a path.
         version: Server version. Empty if unknown.
         n_left_out: Number of models that cannot be judges, such as embedding models.
-        problem: Reason why the models are unknown. Empty if the models are known.
+        problem: Reason why the models are unknown, or "" if they are known.
     """
 
     kind: str
@@ -145,7 +146,10 @@ def as_url(text: str, port: int = 80) -> str:
 
 
 def find_servers(urls: Sequence[str]) -> tuple[LocalServer, ...]:
-    """Return the model servers at addresses from `as_url`, which are checked concurrently."""
+    """Return the model servers at addresses normalized by `as_url`.
+
+    All addresses are checked concurrently.
+    """
     return asyncio.run(_find_servers(urls))
 
 
@@ -181,7 +185,6 @@ async def _look_at(client: httpx.AsyncClient, url: str) -> LocalServer | None:
 async def _with_details(
     client: httpx.AsyncClient, url: str, models: Sequence[ServerModel]
 ) -> tuple[ServerModel, ...]:
-    """Add details to the models of an Ollama server. Models are unchanged if the server is slow."""
     listed = models[:MOST_DETAILS]
     try:
         async with asyncio.timeout(LOOK_S):

@@ -2,7 +2,7 @@
 
 The graph `minilm.onnx` (from `python -m training.encoder_graph`) contains no weights. The weights
 are stored separately in float16 (from `python -m training.encoder_weights`). Adapters are added to
-the weights before a session is created. All computation is in float32.
+the weights before a session is created. All computations use float32.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 class MiniLM:
     """MiniLM encoder that runs on one core in the calling thread. Thread-safe.
 
-    The adapter is optional. Raises `SettingsError` if weights do not match their digests.
+    An adapter, if there is one, is merged into the weights. Raises `SettingsError` if weights do
+    not match their digests.
     """
 
     def __init__(self, adapter: Adapter | None = None) -> None:
@@ -56,7 +57,7 @@ class MiniLM:
 
 
 class MiniLMTexts:
-    """Embedder that represents a text as the mean of the last hidden states."""
+    """Embedder that represents a text by the mean of its last hidden states."""
 
     def __init__(self) -> None:
         self._model = MiniLM()
@@ -139,7 +140,7 @@ def tokenizer(n_tokens: int) -> Tokenizer:
 
 
 def adapter_tensors(adapter: Adapter) -> dict[str, NDArray[np.float32]]:
-    """Read an adapter as float32. Raises `SettingsError` if its digest differs."""
+    """Read an adapter as float32. Raises `SettingsError` if the adapter's digest is wrong."""
     import numpy as np
     from safetensors.numpy import load_file
 
@@ -150,7 +151,7 @@ def adapter_tensors(adapter: Adapter) -> dict[str, NDArray[np.float32]]:
 
 @functools.cache
 def minilm_weights() -> dict[str, NDArray[np.float32]]:
-    """Read the packaged weights as float32. Raises `SettingsError` if a digest differs."""
+    """Read the packaged weights as float32. Raises `SettingsError` if a digest is wrong."""
     import numpy as np
     from safetensors.numpy import load_file
 
@@ -168,7 +169,6 @@ def _with_adapter(
     tensors: Mapping[str, NDArray[np.float32]],
     shape: Shape,
 ) -> dict[str, NDArray[np.float32]]:
-    """Return the weights with the low-rank updates of an adapter."""
     import numpy as np
 
     found = dict(weights)
@@ -179,7 +179,6 @@ def _with_adapter(
 
 
 def _arrange_weights(weights: Mapping[str, NDArray[np.float32]]) -> dict[str, NDArray[np.float32]]:
-    """Return the weights with the names and shapes of the graph inputs."""
     import numpy as np
 
     found: dict[str, NDArray[np.float32]] = {}

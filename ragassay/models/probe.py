@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from ragassay.settings import Settings
 
 QUICK_S = 0.2
-"""Time in seconds within which most refusals arrive, such as the refusal of a wrong key."""
+"""Time in seconds within which most providers refuse a request, for example with a wrong key."""
 
 _LACKED = re.compile(
     r"No module named '[\w.]{1,80}'|pip install [^\s.]{1,80}|Please install the [\w-]{1,80}"
@@ -56,7 +56,10 @@ _LACKED = re.compile(
 install it with: pip install cryptography"."""
 
 TIMEOUT_S = 5.0
-"""Timeout of a check in seconds. Slower models are only called by the run itself."""
+"""Timeout of a test request in seconds.
+
+Models that reply more slowly are not checked before the run.
+"""
 
 PROBE = [{"role": "user", "content": 'Reply with JSON: {"reply": "OK"}'}]
 PROBE_FORMAT = {
@@ -78,7 +81,7 @@ def check_judges(judges: Sequence[Settings]) -> None:
     """Send a one-token test request to each hosted model, concurrently.
 
     Args:
-        judges: Settings, one per judge. Judges in this process are skipped.
+        judges: Settings of each judge to check. Judges that run in this process are skipped.
 
     Raises:
         ExtraError: LiteLLM needs a library that is not installed.
@@ -143,7 +146,10 @@ def _check(settings: Settings) -> None:
 def _answer_by_http(
     model: str, base: str, provider: Provider, options: Mapping[str, Any]
 ) -> tuple[int, str]:
-    """Return the status code and error message of a check, or (0, "") without a timely reply."""
+    """Send the test request over HTTP.
+
+    Returns status code and error message, or (0, "") after a timeout.
+    """
     import httpx
 
     key = next((os.environ[name] for name in provider.keys if os.environ.get(name)), "")
@@ -170,7 +176,7 @@ def _answer_by_http(
 
 
 def _check_by_litellm(settings: Settings) -> None:
-    """Check a model through LiteLLM, for providers with another protocol."""
+    """Check a model through LiteLLM, because its provider's API is not compatible with OpenAI's."""
     from ragassay.models.gateway import JudgeLM
     from ragassay.models.litellm_library import import_litellm
 
@@ -209,7 +215,6 @@ def _require_key(model: str, api_base: str | None) -> None:
 
 
 def _has_key_in_code(model: str) -> bool:
-    """Return whether the application has set a key in LiteLLM itself."""
     litellm = sys.modules.get("litellm")
     names = ("api_key", f"{provider_of(model)}_key")
     return any(getattr(litellm, name, None) for name in names)

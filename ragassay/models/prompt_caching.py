@@ -1,12 +1,13 @@
 """Provider-side caching of the prompt prefix that all calls for one answer share.
 
 All prompts for an answer start with the same text: the system message, the question, the sources
-and the answer. Some providers cache this prefix automatically. Others require a marker at the end
-of the prefix, which LiteLLM translates from `cache_control` to Bedrock's `cachePoint` or OpenAI's
-`prompt_cache_breakpoint`.
+and the answer. Some providers cache the shared prefix automatically. Some other providers require a
+marker at the end of the prefix, which LiteLLM translates from `cache_control` to Bedrock's
+`cachePoint` or OpenAI's `prompt_cache_breakpoint`.
 
-A cache entry is readable only after the call that wrote it. Therefore, the first call with a prefix
-runs alone while other calls wait. Otherwise, all calls would pay for writing the entry.
+A cache entry can only be read after the call that wrote it has finished. Therefore, the first call
+with a prefix runs alone while other calls wait. If all calls ran at once, every call would pay for
+writing the cache entry.
 
 Gemini's explicit caches are not used, because each cache costs money per hour and LiteLLM needs an
 additional request per call. Gemini discounts repeated prefixes automatically.
@@ -33,17 +34,20 @@ CHARS_PER_TOKEN = 4
 """Approximate characters per token of English text."""
 
 CACHE_S = 240.0
-"""Seconds for which a prefix counts as cached after use. Providers keep it for 5 minutes."""
+"""Seconds for which a prefix counts as cached after its last use.
+
+Providers keep prefixes for 5 minutes.
+"""
 
 MOST_KEPT = 10_000
 
 Way = Literal["marked", "automatic", "none"]
-"""How a provider caches prompts: with a marker, automatically, or unknown."""
+"""How a provider caches prompts: with a marker, automatically, or not at all (or unknown)."""
 
 
 @dataclass(frozen=True)
 class Marking:
-    """Models that require a marker, by provider and an optional part of the model name."""
+    """Models whose prompts need a marker, given by provider and part of the model name."""
 
     provider: str
     family: str
@@ -61,7 +65,10 @@ MARKED = (
     Marking("dashscope", "qwen", "dashscope/qwen3.7-max"),
     Marking("minimax", "", "minimax/MiniMax-M2.1"),
 )
-"""Models that require a marker. OpenAI's models are listed by LiteLLM (see `takes_breakpoint`)."""
+"""Models whose providers require a cache marker.
+
+OpenAI's models are listed by LiteLLM (see `takes_breakpoint`).
+"""
 
 KEYED = frozenset({"openai", "mistral"})
 """Providers that route calls with the same `prompt_cache_key` to the same cache."""
@@ -107,7 +114,7 @@ def takes_breakpoint(model: str) -> bool:
 
 
 def min_cached_tokens(model: str) -> int:
-    """Return the minimum length of a cached prefix, from LiteLLM's model list."""
+    """Return the minimum number of tokens in a cached prefix, from LiteLLM's model list."""
     from litellm.utils import get_prompt_cache_min_tokens
 
     return get_prompt_cache_min_tokens(model)
@@ -128,7 +135,10 @@ class PromptCaching:
     async def first_alone(
         self, messages: Sequence[Mapping[str, Any]] | None, options: Mapping[str, Any]
     ) -> AsyncIterator[None]:
-        """Wait while another call writes the same prefix. If it fails, the next call writes it."""
+        """Wait while another call writes the same prefix to the cache.
+
+        If the other call fails, the next waiting call writes the prefix.
+        """
         prefix = self._prefix(messages or (), options)
         if prefix and not self._is_cached(prefix):
             lock = self._locks.setdefault(prefix, asyncio.Lock())
@@ -158,14 +168,17 @@ class PromptCaching:
     def _prefix(
         self, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
     ) -> str | None:
-        """Return a digest of all inputs to a cache entry, or None if nothing is cached."""
+        """Return a digest of what a cache entry depends on, or None if nothing is cached."""
         system, shared = self._find_shared_text(messages)
         # Providers place the reply schema before the messages.
         schema = json.dumps(options.get("response_format"))
         return _digest(schema, system, shared) if shared else None
 
     def _find_shared_text(self, messages: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
-        """Return the system message and the shared text, or empty texts if too short to cache."""
+        """Return the system message and the shared text.
+
+        Both are empty if they are too short to cache.
+        """
         contents = [message["content"] for message in messages]
         prompt = next((text for text in contents if isinstance(text, SharedPrompt)), None)
         if self.way == "none" or prompt is None or not prompt.n_shared:
@@ -186,7 +199,6 @@ class PromptCaching:
 
 
 def _mark_shared(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a message with the shared text as a separate part with a marker."""
     prompt = message["content"]
     if not isinstance(prompt, SharedPrompt):
         return message
@@ -207,7 +219,6 @@ def _is_openai(api_base: str) -> bool:
 
 
 def _has_cheap_reads(model: str) -> bool:
-    """Return whether LiteLLM lists a reduced price for cached tokens."""
     import litellm
 
     try:

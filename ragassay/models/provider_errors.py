@@ -64,7 +64,7 @@ LONGEST_WAIT_S = 3600
 
 
 def meaning_of(status: int, message: str) -> Meaning | None:
-    """Return the meaning of an error message. None if the status code is sufficient.
+    """Return what an error message means, or None if only the status code matters.
 
     Example:
         >>> meaning_of(400, "Your credit balance is too low")
@@ -85,7 +85,7 @@ def quota_message(model: str, message: str) -> str:
 
 
 def unreachable(error: BaseException, base: str = "") -> str:
-    """Return the error message for an unreachable endpoint. Empty for other errors."""
+    """Return the error message for an unreachable endpoint, or "" for other errors."""
     at = f" at {base}" if base else ""
     for cause in causes_of(error):
         if isinstance(cause, ConnectionRefusedError):
@@ -104,7 +104,7 @@ def unreachable(error: BaseException, base: str = "") -> str:
 
 
 def explain_lost_connection(error: BaseException) -> str:
-    """Return the error message for an interrupted connection. Empty for other errors."""
+    """Return the error message for an interrupted connection, or "" for other errors."""
     import httpx
 
     for cause in causes_of(error):
@@ -146,11 +146,11 @@ ANY_KEY = "to any text if the server at your endpoint needs no key"
 
 @dataclass(frozen=True)
 class Provider:
-    """Provider data that is known without LiteLLM.
+    """Facts about a provider that are known without importing LiteLLM.
 
     Attributes:
         keys: Environment variables that may contain the API key.
-        base: Address of the OpenAI-compatible API. Empty if missing or self-hosted.
+        base: Address of the OpenAI-compatible API, or "" if there is none or it is self-hosted.
         bases: Environment variables that may contain another address.
         needs_key: Whether a key is always required.
         speaks_openai: Whether the API is OpenAI-compatible.
@@ -185,7 +185,7 @@ PROVIDERS = {
     "ollama": Provider(("OLLAMA_API_KEY",), "", ("OLLAMA_API_BASE",), False, False),
     "ollama_chat": Provider(("OLLAMA_API_KEY",), "", ("OLLAMA_API_BASE",), False, False),
 }
-"""Providers that can be checked without LiteLLM."""
+"""Providers whose API key variables are known without importing LiteLLM."""
 
 
 def address_of(known: Provider, api_base: str | None) -> str:
@@ -230,11 +230,14 @@ _NO_KEY = re.compile(
     r"missing credentials|missing [\w ]{0,60}api key|api_key client option must be set",
     re.IGNORECASE,
 )
-"""Provider messages for a missing key. LiteLLM reports them as server errors."""
+"""Error messages of providers about a missing key.
+
+LiteLLM reports missing keys as server errors.
+"""
 
 
 def is_about_the_question(error: Exception) -> bool:
-    """Return whether an error concerns the prompt or the account rather than a parameter."""
+    """Return whether an error is about the prompt or the account, not about a parameter."""
     from litellm import exceptions as kinds
 
     prompt_errors = kinds.ContextWindowExceededError | kinds.ContentPolicyViolationError
@@ -255,8 +258,8 @@ def typed_error(error: Exception, model: str, base: str, arrived: bytes | None) 
 
     Args:
         model: LiteLLM name of the model.
-        base: Address of the API. Empty for the provider's default.
-        arrived: Start of a successful response. None if there was no successful response.
+        base: Address of the API, or "" for the provider's default.
+        arrived: Start of a successful response, or None if there was none.
     """
     from litellm import exceptions as kinds
 
@@ -307,7 +310,7 @@ def _typed_by_status(status: int, message: str) -> ModelError:
 
 
 def retry_after_s(error: Exception) -> float | None:
-    """Return the wait in seconds that a provider requests, as seconds or a date. None if unset."""
+    """Return the seconds to wait according to the `Retry-After` header, or None without one."""
     response = getattr(error, "response", None)
     headers = getattr(response, "headers", None) or getattr(error, "litellm_response_headers", {})
     value = str((headers or {}).get("retry-after", ""))

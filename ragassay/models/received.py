@@ -21,17 +21,22 @@ if TYPE_CHECKING:
     import httpx
 
 MOST_REPLY_BYTES = 16 * 2**20
-"""Maximum response size after decompression. A rating token with its alternatives takes 1 kB."""
+"""Maximum size in bytes of a decompressed response.
+
+A rating token with its alternatives takes 1 kB.
+"""
 
 MOST_ERROR_BYTES = 64 * 2**10
-"""Number of bytes read from an error response. The message is at the start."""
+"""Number of bytes read from an error response, which contains the message at its start."""
 
 MOST_UNCHECKED_BYTES = 64 * 2**10
-"""Size above which a response is checked to be JSON before LiteLLM receives it."""
+"""Size in bytes above which a response is checked to be JSON before LiteLLM receives it."""
 
 N_BYTES_KEPT, N_CHARS_QUOTED = 500, 100
-"""Limits for quoting an invalid response. More text is stored than quoted, so that a secret is not
-cut in half before it is removed."""
+"""Number of bytes stored and number of characters quoted of an invalid response.
+
+More text is stored than quoted, so that a secret is not cut in half before it is removed.
+"""
 
 PLAIN, PACKED = frozenset({"", "identity"}), frozenset({"gzip", "x-gzip", "deflate"})
 """Supported content encodings."""
@@ -39,11 +44,11 @@ PLAIN, PACKED = frozenset({"", "identity"}), frozenset({"gzip", "x-gzip", "defla
 
 @dataclass
 class Arrival:
-    """Response data received so far.
+    """Start of the response to a call, and an error in the response.
 
     Attributes:
         start: First bytes of a successful response, set after it was received completely.
-        error: Error in the response. Stored because LiteLLM raises its own error type instead.
+        error: Error in the response, which LiteLLM replaces with an error of its own type.
     """
 
     start: bytes | None = None
@@ -72,7 +77,7 @@ def note_error(error: ModelError) -> None:
 
 
 def bounded_client(provider: str) -> Any:
-    """Return LiteLLM's HTTP client for a provider and event loop, with response limits."""
+    """Return LiteLLM's HTTP client for a provider, with limits on the size of responses."""
     from litellm.llms.custom_httpx.http_handler import get_async_httpx_client
 
     return get_async_httpx_client(provider, {"event_hooks": _HOOKS})
@@ -103,8 +108,8 @@ async def receive(response: httpx.Response) -> None:
 async def prepare(request: httpx.Request) -> None:
     """Request only supported encodings, as an httpx hook.
 
-    The user and password are already in a header at this point. They are removed from the URL
-    because aiohttp rejects requests with both.
+    User and password are already in a header when the hook is called. Both are removed from the URL
+    because aiohttp rejects requests with credentials in both places.
     """
     request.headers["accept-encoding"] = "gzip, deflate"
     if request.url.userinfo:

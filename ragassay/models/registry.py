@@ -40,7 +40,7 @@ class ModelFile:
     """File of a model.
 
     Attributes:
-        path: Actual or expected path. None if the package is not installed.
+        path: Path where the file is or should be, or None if its package is not installed.
         expected: Expected SHA-256. Empty if unknown.
         digest: Function that returns the SHA-256 and raises `ValueError` for a damaged file.
     """
@@ -52,10 +52,10 @@ class ModelFile:
 
 @dataclass(frozen=True)
 class RegisteredModel:
-    """Model in the registry.
+    """Model that is listed in the registry.
 
     Attributes:
-        folder: Folder of a generative adapter. None for other models.
+        folder: Folder of a generative adapter, or None for other models.
         is_fetchable: Whether the model is missing and `ragassay models get` can download it.
     """
 
@@ -85,7 +85,7 @@ def registered_models() -> tuple[RegisteredModel, ...]:
 
 
 def served_models() -> tuple[str, ...]:
-    """Return LiteLLM names of the local chat models: shipped adapters, then their base model."""
+    """Return the LiteLLM names of local chat models: the shipped adapters and their base model."""
     return (*(item.name for item in _adapters()), names.EMBEDDED_BASE)
 
 
@@ -112,10 +112,11 @@ def _fact_checker(name: str, model: PublishedChecker, cache_dir: Path) -> Regist
 
 
 def item_of(name: str, cache_dir: Path | None = None) -> RegisteredModel:
-    """Return a model by name, with or without `ragassay/`, or by the folder of an adapter.
+    """Return a model by its name, with or without `ragassay/`, or by the folder of an adapter.
 
     Args:
-        cache_dir: Folder with the records of downloaded fact checkers. None to skip them.
+        cache_dir: Folder with the records of downloaded fact checkers, or None to skip fact
+            checkers.
 
     Raises:
         InputError: The model is unknown.
@@ -165,11 +166,12 @@ def _bases() -> tuple[RegisteredModel, ...]:
 
 def _verifiers() -> tuple[RegisteredModel, ...]:
     role, minilm = _ROLES["verifier"], (adapters.WHOLE, adapters.CLOSEST)
-    signals_role = "compares sentences and passages for the signals"
+    signals_role = "compares sentences with passages to compute signals for `ragassay/signals`"
+    mean_role = f"{role}; average of minilm-verifier and smollm2-verifier"
     rows: tuple[tuple[str, str, tuple[Adapter, ...]], ...] = (
-        (names.MINILM_VERIFIER, f"{role}, average of two adapters on {MINILM}", minilm),
+        (names.MINILM_VERIFIER, f"{role}; average of two {MINILM} adapters", minilm),
         (names.SMOLLM2_VERIFIER, f"{role}, based on {names.SMOLLM2}", (adapters.SMOLLM2,)),
-        (names.MEAN_VERIFIER, f"{role}, average of the other two", (*minilm, adapters.SMOLLM2)),
+        (names.MEAN_VERIFIER, mean_role, (*minilm, adapters.SMOLLM2)),
         (names.SIGNALS_VERIFIER, signals_role, (adapters.SIGNALS,)),
     )
     return tuple(
@@ -262,7 +264,7 @@ def _adapter(folder: Path, name: str, source: str) -> RegisteredModel:
 
 
 def _read_note(path: Path) -> dict[str, Any]:
-    """Return the fields of a note. Empty if the note is invalid. `check` reports invalid notes."""
+    """Return the fields of a metadata file, or {} if the file is invalid."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -285,7 +287,7 @@ def _package(name: str) -> str:
 
 
 State = Literal["ok", "damaged", "missing", "unproven"]
-"""State of a file. An "unproven" file is readable, but its expected digest is unknown."""
+"""State of a file. An "unproven" file can be read, but its expected digest is unknown."""
 
 
 @dataclass(frozen=True)
@@ -299,7 +301,7 @@ class FileCheck:
 
 
 def check(item: RegisteredModel) -> tuple[FileCheck, ...]:
-    """Compute and compare the digest of each file of a model."""
+    """Compute the digest of each file of a model, and compare it with the expected digest."""
     return tuple(_check(file, item) for file in item.files)
 
 

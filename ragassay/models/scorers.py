@@ -1,8 +1,8 @@
 """Verifiers that compute scores: AlignScore, SummaC and BioACE's classifiers (4.1.3, 4.2).
 
-The packages of AlignScore and SummaC need outdated libraries (numpy 1, transformers 4). Their
-formulas are in `ragassay.metrics.papers.verifier_scores`. Sentences are split by ragassay, not by
-NLTK.
+The packages of AlignScore and SummaC need outdated libraries (numpy 1, transformers 4). The
+formulas of AlignScore and SummaC are in `ragassay.metrics.papers.verifier_scores`. Sentences are
+split by ragassay, not by NLTK.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ N_DOCUMENT_SENTENCES = 100
 """Maximum number of document sentences in SummaC."""
 
 SHORTEST = 10
-"""Maximum length in characters of the sentences that SummaC ignores."""
+"""SummaC ignores sentences with at most this number of characters."""
 
 
 class Scorer(Protocol):
@@ -53,11 +53,12 @@ class Scorer(Protocol):
 class ScoringVerifier:
     """Verifier with two labels that are derived from a score.
 
-    The score is rescaled to [0, 1] with the threshold at 0.5 and returned as support. The remainder
-    is returned as "neutral" and means "not attributable". The values are not calibrated.
+    The score is rescaled to [0, 1] with the threshold at 0.5, and returned as the probability of
+    support. The remainder is returned as "neutral" and means "not attributable". The resulting
+    probabilities are not calibrated.
 
     Args:
-        scale: Lowest and highest score.
+        scale: Lowest and highest possible score.
         threshold: Minimum score of an attributable claim.
     """
 
@@ -94,7 +95,7 @@ class SummaC:
 
     Args:
         model: NLI model. The published weights were trained on the outputs of a VitaminC model.
-        weights: File of the trained convolution. None for SummaC-ZS.
+        weights: File with the weights of the trained convolution. None for SummaC-ZS.
     """
 
     def __init__(self, model: EntailmentModel, weights: Path | None = None) -> None:
@@ -147,7 +148,7 @@ class AlignScore:
         base: Encoder that provides the configuration and the tokenizer, but not the weights.
 
     Raises:
-        OSError: The base is unavailable.
+        OSError: The base model is unavailable.
     """
 
     def __init__(self, checkpoint: Path, base: str) -> None:
@@ -159,7 +160,7 @@ class AlignScore:
 
     @computed_by_host
     def score(self, claim: str, passage: str) -> float:
-        """Return the score in [0, 1]."""
+        """Return the AlignScore of a claim and a passage, in [0, 1]."""
         import numpy as np
 
         document = [line for line in passage.split("\n") if line.strip()]
@@ -247,7 +248,10 @@ class AnswerEvidence:
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
-    """Read tensors without running code. Raises `SettingsError` for any other content."""
+    """Read tensors without running code.
+
+    Raises `SettingsError` if the file contains objects other than tensors.
+    """
     from pickle import UnpicklingError
 
     import torch
@@ -265,7 +269,10 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
 
 
 def weights_file(name: str) -> Path:
-    """Return a weights file, downloading OWNER/REPOSITORY/FILE, or raise `SettingsError`."""
+    """Return the path of a weights file, and download it if it is OWNER/REPOSITORY/FILE.
+
+    Raises `SettingsError` if the file does not exist.
+    """
     path = Path(name)
     if path.is_file():
         return path

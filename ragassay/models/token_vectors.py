@@ -25,7 +25,7 @@ MOST_TOKENS = 512
 """Maximum input length of models that do not state a limit."""
 
 _BATCH = 16
-"""Batch size for texts. Larger batches are slower with long answers."""
+"""Number of texts per batch. Larger batches are slower for long answers."""
 
 _WORD_BATCH = 256
 
@@ -56,7 +56,10 @@ class TokenCloud:
 
 
 class TokenEncoder:
-    """Encoder of texts as token embeddings, loaded on first use. Needs the `hub` extra."""
+    """Encoder of texts as token embeddings, loaded on first use.
+
+    The `hub` extra must be installed.
+    """
 
     def __init__(self, model: str = MINILM) -> None:
         need(*EXTRAS["hub"])
@@ -69,9 +72,10 @@ class TokenEncoder:
         return [self._cloud(text) for text in texts]
 
     def encode_alone(self, words: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        """Embed each word without context, as the last layer's output at the first position.
+        """Embed each word without context, by the last layer's output at the first position.
 
-        For BERT models, this is the [CLS] vector. YESciEval's code embeds lowercase words this way.
+        For BERT models, this output is the [CLS] vector. YESciEval's code embeds lowercase words in
+        the same way.
 
         Returns:
             Vectors keyed by word, shape (n_dimensions,), not normalized.
@@ -93,12 +97,13 @@ class TokenEncoder:
     def bertscore_f1(
         self, references: Sequence[str], candidates: Sequence[str]
     ) -> list[float | None]:
-        """Return BERTScore F1 (Zhang et al. 2020) from bert-score, using the last layer.
+        """Return BERTScore F1 (Zhang et al. 2020), computed by bert-score from the last layer.
 
-        IDF weights and baseline rescaling are off, which is the default in bert-score.
+        IDF weights and baseline rescaling are off, as is the default in bert-score.
 
         Returns:
-            Scores in [-1, 1], higher for more similar texts. None if a text has no words.
+            Scores in [-1, 1], or None if a text has no words. Higher scores mean more similar
+            texts.
 
         Raises:
             SettingsError: The model is unavailable.
@@ -174,7 +179,6 @@ class TokenEncoder:
 
 
 def _pad_words(tokenizer: PreTrainedTokenizerBase, words: Sequence[str]) -> BatchEncoding:
-    """Tokenize words as one batch, padded on the right."""
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer(

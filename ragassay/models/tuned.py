@@ -49,13 +49,14 @@ class TunedNote(Frozen):
 
     Attributes:
         base: Base model: `SMOLLM2`, a Hugging Face id, or a folder.
-        base_sha256: Digest of the embedded base model. Empty for other models.
+        base_sha256: Digest of the base model if it is the embedded one, otherwise "".
         method: "sft" or "cpo".
         recipe: Training settings as JSON.
         data_sha256: Hash of the training examples, including the prompts.
         targets: Training targets of a judge: "made" for ratings derived from known perturbations,
-            or "replies" for ratings by the judges in the data. Empty for other tasks.
-        source_chars: Maximum number of source characters in a judge's prompt. 0 for no sources.
+            or "replies" for ratings by the judges in the data. For other tasks, "".
+        source_chars: Maximum number of characters from sources in a judge's prompt, or 0 for no
+            sources.
     """
 
     task: TunedTask
@@ -74,12 +75,12 @@ class TunedNote(Frozen):
 
 
 def base_digest(base: str) -> str:
-    """Return the SHA-256 of the embedded base model. Empty for other models."""
+    """Return the SHA-256 of a base model if it is the embedded one, otherwise ""."""
     return SMOLLM2_GGUF_SHA256 if base == SMOLLM2 else ""
 
 
 def adapter_folder(name: str) -> Path | None:
-    """Return the folder of a shipped or user adapter. None for a full model."""
+    """Return the folder of a shipped adapter or of a user's adapter, or None for a full model."""
     shipped = Path(str(files("ragassay.models.adapters"))) / name
     for folder in (shipped, Path(name)):
         if (folder / NOTE).is_file():
@@ -89,7 +90,10 @@ def adapter_folder(name: str) -> Path | None:
 
 @functools.lru_cache(maxsize=32)
 def read_note(folder: Path) -> TunedNote:
-    """Read a note and check the weights once per process. May raise `SettingsError`."""
+    """Read the description of an adapter and check its weights, once per process.
+
+    May raise `SettingsError`.
+    """
     try:
         note = TunedNote.model_validate_json(read_small(folder / NOTE))
     except ValidationError as error:
@@ -102,9 +106,9 @@ def read_note(folder: Path) -> TunedNote:
 
 
 def metadata_of(model: str) -> TunedNote | None:
-    """Return the note of a fine-tuned model by its LiteLLM name. None for other models.
+    """Return the description of a fine-tuned model by its LiteLLM name, or None for other models.
 
-    A served model must have the same name on this machine: a shipped adapter, or the same folder.
+    If a server runs the model, the adapter must have the same name or folder on this machine.
 
     Raises:
         SettingsError: The adapter is invalid.
@@ -116,9 +120,9 @@ def metadata_of(model: str) -> TunedNote | None:
 
 
 def base_of(model: str) -> str:
-    """Return the model to use for tasks that a model was not fine-tuned for.
+    """Return the model to use for tasks for which a model was not fine-tuned.
 
-    This is the base model if the model is fine-tuned, and otherwise the model itself.
+    A fine-tuned model is replaced by its base model. Any other model is returned unchanged.
     """
     note = metadata_of(model)
     server, ours, _ = model.partition(f"{PROVIDER}/")
@@ -131,7 +135,7 @@ def with_base_model(settings: Settings) -> Settings:
 
 
 def save_adapter(model: PeftModel, folder: Path, note: TunedNote) -> TunedNote:
-    """Write an adapter as float16, with its note and the digest of the weights."""
+    """Write an adapter as float16, with its description and the digest of the weights."""
     import json
 
     import torch
@@ -164,7 +168,10 @@ def _plain(value: object) -> object:
 
 @dataclass(frozen=True)
 class Merged:
-    """Base model with a merged adapter, in float32, and the names of its `changed` modules."""
+    """Base model with a merged adapter, in float32.
+
+    The attribute `changed` lists the modules that the adapter changes.
+    """
 
     name: str
     base: str
@@ -174,7 +181,10 @@ class Merged:
 
 
 def merge(folder: Path, cache_dir: Path) -> Merged:
-    """Merge an adapter into its base model. Raises `SettingsError` for damaged or missing files."""
+    """Merge an adapter into its base model.
+
+    Raises `SettingsError` if a file is damaged or missing.
+    """
     need(*EXTRAS["local"])
     import torch
     from peft import PeftModel
@@ -196,11 +206,11 @@ def merge(folder: Path, cache_dir: Path) -> Merged:
 def write_hf(
     merged: Merged, folder: Path, dtype: Literal["bfloat16", "float16", "float32"] = "bfloat16"
 ) -> None:
-    """Write a plain Hugging Face folder with weights, config, tokenizer and chat template.
+    """Write a Hugging Face model folder with weights, config, tokenizer and chat template.
 
     Args:
         merged: Model, converted to `dtype` in place.
-        folder: Output folder. It is created once all files are complete.
+        folder: Output folder, which appears only after all files have been written.
 
     Raises:
         InputError: The folder already exists.
@@ -220,11 +230,11 @@ def write_gguf(merged: Merged, path: Path) -> None:
 
     Args:
         merged: Model in float32.
-        path: Output file. It is created once it is complete.
+        path: Output file, which appears only after it has been written completely.
 
     Raises:
         InputError: The file already exists.
-        SettingsError: The base is not the packaged model, so there is no GGUF file to modify.
+        SettingsError: The base model is not the packaged one, so there is no GGUF file to modify.
     """
     if merged.base != SMOLLM2:
         raise SettingsError(
@@ -290,7 +300,10 @@ def rotate_rows(weight: NDArray[np.floating], n_heads: int) -> NDArray[np.floati
 
 @contextmanager
 def _new_path(target: Path) -> Iterator[Path]:
-    """Yield a temporary path and rename it to `target`. Raises `InputError` if this exists."""
+    """Yield a temporary path, and rename it to `target` at the end.
+
+    Raises `InputError` if `target` exists.
+    """
     if target.exists():
         raise InputError(f"{target} already exists; choose another path or remove it")
     target.parent.mkdir(parents=True, exist_ok=True)

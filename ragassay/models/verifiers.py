@@ -2,11 +2,12 @@
 
 - The embedded verifier is all-MiniLM-L6-v2 as a cross-encoder with shipped low-rank adapters.
   SmolLM2-135M with an adapter, and the mean of the two verifiers, are also shipped.
-- Adapters from `ragassay finetune verifier` are specified by their folder.
-- Sequence classifiers for natural language inference (NLI) are specified by Hugging Face id, like
-  verifiers that generate a label or score (FLAN-T5, AttrScore, TRUE, AlignScore, SummaC) and
-  published fact checkers (MiniCheck, HHEM, LettuceDetect). See `ragassay.prompts.model_forms`.
-- Files from `ragassay verifiers fit` specify a verifier and its thresholds.
+- Adapters from `ragassay finetune verifier` are identified by their folder.
+- Sequence classifiers for natural language inference (NLI) are identified by their Hugging Face id.
+  Verifiers that generate a label or score (FLAN-T5, AttrScore, TRUE, AlignScore, SummaC) and
+  published fact checkers (MiniCheck, HHEM, LettuceDetect) are identified in the same way. See
+  `ragassay.prompts.model_forms`.
+- Files from `ragassay verifiers fit` name a verifier and contain thresholds for it.
 """
 
 from __future__ import annotations
@@ -97,7 +98,10 @@ def _open_pairs(adapter: adapters.Adapter, cache_dir: Path) -> MiniLMPairs | Cro
 
 
 class MeanVerifier:
-    """Average of several models. Uncertain models have less influence on the label."""
+    """Verifier that averages the probabilities of several models.
+
+    Models that are uncertain have less influence.
+    """
 
     def __init__(self, name: str, models: Sequence[EntailmentModel]) -> None:
         self.name, self._models = name, models
@@ -131,19 +135,22 @@ def minilm_verifier() -> CachedEntailment:
 
 @functools.cache
 def signals_verifier() -> AdaptedVerifier:
-    """Return the verifier used to compute signals."""
+    """Return the verifier with which the signals of `ragassay/signals` are computed."""
     # The base model is in its installed package, so no folder is needed.
     return adapted_verifier(adapters.SIGNALS, Path())
 
 
 @functools.cache
 def adapted_verifier(adapter: adapters.Adapter, cache_dir: Path) -> AdaptedVerifier:
-    """Return the verifier for an adapter, one per process."""
+    """Return the verifier for an adapter. Each verifier is created once per process."""
     return AdaptedVerifier(adapter, cache_dir)
 
 
 class FallbackVerifier:
-    """Embedded verifier used in place of an unavailable model. Its name states the replacement."""
+    """Embedded verifier that replaces an unavailable model.
+
+    Its name mentions both models.
+    """
 
     def __init__(self, unavailable: str) -> None:
         self._verifier = minilm_verifier()
@@ -163,13 +170,14 @@ def is_pair_verifier(name: str) -> bool:
 def entailment_model(name: str, cache_dir: Path, n_labels: int = 3) -> EntailmentModel:
     """Open the verifier selected by a setting.
 
-    The embedded verifier replaces an unavailable Hugging Face model, and its name says so.
+    An unavailable Hugging Face model is replaced by the embedded verifier, whose name then mentions
+    both models.
 
     Args:
         name: `EMBEDDED`, a name in `SHIPPED_VERIFIERS`, `ragassay/FOLDER`, a file of fitted
             thresholds (.json), a Hugging Face id, or KIND:MODEL for a kind in `verifiers.yaml`.
         cache_dir: Folder for the converted weights of SmolLM2.
-        n_labels: Number of labels for prompted verifiers: 2 or 3.
+        n_labels: Number of labels (2 or 3) of a verifier that generates its labels.
 
     Raises:
         SettingsError: The model is not an NLI model, or a KIND:MODEL is unavailable.
@@ -204,7 +212,7 @@ def entailment_model(name: str, cache_dir: Path, n_labels: int = 3) -> Entailmen
 
 
 def _no_substitute(name: str, kind: str, model: str) -> str:
-    """Return the reason not to replace an unavailable model. Empty if it may be replaced."""
+    """Return why an unavailable model cannot be replaced, or "" if it can."""
     if kind in load_verifier_kinds().facts.checkers:
         return f"verifier {name}: {unavailable_text(model)}"
     if ":" in name or name == kind:
@@ -228,7 +236,7 @@ def _refuse_other_head(adapter: adapters.Adapter) -> None:
 
 
 def present_model(name: str, cache_dir: Path, n_labels: int = 3) -> EntailmentModel:
-    """Open a verifier by name without a substitute, or raise `SettingsError`."""
+    """Open a verifier by name, or raise `SettingsError` instead of replacing it."""
     found = entailment_model(name, cache_dir, n_labels)
     if isinstance(found, FallbackVerifier):
         raise SettingsError(
@@ -240,7 +248,7 @@ def present_model(name: str, cache_dir: Path, n_labels: int = 3) -> EntailmentMo
 
 @functools.cache
 def _of_kind(kind: str, model: str, cache_dir: Path, n_labels: int) -> EntailmentModel:
-    """Open a verifier once per process, because some have 20 billion parameters."""
+    """Open a verifier once per process, because it may have up to 20 billion parameters."""
     kinds = load_verifier_kinds()
     if kind in kinds.writers:
         writer = kinds.writers[kind]

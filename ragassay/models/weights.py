@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def quiet_loading() -> Iterator[None]:
-    """Limit transformers to error messages, without progress bars, while the context is active."""
+    """While the context is active, let transformers print only errors and no progress bars."""
     from transformers.utils import logging
 
     verbosity, had_bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
@@ -42,7 +42,7 @@ def quiet_loading() -> Iterator[None]:
 
 SMOLLM2_GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 MINILM_SAFETENSORS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""Digest of the published weights, which identifies the model in adapters and runs."""
+"""Digest of the published all-MiniLM-L6-v2 weights, which identifies them in adapters and runs."""
 
 MINILM_PARTS = {
     "weights-1.safetensors": "9f6edd3d9b832adb0b24d705510e501b328f7327958b8039080535ced6eea570",
@@ -73,7 +73,7 @@ def check_digest(path: Path, expected: str) -> None:
 
 
 def packaged_file(package: str, suffix: str) -> Path:
-    """Return a file of an installed package, without importing the package.
+    """Return the path of a file in an installed package, without importing the package.
 
     Raises:
         ExtraError: The package is not installed.
@@ -101,8 +101,8 @@ def smollm2_folder(cache_dir: Path) -> Path:
     """Return the transformers folder of SmolLM2-135M-Instruct, converting it from GGUF if needed.
 
     Args:
-        cache_dir: Folder for converted weights. Several processes may convert the weights at the
-            same time. One result is kept.
+        cache_dir: Folder for converted weights. If several processes convert the weights at the
+            same time, one result is kept.
     """
     gguf = packaged_file(SMOLLM2_PACKAGE, ".gguf")
     check_digest(gguf, SMOLLM2_GGUF_SHA256)
@@ -170,14 +170,14 @@ def best_dtype() -> torch.dtype:
 
 
 def source_of(name: str, cache_dir: Path) -> str:
-    """Return the source from which transformers loads a model: a packaged folder, or the name."""
+    """Return where transformers loads a model from: the folder of a packaged model, or the name."""
     if name == SMOLLM2:
         return str(smollm2_folder(cache_dir))
     return str(minilm_folder()) if name == MINILM else name
 
 
 def check_hub(name: str) -> None:
-    """Raise `SettingsError` if a model is unavailable, without the retries of other libraries."""
+    """Raise `SettingsError` if a model is unavailable. Failed requests are not retried."""
     need(*EXTRAS["hub"])
     import httpx
     from huggingface_hub import constants, get_token, try_to_load_from_cache
@@ -205,14 +205,14 @@ def check_hub(name: str) -> None:
 
 
 def folder_digest(name: str) -> str:
-    """Return the SHA-256 of the weights in a folder. Empty for a Hugging Face model."""
+    """Return the SHA-256 of the weights in a folder, or "" for a Hugging Face id."""
     files = (*Path(name).glob("*.safetensors"), *Path(name).glob("*.bin"))
     digests = [sha256_of(file) for file in sorted(files)]
     return hashlib.sha256("".join(digests).encode()).hexdigest() if digests else ""
 
 
 def _refuse_code(name: str) -> None:
-    """Refuse a sentence-transformers folder with custom modules, which would run their code."""
+    """Refuse a sentence-transformers folder with custom modules, because their code could run."""
     try:
         parts = json.loads((Path(name) / "modules.json").read_text(encoding="utf-8"))
         kinds = [str(part["type"]) for part in parts]
@@ -254,7 +254,7 @@ def loading(name: str) -> Iterator[None]:
 
 
 def read_config(name: str) -> Any:
-    """Read the transformers config of a model. Raises `OSError` if it is unavailable."""
+    """Read the transformers config of a model. Raises `OSError` if the config is unavailable."""
     from transformers import AutoConfig
 
     with quiet_loading():

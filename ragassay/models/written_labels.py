@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 
 class CausalText:
-    """Causal language model, loaded on first use. Thread-safe. Runs in bfloat16 on a GPU."""
+    """Causal language model, loaded on first use.
+
+    The model runs in bfloat16 on a GPU. Thread-safe.
+    """
 
     def __init__(self, name: str, n_tokens: int) -> None:
         self.name, self._n_tokens = name, n_tokens
@@ -36,7 +39,8 @@ class CausalText:
     def shares(self, prompts: Sequence[Prompt], words: Sequence[str]) -> NDArray[np.float64]:
         """Return the probability that the reply starts with each word.
 
-        The result has shape (n_prompts, n_words). Rows may sum to less than 1.
+        The result has shape (n_prompts, n_words). Rows may sum to less than 1, because replies can
+        start with other words.
         """
         import numpy as np
 
@@ -49,7 +53,6 @@ class CausalText:
 
 
 def _share(tokenizer: Any, model: Any, prompt: str, word: str) -> float:
-    """Return the joint probability of a word's tokens after a prompt."""
     import torch
 
     prefix, continuation = _tokens(tokenizer, prompt, word)
@@ -62,7 +65,7 @@ def _share(tokenizer: Any, model: Any, prompt: str, word: str) -> float:
 def _tokens(tokenizer: Any, prompt: str, word: str) -> tuple[list[int], list[int]]:
     """Return the tokens of a prompt and of the word that follows it.
 
-    The word is tokenized in context, unless that changes the tokens of the prompt.
+    The word is tokenized together with the prompt, unless that changes the tokens of the prompt.
     """
 
     def ids(text: str, special: bool) -> list[int]:
@@ -75,8 +78,10 @@ def _tokens(tokenizer: Any, prompt: str, word: str) -> tuple[list[int], list[int
 
 
 LEAST_MASS = 0.5
-"""Minimum total probability of the labels. Below this value, the model would reply with other text,
-and the label probabilities do not count as a verdict."""
+"""Minimum total probability of the labels.
+
+If the total is lower, the model would probably reply with other text, so there is no verdict.
+"""
 
 _COLUMN: dict[Verdict, int] = {
     "supports": SUPPORTS,
@@ -92,11 +97,11 @@ Writer = CausalText | Text2Text
 class WrittenLabels:
     """Verifier that computes label probabilities from a model that generates labels.
 
-    BioACE parses the label from the generated text. Here the probability of a label is the
-    probability that the reply starts with its words, normalized over all labels.
+    BioACE parses the label from the generated text. In ragassay, the probability of a label is the
+    probability that the reply starts with the label's words, divided by the sum over all labels.
 
     Args:
-        n_labels: Number of labels: 2, or 3 if the model kind supports 3.
+        n_labels: Number of labels: 2, or 3 if the model can generate 3 labels.
     """
 
     bounds = ()
@@ -112,7 +117,7 @@ class WrittenLabels:
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return the probabilities of support, contradiction and neutrality.
 
-        Rows are nan if most of the probability is outside the labels.
+        Rows are nan if the model would most likely reply with something other than a label.
         """
         import numpy as np
 

@@ -3,9 +3,10 @@
 pytest loads this module in every test run, so it only imports pytest. Evaluation code is imported
 when a test uses a fixture.
 
-- Collection: tests with a fixture get the marker `ragassay`, and need --ragassay to run.
-- Tests: each answer is evaluated, or read from the cache, and added to the session's notes.
-- Session end: the notes of all processes, including pytest-xdist workers, become one run folder.
+- Collection: tests that use a fixture get the marker `ragassay`, and only run with --ragassay.
+- Tests: each answer is evaluated or read from the cache, and written to a temporary folder.
+- End of session: the results of all processes, including pytest-xdist workers, are combined in one
+  run folder.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ FIXTURES = {"assay", "assert_answer"}
 SKIPPED = "evaluates an answer; run pytest with --ragassay"
 
 _NOTES = pytest.StashKey[Path]()
-"""Temporary folder for the evaluations of all processes of a session."""
+"""Temporary folder for the evaluations by all processes of a pytest session."""
 _ANSWERS: pytest.StashKey[Answers] = pytest.StashKey()
 _SUMMARY_LINES = pytest.StashKey[list[str]]()
 
@@ -50,12 +51,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, and create the notes folder of the session.
+    """Register the marker, and create a temporary folder for the session's evaluations.
 
     Raises:
         pytest.UsageError: The report folder contains another run.
     """
-    config.addinivalue_line("markers", "ragassay: evaluates an answer; set by its fixtures")
+    marker = "ragassay: evaluates an answer; set automatically if a test uses a ragassay fixture"
+    config.addinivalue_line("markers", marker)
     if not _is_on(config):
         return
     worker = getattr(config, "workerinput", None)
@@ -71,7 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Pass the notes folder to a pytest-xdist worker."""
+    """Pass the path of the temporary folder to a pytest-xdist worker."""
     if _NOTES in node.config.stash:
         node.workerinput["ragassay_notes"] = str(node.config.stash[_NOTES])
 
@@ -88,7 +90,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def assay_options() -> dict[str, Any]:
-    """Return options of `ragassay.evaluate` for all answers. Override it in a conftest.py."""
+    """Return options of `ragassay.evaluate` for all answers.
+
+    Override this fixture in a conftest.py.
+    """
     return {}
 
 
@@ -120,14 +125,15 @@ def questions(path: str | Path) -> list[Any]:
     """Read questions from a file for `pytest.mark.parametrize`.
 
     Args:
-        path: File in any answer format. Answers are optional and not evaluated.
+        path: File in any format that `ragassay.evaluate` can read. The file need not contain
+            answers, and they are not evaluated.
 
     Returns:
-        One parameter per question: a `ragassay.Record` with its nuggets and reference, with the
-        record id as the test id.
+        One parameter per question: a `ragassay.Record` with its nuggets and reference. The record
+            id is the test id.
 
     Raises:
-        InputError: A line cannot be read.
+        InputError: A line of the file cannot be read.
     """
     from ragassay.errors import InputError
     from ragassay.formats import read_records
@@ -161,7 +167,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Close the event loop thread, and delete the notes."""
+    """Stop the event loop thread, and delete the temporary folder."""
     if _ANSWERS in config.stash:
         config.stash[_ANSWERS].close()
     if _NOTES in config.stash and not hasattr(config, "workerinput"):

@@ -1,4 +1,4 @@
-"""Evaluate and cache the answers in a test session, and write one report."""
+"""Evaluate the answers of a test session, cache the evaluations, and write one report."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ OF_MANY = ("out", "limit", "questions", "column_map", "retry_failed")
 
 
 class Answers:
-    """Evaluator for the answers of one process, which runs an event loop in a thread.
+    """Evaluator for the answers in one pytest process, which runs an event loop in a thread.
 
     Args:
-        cache: Folder for cached evaluations, keyed by judge, settings and input.
-        notes: Folder for the evaluations of this session, which are used for the report.
+        cache: Folder of the evaluation cache, whose keys depend on judge, settings and input.
+        notes: Temporary folder for the evaluations of this session, from which the report is made.
     """
 
     def __init__(self, cache: Path, notes: Path) -> None:
@@ -62,10 +62,10 @@ class Answers:
         self._portal = self._stack.enter_context(start_blocking_portal())
 
     def evaluate(self, name: str, record: Record, options: Mapping[str, Any]) -> Result:
-        """Evaluate an answer, or return the cached evaluation if nothing has changed.
+        """Evaluate an answer, or return its evaluation from the cache.
 
         Args:
-            record: Answer to evaluate. The record id is ignored.
+            record: Answer to evaluate. The record id is replaced by `name`.
 
         Raises:
             RagassayError: The answer could not be evaluated.
@@ -125,7 +125,7 @@ class Answers:
 
 @dataclass
 class Assay:
-    """Fixture `assay` of a test.
+    """Fixture `assay`, which evaluates the answers of one test.
 
     Attributes:
         test: Test id, used as the name of its answers in the report.
@@ -150,9 +150,9 @@ class Assay:
         """Evaluate an answer.
 
         Args:
-            answer: Answer, as in `ragassay.evaluate`.
+            answer: Answer in any form that `ragassay.evaluate` accepts.
             question: Question, or a record whose nuggets and reference are also used.
-            sources: Documents on which the answer is based, as in `ragassay.evaluate`.
+            sources: Sources of the answer, as in `ragassay.evaluate`.
             options: Options of `ragassay.evaluate`.
 
         Raises:
@@ -179,8 +179,9 @@ def write_report(notes: Path, out: Path) -> list[str]:
     """Write the run folder of a session, replacing the previous one.
 
     Args:
-        notes: Folder that contains a manifest for each judge and settings, and the evaluations and
-            failures of all processes. Answers that were evaluated repeatedly count once.
+        notes: Folder that contains a manifest for each combination of judge and settings, and the
+            evaluations and failures of all processes. An answer that was evaluated repeatedly
+            counts once.
 
     Returns:
         Summary lines for the terminal.
@@ -219,5 +220,5 @@ def write_report(notes: Path, out: Path) -> list[str]:
     total = count_text(fingerprint.n_items, "answer")
     lines = [headline(summary), f"Judge: {manifest.judge}; {n_cached} of {total} from the cache"]
     if n_others := sum(judges.values()) - judges[names[0]]:
-        lines.append(f"{count_text(n_others, 'answer')} used settings not shown in the report")
+        lines.append(f"the report does not show the settings of {count_text(n_others, 'answer')}")
     return lines

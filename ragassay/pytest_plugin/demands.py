@@ -34,7 +34,7 @@ _BOUND = re.compile(r"(>=|<=|>|<|)\s*+(.+)")
 
 @dataclass(frozen=True)
 class Demand:
-    """A bound on a score. `key` is the name of the score in a report."""
+    """Minimum or maximum that a score must meet. `key` is the name of the score in a report."""
 
     key: str
     sign: str
@@ -42,7 +42,7 @@ class Demand:
 
     @property
     def text(self) -> str:
-        """The bound as text, e.g. ">= 3.5"."""
+        """The bound as text, such as ">= 3.5"."""
         return f"{self.sign} {self.bound:g}"
 
     def is_met(self, value: float) -> bool:
@@ -52,7 +52,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class AssertAnswer:
-    """Fixture `assert_answer` of a test."""
+    """Fixture `assert_answer`, which checks the answers of one test."""
 
     assay: Assay
 
@@ -67,18 +67,19 @@ class AssertAnswer:
         """Evaluate an answer, and fail unless it meets all requirements.
 
         Args:
-            answer: Answer, as in `assay`.
+            answer: Answer in any form that `assay` accepts.
             no_findings: Whether the answer must have no serious finding.
-            scores: Requirements by score name: {"citations.support": ">=0.8"}. A number is a
-                minimum value.
-            keywords: Requirements as keywords, e.g. `correctness=">=3.5"` or
+            scores: Requirements by score name: {"citations.support": ">=0.8"}. A number without a
+                sign is a minimum.
+            keywords: Requirements as keyword arguments, such as `correctness=">=3.5"` or
                 `citations_support=">=0.8"`, and other arguments of `assay`.
 
         Returns:
             The evaluation.
 
         Raises:
-            AssertionError: A score is out of bounds, or there is a serious finding.
+            AssertionError: A score is out of bounds, or `no_findings` is set and there is a serious
+                finding.
             UnmeasuredError: No requirement is missed, but some could not be measured.
             InputError: A requirement is invalid.
         """
@@ -107,7 +108,7 @@ def _is_bound(value: object) -> bool:
 
 
 def bound_of(name: str, text: str | float) -> tuple[str, float]:
-    """Parse a bound into its sign and number. A number without a sign is a minimum."""
+    """Parse a bound into comparison sign and number. A number without a sign is a minimum."""
     match = _BOUND.fullmatch(str(text).strip())
     try:
         return match[1] or ">=", float(match[2])  # type: ignore[index]
@@ -121,12 +122,12 @@ def bound_of(name: str, text: str | float) -> tuple[str, float]:
 def demands_of(
     bounds: Mapping[str, tuple[str, float]], rubric_set: RubricSet, evaluation: Evaluation
 ) -> list[Demand]:
-    """Resolve the score names of bounds, with the rules of `--fail-under`.
+    """Resolve score names to full names by the rules of `--fail-under`.
 
     The prefix "rubric." is optional, and a dot can be written as an underscore.
 
     Raises:
-        InputError: A name is not the name of a score.
+        InputError: There is no score with this name.
     """
     own = [key.partition(".")[2] for key in evaluation.scores if score_group(key) == "rubric"]
     rubrics = {*load_rubrics(rubric_set), *own}
@@ -142,7 +143,10 @@ def demands_of(
 def verdict_on(
     evaluation: Evaluation, demands: Sequence[Demand], no_findings: bool
 ) -> tuple[str, str]:
-    """Return `MET`, `MISSED` or `UNKNOWN` for an answer, and the failure message."""
+    """Compare an answer with its requirements.
+
+    The result is `MET`, `MISSED` or `UNKNOWN`, with a failure message.
+    """
     serious = [finding for finding in evaluation.primary_findings if is_serious(finding.kind)]
     rows = [_row(demand, evaluation.scores.get(demand.key)) for demand in demands]
     if no_findings:
@@ -206,7 +210,6 @@ def _finding(finding: Finding, evaluation: Evaluation) -> list[str]:
 
 
 def _describe_unscored(evaluation: Evaluation, demands: Sequence[Demand]) -> list[str]:
-    """Return a line for each missing score, and for each kind of failed verdict."""
     lines: list[str] = []
     for key in (demand.key for demand in demands if demand.key not in evaluation.scores):
         group = score_group(key)

@@ -1,4 +1,4 @@
-"""Test doubles: HTTP servers for a scripted model and a scripted PubMed."""
+"""Test doubles: HTTP servers that imitate a language model and PubMed."""
 
 from ragassay.testing.chat_completions import ToolCall, last_user_text, message_text, request_key
 from ragassay.testing.entrez import EntrezRequest, EntrezTrouble, ScriptedEntrez

@@ -88,7 +88,7 @@ def _text(content: object) -> str:
 
 
 class BatchServer:
-    """Batch server with planned behaviour and replies from a script."""
+    """Batch APIs with replies from a script, and with delays and failures from a plan."""
 
     def __init__(self, script: Script, plan: BatchPlan) -> None:
         self._script, self.plan = script, plan
@@ -179,7 +179,7 @@ class BatchServer:
         return time.monotonic() - batch.created_s >= self.plan.takes_s
 
     def _lines(self, batch: ScriptedBatch) -> tuple[list[JsonObject], list[JsonObject]]:
-        """Return the shuffled replies and errors of a batch. They are created on the first call."""
+        """Return the replies and errors of a batch in random order."""
         if batch.lines is None:
             items = list(batch.requests.items())
             n = len(items)

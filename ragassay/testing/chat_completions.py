@@ -17,12 +17,15 @@ JsonSchema: TypeAlias = Mapping[str, object]
 
 
 def messages_of(body: JsonObject) -> tuple[Message, ...]:
-    """Return the messages of a request. Empty if `messages` is not a list of objects."""
+    """Return the messages of a request, or none if `messages` is not a list of objects."""
     return _objects(body.get("messages"))
 
 
 def schema_of(body: JsonObject) -> JsonSchema | None:
-    """Return the JSON schema in `response_format`, or None. "json_object" allows any object."""
+    """Return the JSON schema in `response_format`, or None.
+
+    The type "json_object" allows any object.
+    """
     response_format = _object(body.get("response_format"))
     if response_format.get("type") == "json_object":
         return {"type": "object"}
@@ -94,12 +97,12 @@ def models_body(names: Sequence[str]) -> JsonObject:
 
 
 def compact_json(value: object) -> str:
-    """Return JSON without whitespace, as written by models that follow a schema."""
+    """Return JSON without whitespace, like the replies of models that follow a schema."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def reply_text(reply: str | Mapping[str, object]) -> str:
-    """Return the message text of a scripted reply. Objects become compact JSON."""
+    """Return the message text of a scripted reply. Objects are converted to compact JSON."""
     return reply if isinstance(reply, str) else compact_json(reply)
 
 
@@ -144,7 +147,7 @@ def build_logprobs(
 
     Args:
         text: Reply text, which is equal to the concatenated tokens.
-        n_top: Number of alternatives for each token, including the token itself. 0 to 20.
+        n_top: Number of alternatives for each token, from 0 to 20, including the token itself.
         seed: Seed. Equal seeds give equal numbers in all processes.
     """
     return {
@@ -160,7 +163,7 @@ def _distribution(token: str, seed: str) -> tuple[TopLogprob, ...]:
 
 
 def _rating_distribution(token: str, seed: str) -> tuple[TopLogprob, ...]:
-    """Return a sorted distribution over "1" to "5" with its maximum at the token."""
+    """Return a sorted probability distribution over "1" to "5" that is highest for the token."""
     digest = hashlib.sha256(seed.encode()).digest()
     sharpness = 0.7 + 2.0 * digest[0] / 255
     lean = 0.4 * (digest[1] / 255 - 0.5)
@@ -177,7 +180,7 @@ def _rating_distribution(token: str, seed: str) -> tuple[TopLogprob, ...]:
 
 @lru_cache(maxsize=4096)
 def _word_distribution(token: str) -> tuple[TopLogprob, ...]:
-    """Return the token with near certainty, and alternatives with halving probabilities."""
+    """Return the token with a probability near 1, and alternatives with decreasing ones."""
     others = [other for other in _OTHERS if other != token]
     alternatives = (
         (other, math.log((1 - _CERTAINTY) / 2 ** (rank + 1))) for rank, other in enumerate(others)

@@ -67,11 +67,10 @@ class ScriptedEntrez:
 
     Search terms must all occur in the title or abstract. The fields `[dp]`, `[pt]` and `[doi]` are
     supported. Results are returned in the order of `articles`. As in PubMed, a search for an
-    unknown DOI returns articles with similar DOIs. Here, these are the DOIs of the same registrant.
-    efetch ignores invalid ids, and returns a 400 if all ids are invalid.
+    unknown DOI returns articles with similar DOIs. This server treats DOIs of the same registrant
+    as similar. efetch ignores invalid ids, and returns a 400 if all ids are invalid.
 
     Args:
-        articles: Articles in the imitated PubMed.
         pmcids: PMIDs keyed by PMCID ("PMC123").
 
     Example:
@@ -94,7 +93,10 @@ class ScriptedEntrez:
 
     @property
     def base_url(self) -> str:
-        """Value of `base_url` for `LivePubMed`. Raises `InputError` if not running."""
+        """Value of `base_url` for `LivePubMed`.
+
+        Raises `InputError` if the server is not running.
+        """
         if self._server is None:
             raise InputError("the scripted PubMed is not running; use it in a with statement")
         return f"http://{_HOST}:{self._server.server_address[1]}{_PREFIX.rstrip('/')}"
@@ -112,7 +114,9 @@ class ScriptedEntrez:
         service: str = "",
         retry_after_s: int | None = None,
     ) -> None:
-        """Make the next requests fail. If called several times, the failures occur in order.
+        """Make the next requests fail.
+
+        Failures from several calls of `fail` occur in the order of the calls.
 
         ================  =================================================================
         kind              response
@@ -126,16 +130,16 @@ class ScriptedEntrez:
         ================  =================================================================
 
         Args:
-            kind: Kind of failure. See the table above.
+            kind: Kind of failure, listed in the table.
             times: Number of requests that fail.
-            service: Service that fails. Empty for all services.
-            retry_after_s: Retry-After in seconds.
+            service: Service that fails, or "" for all services.
+            retry_after_s: Value of the `Retry-After` header in seconds.
         """
         with self._lock:
             self._planned.append(_PlannedTrouble(kind, times, service, retry_after_s))
 
     def start(self) -> Self:
-        """Start the server. Has no effect if it is running."""
+        """Start the server, unless it is running."""
         if self._server is None:
             scripted = self
 
@@ -150,7 +154,7 @@ class ScriptedEntrez:
         return self
 
     def close(self) -> None:
-        """Stop the server. Has no effect if it is not running."""
+        """Stop the server, if it is running."""
         if self._server is None or self._thread is None:
             return
         self._server.shutdown()
@@ -165,7 +169,7 @@ class ScriptedEntrez:
         self.close()
 
     def _answer(self, request: EntrezRequest) -> _EntrezAnswer | None:
-        """Return the response to a request. None closes the connection."""
+        """Return the response to a request, or None to close the connection."""
         with self._lock:
             self._requests.append(request)
             active = (p for p in self._planned if p.times and p.service in ("", request.service))

@@ -40,14 +40,17 @@ FaultKind = Literal[
 IN_REPLIES: frozenset[FaultKind] = frozenset(
     {"cut_off", "junk", "truncated", "cut", "refusal", "slow", "hang"}
 )
-"""Faults in replies, available for all providers. Other faults are provider-specific errors."""
+"""Faults that are available for all providers.
+
+All other faults are errors of specific providers.
+"""
 
 _HASH_RANGE = 2**64
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Kind of fault and the requests that it affects.
+    """Fault of a scripted model, and conditions that select the requests that it affects.
 
     A request must meet all conditions. A fault without conditions affects every request. `contains`
     and `when` select requests, and `first` and `every` count the selected requests.
@@ -83,7 +86,7 @@ class Fault:
     The faults that a provider supports are in `load_manner(name).errors`.
 
     Args:
-        kind: Kind of fault. See the table above.
+        kind: Kind of fault, listed in the table.
         contains: Text that the messages must contain.
         when: Condition on the parsed request body.
         first: Affect only the first n selected requests.
@@ -91,10 +94,10 @@ class Fault:
         attempts: Affect only the first n requests with equal `request_key`. If 1, a retry succeeds.
         probability: Probability in [0, 1] that a request is affected, decided by a hash of seed,
             kind, request key and attempt, so that the order of requests does not matter.
-        seed: Seed for `probability`.
+        seed: Seed of the hash for `probability`.
         retry_after_s: Retry-After value for `rate_limit`, in seconds.
         delay_s: Delay for `slow`, in seconds.
-        content: Reply for `junk`. Not JSON by default.
+        content: Reply for `junk`, which is not valid JSON by default.
 
     Raises:
         InputError: The kind is unknown or a number is out of range.
@@ -138,7 +141,7 @@ class Fault:
         return self.when is None or self.when(body)
 
     def strikes(self, key: str, n_concerned: int, attempt: int) -> bool:
-        """Return whether the fault affects a request. The counts include this request."""
+        """Return whether the fault affects a request. The counts include the request itself."""
         return (
             (self.first is None or n_concerned <= self.first)
             and (self.every is None or n_concerned % self.every == 0)
@@ -157,7 +160,10 @@ class Fault:
 
 
 class FaultPlan:
-    """Assigns faults to requests, in order of precedence. Every fault counts requests."""
+    """Assigns to each request the first fault that affects it.
+
+    Every fault counts the requests that it selects.
+    """
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         self._faults = tuple(faults)
@@ -175,7 +181,7 @@ class FaultPlan:
         return affecting
 
     def lasting_fault(self, body: JsonObject) -> Fault | None:
-        """Return the first fault that affects a request without counting it, or None."""
+        """Return the first fault that affects all requests which it selects, including this one."""
         return next((f for f in self._faults if f.is_lasting and f.concerns(body)), None)
 
 
@@ -184,12 +190,14 @@ Ending = Literal["completed", "expired", "failed", "cancelled"]
 
 @dataclass
 class BatchPlan:
-    """Behaviour of a scripted model's batches, which may be changed while they are running.
+    """Behaviour of a scripted model's batches.
+
+    The attributes may be changed while batches are running.
 
     Attributes:
         takes_s: Duration of a batch in seconds.
-        ending: Final status. If "expired" or "cancelled", only the first half of the requests is
-            answered. Anthropic reports this status for each request.
+        ending: Final status. If the status is "expired" or "cancelled", only the first half of the
+            requests is answered. Anthropic reports the status of each request instead.
         n_expired: Number of requests at the end of each completed batch that expire.
         refusal: Error message of "failed" batches.
         n_unavailable: Number of initial API calls that return a server error (503).
@@ -204,15 +212,13 @@ class BatchPlan:
 
 @dataclass
 class ScriptedBatch:
-    """Batch that was created.
+    """Batch that a client created.
 
     Attributes:
-        id: Id of the batch.
         protocol: API used to create the batch.
         requests: Request bodies, keyed by custom id.
-        metadata: Metadata from the client.
         created_s: Creation time on the monotonic clock.
-        lines: Reply lines and error lines. None until the batch is finished.
+        lines: Reply lines and error lines, or None until the batch is finished.
     """
 
     id: str

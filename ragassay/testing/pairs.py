@@ -1,6 +1,6 @@
 """Generate question-answer pairs that pass the checks of `ragassay qa generate`.
 
-Each answer is a sentence copied from the paper. The default replies would not pass these checks.
+Each answer is a sentence copied from the paper. Random text would not pass the checks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _N_PAIRS = 3
 
 
 def asks_for_pairs(schema: JsonSchema) -> bool:
-    """Return whether a schema consists of a list of pairs."""
+    """Return whether a schema asks for a list of question-answer pairs."""
     properties = schema.get("properties")
     if not isinstance(properties, Mapping) or set(properties) != {"pairs"}:
         return False
@@ -39,11 +39,13 @@ def build_pairs(schema: JsonSchema, text: str) -> dict[str, list[dict[str, str]]
     Args:
         schema: Schema accepted by `asks_for_pairs`.
         text: Prompt with the paper in its first `<data ...>` block, if there is one. The number of
-            pairs comes from "number:" or from the number of faulty pairs ("Question: ...").
+            pairs is the number after "number:", or else the number of faulty pairs ("Question:
+            ...") in the prompt.
 
     Returns:
-        Pairs with a sentence from the paper as both answer and quote. Pairs whose question is
-        already in the prompt are excluded. Missing pairs are filled with empty strings.
+        Pairs whose answer and quote are the same sentence from the paper. Pairs whose question is
+        already in the prompt are excluded. If the paper has too few sentences, pairs of empty
+        strings are added.
     """
     paper, request = _split(text)
     properties = _pair_properties(schema)
@@ -78,7 +80,6 @@ def _limit(properties: JsonSchema, name: str) -> int:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """Return the content of the first data block and the text after it."""
     _, opened, rest = text.partition("<data ")
     mark, closed, rest = rest.partition(">")
     paper, ended, request = rest.partition(f"</data {mark}>")
@@ -86,7 +87,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _sentences(paper: str, most_chars: int) -> list[str]:
-    """Return the self-contained sentences, shuffled by their hashes."""
+    """Return the sentences that can be understood without the paper, ordered by their hashes."""
     found = [
         sentence
         for line in paper.splitlines()

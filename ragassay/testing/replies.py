@@ -66,14 +66,14 @@ def build_sentence(text: str, seed: str) -> str:
 def build_instance(schema: JsonSchema, text: str, seed: str) -> JsonValue:
     """Build an instance of a JSON schema (draft 2020-12, as used in structured output APIs).
 
-    Supported: type, enum, const, bounds of numbers, multipleOf, lengths of strings, format, items,
-    prefixItems, minItems, maxItems, uniqueItems, properties, required, minProperties,
-    additionalProperties, anyOf, oneOf (with disjoint branches), allOf and local $ref. Optional
-    properties are included, except at deep levels of recursive schemas.
+    Supported keywords: type, enum, const, bounds of numbers, multipleOf, lengths of strings,
+    format, items, prefixItems, minItems, maxItems, uniqueItems, properties, required,
+    minProperties, additionalProperties, anyOf, oneOf (with disjoint branches), allOf and local
+    $ref. Optional properties are included, except at deep levels of recursive schemas.
 
     Args:
-        schema: JSON schema. Any $ref is resolved within this schema.
-        text: Text that strings quote.
+        schema: JSON schema. Each $ref must refer to a part of the same schema.
+        text: Text from which the strings in the instance quote words.
         seed: Seed. Equal arguments give equal instances in all processes.
 
     Raises:
@@ -117,7 +117,6 @@ class _Filler:
                 return self._fill_string(resolved, path)
 
     def _resolve(self, schema: object, path: str, depth: int) -> JsonSchema:
-        """Resolve references and choose branches until a plain schema is left."""
         plain = _as_schema(schema, path)
         for _ in range(_TOO_DEEP):
             if unsupported := _UNSUPPORTED & plain.keys():
@@ -240,7 +239,10 @@ class _Filler:
 
 
 def _bounds(schema: JsonSchema, *, is_integer: bool) -> tuple[float, float]:
-    """Return the bounds of a number. For whole numbers, exclusive bounds become inclusive."""
+    """Return the bounds of a number.
+
+    For integers, exclusive bounds are converted to inclusive ones.
+    """
     low = cast("float | None", schema.get("minimum"))
     high = cast("float | None", schema.get("maximum"))
     if "exclusiveMinimum" in schema:
@@ -285,7 +287,7 @@ def _merge(*schemas: JsonSchema) -> JsonSchema:
 
 
 def _weight(schema: JsonSchema) -> int:
-    """Return the nesting of a branch: 0 for scalars, 1 for lists, 2 for other types."""
+    """Return the complexity of a schema: 0 for scalars, 1 for lists that may be empty, else 2."""
     kind = schema.get("type")
     if {"const", "enum"} & schema.keys() or kind in _SCALARS:
         return 0

@@ -36,20 +36,20 @@ _THOUGHT = "The answer names a trial. Let me weigh whether"
 
 @dataclass(frozen=True, slots=True)
 class RecordedRequest:
-    """Completion request, recorded on arrival.
+    """Completion request, recorded when it arrives.
 
     Attributes:
-        n: Position in order of arrival, starting at 1. 0 for a probe.
+        n: Position in order of arrival, starting at 1, or 0 for a probe.
         body: Parsed request body, as sent by the client.
         key: See `request_key`.
-        attempt: Number of accepted requests with this key so far, including this one. 0 for probes
-            and refused requests.
-        fault: Fault that affects the request. None for a normal reply.
+        attempt: Number of accepted requests with this key so far, including the request itself, or
+            0 for probes and refused requests.
+        fault: Fault that affects the request, or None for a normal reply.
         received_s: Time of arrival on the monotonic clock.
         asked: Request in OpenAI's chat completions format.
-        refused: Parameter for which the request was refused.
+        refused: Parameter because of which the request was refused.
         status: Expected HTTP status, or None if no response is sent. If the reply function fails,
-            the client gets a 400 instead.
+            the client gets status 400 instead.
     """
 
     n: int
@@ -75,7 +75,7 @@ class RecordedRequest:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedAnswer:
-    """HTTP response. With `cut_off`, the connection closes after half of the body."""
+    """HTTP response. If `cut_off` is set, the connection is closed after half of the body."""
 
     status: int
     body: bytes
@@ -86,10 +86,10 @@ class ScriptedAnswer:
 class Script:
     """Records requests, assigns faults and composes answers. Not thread-safe.
 
-    For the arguments, see `ScriptedModel`.
+    The arguments are described in `ScriptedModel`.
 
     Raises:
-        InputError: The provider does not support a fault, or does not refuse a parameter.
+        InputError: The provider does not support a fault, or never refuses one of the parameters.
     """
 
     def __init__(
@@ -122,7 +122,10 @@ class Script:
     def take(
         self, body: JsonObject, asked: JsonObject | None = None
     ) -> tuple[RecordedRequest, Fault | None]:
-        """Record a request, passed as sent and in OpenAI's format, and return its fault."""
+        """Record a request and return it with its fault.
+
+        `asked` is the request in OpenAI's format.
+        """
         asked = body if asked is None else asked
         key, refused = request_key(asked), self.manner.refused_parameter(asked, self._refuses)
         n, attempt = 0, 0
@@ -163,7 +166,7 @@ class Script:
         return self.manner.errors[fault.kind].status if fault.kind in self.manner.errors else 200
 
     def answer(self, recorded: RecordedRequest, fault: Fault | None) -> ScriptedAnswer:
-        """Compose the answer to a request."""
+        """Compose the HTTP response to a request."""
         asked = recorded.asked
         if recorded.refused is not None:
             return _error_answer(self.manner.refusal_of(recorded.refused, asked))
@@ -201,9 +204,9 @@ def default_reply(messages: Sequence[Message], schema: JsonSchema | None) -> str
     """Return the default reply of a scripted model, determined by a hash of the arguments.
 
     Returns:
-        If there is no schema, a sentence that quotes the last user message. Otherwise, a valid
-        instance as compact JSON. In question-answer pairs, the answers are sentences from the
-        paper, so that the pairs pass the checks of `ragassay qa generate`.
+        A sentence that quotes the last user message or, if there is a schema, a valid instance as
+        compact JSON. In question-answer pairs, the answers are sentences from the paper, so that
+        the pairs pass the checks of `ragassay qa generate`.
 
     Raises:
         InputError: The schema cannot be satisfied, or uses an unsupported keyword.
@@ -250,7 +253,6 @@ def _error_answer(error: ErrorAnswer) -> ScriptedAnswer:
 
 
 def _refused_turn(turn: ModelTurn, kind: FaultKind, manner: Manner) -> ModelTurn:
-    """Return a refusal by the model, in the format of the provider."""
     if kind == "content_filter":
         return replace(turn, stop="content_filter")
     if manner.has_refusal_field:

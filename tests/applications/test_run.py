@@ -228,7 +228,7 @@ async def test_answers_are_kept_one_by_one(tmp_path):
     second = App()
     asked = await ask_all(second, "app", questions(3), Asking(), folder)
     assert list(second.asked) == ["Question 2?"] and len(asked.answers) == 3
-    with pytest.raises(RunMismatchError, match="contains answers of app, not of other"):
+    with pytest.raises(RunMismatchError, match="contains answers from app, not from other"):
         await ask_all(App(), "other", questions(3), Asking(), folder)
 
 

@@ -22,10 +22,10 @@ ANSWER = {
     "response": "Brelozant raised pain in 12 of 340 men [1].",
     "retrieved_contexts": ["Brelozant lowers pressure in adults with migraine."],
 }
-FETCH = "MiniCheck verifies better, according to its paper: ragassay models get minicheck"
+FETCH = "MiniCheck is more accurate (see its paper): run ragassay models get minicheck"
 HERE = (
-    "MiniCheck (already fetched) verifies better, according to its paper: "
-    "--verifier minicheck-roberta"
+    "MiniCheck, already downloaded, is more accurate (see its paper): pass --verifier "
+    "minicheck-roberta"
 )
 
 
@@ -81,7 +81,7 @@ def test_lettucedetects_spans_are_kept_and_marked_on_the_page(answers: Path, tmp
     checker = tiny_lettucedetect(tmp_path / "lettuce")
     done = evaluate(answers, "--verifier", f"lettucedetect:{checker}")
     assert done.exit_code == 0, done.output
-    assert "verifies better" not in done.output
+    assert "is more accurate" not in done.output
     verdict, text = kept_verdict(tmp_path / "run")
     assert verdict.verdict == "not_attributable"
     words = [text[one.start : one.end] for one in verdict.spans]

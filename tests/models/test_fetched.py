@@ -106,9 +106,9 @@ def test_models_are_listed_shown_and_checked(hub: Hub, tmp_path: Path):
     shown = " ".join(call("show", "minicheck").stdout.split())
     note = read_fetched(T5_MODEL, tmp_path / "cache")
     assert note is not None
-    for told in (T5_MODEL, "License: mit", "published weights were not available", note.digest):
+    for told in (T5_MODEL, "Licence: mit", "published weights were not available", note.digest):
         assert told in shown
-    assert "License: apache-2.0" in " ".join(call("show", "hhem").stdout.split())
+    assert "Licence: apache-2.0" in " ".join(call("show", "hhem").stdout.split())
     assert call("check", "minicheck").stdout.startswith("OK")
     file = Path(note.folder) / "model.safetensors"
     content = file.read_bytes()
@@ -145,13 +145,14 @@ def test_without_the_hub_it_says_so_in_one_line(tmp_path: Path, monkeypatch: pyt
     for done in (offline, refused):
         assert done.exit_code == 1 and len(done.stderr.splitlines()) == 1
         assert (
-            "cannot fetch minicheck" in done.stderr and "--verifier minicheck:FOLDER" in done.stderr
+            "cannot download minicheck" in done.stderr
+            and "--verifier minicheck:FOLDER" in done.stderr
         )
     assert not list(tmp_path.rglob("*.json"))
 
 
 def test_a_model_that_the_hub_lacks_leaves_no_note(hub: Hub, tmp_path: Path):
-    with pytest.raises(SettingsError, match="cannot fetch minicheck-roberta from"):
+    with pytest.raises(SettingsError, match="cannot download minicheck-roberta from"):
         fetch("minicheck-roberta", tmp_path)
     assert read_fetched("lytang/MiniCheck-RoBERTa-Large", tmp_path) is None
 

@@ -1,9 +1,9 @@
 """Low-rank adapters, shipped with the package or stored in user folders.
 
-Each adapter has its own folder. Generative adapters are in PEFT format with an additional note
-(`ragassay.models.tuned`). Verifier adapters are loaded by `ragassay.models.cross_encoder`:
-`adapter.safetensors` contains the two factors of each changed matrix and the head, and
-`adapter.json` describes them. The training data of shipped adapters is listed on their cards.
+Generative adapters are in PEFT format, with an additional metadata file (`ragassay.models.tuned`).
+Verifier adapters are loaded by `ragassay.models.cross_encoder`: `adapter.safetensors` contains the
+two factors of each changed matrix and the head, and `adapter.json` describes them. The training
+data of shipped adapters is listed on their cards.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ragassay.records import Bound, Frozen
 WEIGHTS, SHAPE = "adapter.safetensors", "adapter.json"
 
 VERDICTS = ("supports", "contradicts", "neutral")
-"""Labels of a verifier head, in logit order."""
+"""Labels of a verifier head, in the order of its logits."""
 
 CORRECTNESS = ("correct", "incorrect")
 """Labels of a correctness head (BioACE, section 4.1.3)."""
@@ -48,7 +48,7 @@ class Training(Frozen):
 
     Attributes:
         start: SHA-256 of the adapter that training started from. Empty if none.
-        dev: Name of the file used to fit the temperature. Empty if it was not fitted.
+        dev: Name of the file used to fit the temperature, or "" if it was not fitted.
         epochs: Number of passes over the training data.
     """
 
@@ -63,24 +63,25 @@ class Training(Frozen):
 
 
 Form = Literal["whole", "closest_first"]
-"""Passage format: unchanged, or preceded by a copy of the sentence closest to the claim."""
+"""How the model gets a passage: unchanged, or after a copy of its sentence closest to the claim."""
 
 
 class Shape(Frozen):
     """Metadata needed to load the weights of an adapter.
 
     Attributes:
-        base: Name of the base model. Empty if only the digest identifies it.
-        base_sha256: Digest of the base weights. Empty if unknown.
-        weights_sha256: Digest of the adapter weights.
+        base: Name of the base model, or "" if it is identified only by its digest.
+        base_sha256: Digest of the base model's weights, or "" if unknown.
+        weights_sha256: Digest of the adapter's weights.
         scale: Factor applied to the low-rank matrix product.
-        n_tokens: Maximum input length. Longer passages are truncated at the end.
+        n_tokens: Maximum number of input tokens. If the input is longer, the passage is truncated
+            at the end.
         temperature: Divisor of the logits that calibrates the probabilities.
         reads: Passage format used in training.
-        labels: Labels in logit order.
-        bounds: Probability bounds, by label, for a verdict to count or to become a main finding.
-            If no bounds are defined, all verdicts count.
-        training: Training details. None if they are only described on the card.
+        labels: Labels, in the order of the logits.
+        bounds: Minimum probabilities of each label for a verdict to count, and for it to become a
+            main finding. Without bounds, all verdicts count.
+        training: Training details, or None if only the model card describes the training.
     """
 
     base: str = ""
@@ -104,7 +105,7 @@ SMOLLM2 = Adapter(SMOLLM2_VERIFIER, _ROOM / "smollm2_verifier")
 
 
 def adapter_of(name: str) -> Adapter | None:
-    """Return the adapter of a verifier, either shipped or in `ragassay/FOLDER`, or None."""
+    """Return the adapter of a shipped verifier or of `ragassay/FOLDER`, if there is one."""
     shipped = next((each for each in (SMOLLM2, SIGNALS) if each.model == name), None)
     folder = Path(name.removeprefix(f"{PROVIDER}/"))
     is_folder = name.startswith(f"{PROVIDER}/") and (folder / SHAPE).is_file()
@@ -112,7 +113,7 @@ def adapter_of(name: str) -> Adapter | None:
 
 
 def read_shape(folder: Path) -> Shape:
-    """Read the metadata of an adapter. Raises `SettingsError` if it is missing or invalid."""
+    """Read the metadata of an adapter. Raises `SettingsError` if the metadata are invalid."""
     try:
         return Shape.model_validate_json((folder / SHAPE).read_bytes())
     except (OSError, ValidationError) as error:
@@ -121,7 +122,7 @@ def read_shape(folder: Path) -> Shape:
 
 @functools.cache
 def bounds_of_means() -> dict[str, tuple[Bound, ...]]:
-    """Return the bounds of the verifiers that average adapters, by name."""
+    """Return the bounds of verifiers that average several adapters, keyed by name."""
     return _BOUNDS.validate_json((_ROOM / "bounds.json").read_bytes())
 
 

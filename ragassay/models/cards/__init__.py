@@ -1,8 +1,9 @@
 """Model cards: description, limits and results on held-out data.
 
 This folder contains the cards of the shipped models. Every result was produced by a command in the
-repository, and has a confidence interval and a sample size. The card of a user's adapter is in the
-adapter's folder. `ragassay finetune` writes it for verifiers, and users can write or extend it.
+repository, and is given with a confidence interval and a sample size. The card of a user's adapter
+is in the adapter's folder. `ragassay finetune` writes the card of a verifier, and users can write
+or extend cards.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ CARD = "card.yaml"
 
 
 def load_card(model: str) -> ModelCard | None:
-    """Load a model's card. None if missing. Raises `SettingsError` for an invalid card."""
+    """Load a model's card, if there is one. Raises `SettingsError` if the card is invalid."""
     if found := load_verifier_kinds().facts.find_published(model):
         return _checker_card(*found)
     if model == MINILM:
@@ -51,7 +52,7 @@ def _shipped_card(name: str) -> ModelCard:
 
 
 def _add_bounds(card: ModelCard) -> ModelCard:
-    """Return the card with the bounds from the adapter's files, which cards do not repeat."""
+    """Add the bounds, which are stored in the adapter's files, to a card."""
     adapter = adapter_of(card.model)
     fitted = Path(card.model.removeprefix(f"{PROVIDER}/")) / CLASSIFIER
     if adapter:
@@ -68,16 +69,16 @@ def _checker_card(short: str, published: PublishedChecker) -> ModelCard:
     return ModelCard(
         model=published.repository,
         description=(
-            f"{published.repository} is a fact checker based on {published.base}{size}. License: "
+            f"{published.repository} is a fact checker based on {published.base}{size}. Licence: "
             f"{published.licence}, according to its model card ({kind.source}). It decides whether "
-            "a passage supports a claim, and does not detect contradictions. The threshold is the "
-            f"one of its own code ({kind.chosen}); `ragassay verifiers fit --verifier {short}` "
-            "fits one to labeled claims."
+            "a passage supports a claim, and does not detect contradictions. The threshold comes "
+            f"from its published code ({kind.chosen}); `ragassay verifiers fit --verifier {short}` "
+            "fits a threshold to labelled claims."
         ),
         limits=(
-            "Not measured here, because the published weights were not available. Its input "
-            "format, labels, chunks and threshold match its own code on tiny models of the same "
-            "architecture.",
+            "ragassay did not measure its accuracy, because the published weights were not "
+            "available. Tests with tiny models of the same architecture show that input format, "
+            "labels, chunks and threshold are the same as in its published code.",
         ),
     )
 
@@ -90,7 +91,6 @@ def write_card(folder: Path, card: ModelCard) -> None:
 
 
 def _read_card(path: Path, model: str) -> ModelCard:
-    """Read a card from a folder, with the folder's current name as the model."""
     try:
         card = ModelCard.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Collect prompts from any thread into batches for one engine thread."""
+"""Collect prompts from all threads into batches, which are answered by one thread."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from ragassay.models.local.replies import GeneratedReply, Prompt
 
 QUIET_S = 0.1
-"""Time without new calls after which a batch starts."""
+"""Time in seconds without new calls after which a batch starts."""
 
 MOST_WAIT_S = 1.5
-"""Maximum time to collect the calls of a batch."""
+"""Maximum time in seconds for collecting the calls of a batch."""
 
 N_MOST = 64
-"""Maximum number of calls in a batch. The keys and values of all calls are in memory together."""
+"""Maximum number of calls in a batch. The key-value caches of all calls must fit in memory."""
 
 N_CHARS_MOST = 100_000
-"""Maximum padded text length of a batch in characters, about 25,000 tokens."""
+"""Maximum number of characters in the padded texts of a batch, about 25,000 tokens."""
 
 
 @dataclass(eq=False)
@@ -62,7 +62,7 @@ def loads() -> list[Load]:
 
 
 class Batcher:
-    """Answers prompts from any thread. `build` loads the engine when the first prompt arrives."""
+    """Answers prompts from all threads. `build` loads the engine when the first prompt arrives."""
 
     def __init__(self, build: Callable[[], Engine]) -> None:
         self.load = Load()
@@ -112,7 +112,7 @@ class Batcher:
         self.load.n_largest = max(self.load.n_largest, n_calls)
 
     def _gather_calls(self, n_most: int) -> list[_Call]:
-        """Collect the waiting calls until none arrives for `QUIET_S` or time runs out."""
+        """Collect waiting calls until none arrives for `QUIET_S`, but for at most `MOST_WAIT_S`."""
         calls: list[_Call] = []
         end = time.monotonic() + MOST_WAIT_S
         while len(calls) < n_most:
@@ -125,7 +125,10 @@ class Batcher:
 
 
 def _fail(calls: list[_Call], error: BaseException) -> None:
-    """Raise an error in the waiting callers, as `ModelError` if it is not an `Exception`."""
+    """Raise an `Exception` in all waiting callers.
+
+    Errors of other types are raised as `ModelError`.
+    """
     if not isinstance(error, Exception):
         cause, error = error, ModelError(f"the embedded judge failed: {error!r}")
         error.__cause__ = cause
@@ -152,7 +155,7 @@ def _answer(engine: Engine, calls: list[_Call]) -> None:
 
 
 def _select_similar(calls: list[_Call]) -> list[_Call]:
-    """Return the first call and, within limits, calls that share half its text as a prefix."""
+    """Return the first call, and other calls that start with at least half of its text."""
     first = calls[0].prompt.text
     selected, longest = calls[:1], len(first)
     for call in calls[1:]:

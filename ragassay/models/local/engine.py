@@ -33,7 +33,7 @@ N_TOKENS_KEPT = 16_384
 """Maximum number of cached prefix tokens, enough for several answers with their sources."""
 
 N_SCHEMAS_KEPT = 256
-"""Maximum number of compiled schemas to cache. Server clients may send any number."""
+"""Maximum number of compiled schemas to cache, because a server's clients can send any number."""
 
 
 @dataclass(eq=False)
@@ -42,7 +42,7 @@ class _BatchRow:
 
     Attributes:
         tokens: Prompt tokens, followed by tokens that the schema forces at the reply's start.
-        pending: Forced reply tokens that have not been fed to the model.
+        pending: Reply tokens that the schema forces and that the model has not read yet.
     """
 
     prompt: Prompt
@@ -120,8 +120,8 @@ class Engine:
         """Answer prompts as one batch.
 
         Args:
-            prompts: Prompts to answer. Their common prefix is computed once.
-            on_done: Function called with the index and the reply when each reply is finished.
+            prompts: Prompts, whose common prefix is computed once.
+            on_done: Function that is called with the index and the reply when a reply is finished.
 
         Returns:
             Replies in the order of `prompts`.
@@ -164,7 +164,6 @@ class Engine:
         return matcher
 
     def _generate(self, rows: Sequence[_BatchRow], report: Callable[[_BatchRow], None]) -> None:
-        """Generate the replies as one batch after the common prefix."""
         from transformers import LogitsProcessorList, StoppingCriteriaList
 
         cache, n = self._shared_prefix(rows)
@@ -195,9 +194,9 @@ class Engine:
         )
 
     def _shared_prefix(self, rows: Sequence[_BatchRow]) -> tuple[DynamicCache, int]:
-        """Return the cache of the common prefix, copied for each row, and the number of its tokens.
+        """Return the key-value cache of the common prefix, copied for each row, and its length.
 
-        The last token of a row is excluded, because `generate` needs an input.
+        The last token of a row is not part of the prefix, because `generate` needs an input.
         """
         first = rows[0].tokens
         tokens = first[: min(common_prefix_length(first[:-1], row.tokens[:-1]) for row in rows)]
@@ -237,7 +236,7 @@ class Engine:
     ) -> torch.Tensor:
         """Append the most likely allowed token to each row, and the tokens that the schema forces.
 
-        Returns scores like `logits`, shape (n_rows, n_vocab), with the next token as maximum.
+        Returns scores, shape (n_rows, n_vocab), whose maximum is the next token of each row.
         """
         logprobs = logits.masked_fill(~self._mask_next_tokens(rows), -torch.inf).log_softmax(dim=-1)
         n_top = max(row.prompt.n_top for row in rows)
@@ -269,7 +268,6 @@ class Engine:
         return torch.nn.functional.one_hot(torch.tensor(fed), self._n_vocab).float()
 
     def _mask_next_tokens(self, rows: Sequence[_BatchRow]) -> torch.Tensor:
-        """Return a mask of the allowed next tokens, shape (n_rows, n_vocab)."""
         bits = np.full((len(rows), (self._n_vocab + 31) // 32), -1, dtype=np.int32)
         for row, row_bits in zip(rows, bits, strict=True):
             if row.matcher is not None and not row.pending and not row.is_done:
@@ -278,7 +276,7 @@ class Engine:
         return torch.from_numpy(flags[:, : self._n_vocab].view(bool))
 
     def _force(self, row: _BatchRow) -> None:
-        """Append the tokens that the schema forces, and end the row if it is complete or full."""
+        """Append the tokens that the schema forces. End the reply if it is complete or too long."""
         matcher, limit = row.matcher, row.prompt.max_tokens
         if matcher is None:
             row.is_done = row.is_cut = len(row.written) >= limit

@@ -1,4 +1,4 @@
-"""Load base models and adapters for in-process judging."""
+"""Load base models and adapters for judging in this process."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from ragassay.models.local.engine import Engine
 
 ARCHITECTURES = ("llama", "qwen2", "qwen3")
-"""Supported architectures, in which every layer caches keys and values of all tokens."""
+"""Supported architectures, whose layers all cache the keys and values of all tokens."""
 
 
 def load_engine(name: str, cache_dir: Path, dtype: str = "auto") -> Engine:
-    """Load a model for in-process judging.
+    """Load a model for judging in this process.
 
     Args:
         name: `SMOLLM2`, a shipped adapter, a Hugging Face id, or a folder.
@@ -84,7 +84,10 @@ def _loaded_base(
 
 
 def _tokenizer_source(model: PreTrainedModel, source: str) -> str:
-    """Return the tokenizer source. Published adapters use their base model's tokenizer."""
+    """Return where to load the tokenizer from.
+
+    Published adapters use their base model's tokenizer.
+    """
     adapters = getattr(model, "peft_config", None) or {}
     bases = (config.base_model_name_or_path for config in adapters.values())
     return next(filter(None, bases), source)

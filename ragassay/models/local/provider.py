@@ -1,7 +1,8 @@
 """LiteLLM provider for the embedded judge. Models named `ragassay/NAME` run in this process.
 
-`ragassay/smollm2-135m` is the packaged model. Other names refer to a shipped adapter, a folder of
-an adapter or model, or a Hugging Face id such as `ragassay/HuggingFaceTB/SmolLM2-360M-Instruct`.
+`ragassay/smollm2-135m` is the packaged model. Names of `ragassay/` models can also refer to a
+shipped adapter, a folder of an adapter or model, or a Hugging Face id such as
+`ragassay/HuggingFaceTB/SmolLM2-360M-Instruct`.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def register_provider(cache_dir: Path, dtype: str = "auto") -> None:
 
 @functools.cache
 def _handler_class() -> Callable[[Path, str], CustomLLM]:
-    """Return the handler class, defined lazily because importing LiteLLM takes seconds."""
+    """Define the LiteLLM handler class when it is needed, because importing LiteLLM is slow."""
     from litellm.llms.custom_llm import CustomLLM
 
     class LocalJudge(CustomLLM):
@@ -70,7 +71,10 @@ def _handler_class() -> Callable[[Path, str], CustomLLM]:
 
 
 def build_batcher(model: str, cache_dir: Path, dtype: str) -> Batcher:
-    """Return the batcher for a model. The batcher loads the weights on its first prompt."""
+    """Return the batcher that answers the prompts to a model.
+
+    The batcher loads the weights on its first prompt.
+    """
     from ragassay.models.local.batcher import Batcher
     from ragassay.models.local.loading import load_engine
 
@@ -78,7 +82,7 @@ def build_batcher(model: str, cache_dir: Path, dtype: str) -> Batcher:
 
 
 def prompt_of(messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Prompt:
-    """Build a prompt from chat messages and OpenAI options."""
+    """Build a prompt from chat messages and options of OpenAI's API."""
     from ragassay.models.local.replies import Prompt
 
     response_format = options.get("response_format") or {}
@@ -93,7 +97,6 @@ def prompt_of(messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any])
 
 
 def _text(content: str | Sequence[Mapping[str, Any]] | None) -> str:
-    """Return the text of a message, which may be a list of parts."""
     if content is None or isinstance(content, str):
         return content or ""
     return "".join(part.get("text", "") for part in content)

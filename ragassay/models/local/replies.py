@@ -19,7 +19,7 @@ class Prompt:
 
     Attributes:
         messages: Role and content of each message, in order.
-        schema: JSON schema that the reply must satisfy, as JSON text. None for free text.
+        schema: JSON schema that the reply must satisfy, as JSON text, or None for free text.
         max_tokens: Maximum reply length, at least 1.
         n_top: Number of alternatives to report for each token.
     """
@@ -49,13 +49,13 @@ class TokenChoice:
 
 @dataclass(frozen=True)
 class GeneratedReply:
-    """Reply with its token counts.
+    """Generated reply, with its token counts.
 
     Attributes:
         tokens: Reply tokens. If there is a schema, probabilities are renormalized over the allowed
             tokens. A token forced by the schema has a log-probability of 0 and no alternatives.
-        n_computed_tokens: Number of prompt tokens computed for this reply. Tokens shared by a batch
-            are counted for the first prompt.
+        n_computed_tokens: Number of prompt tokens computed for this reply. Tokens shared by several
+            prompts of a batch are counted for the first one.
         is_cut: Whether the reply reached `max_tokens`.
     """
 

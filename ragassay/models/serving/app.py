@@ -37,10 +37,10 @@ from ragassay.models.serving.requests import (
 )
 
 N_IN_FLIGHT_MOST = 256
-"""Maximum number of concurrent completions. Further requests get status 429."""
+"""Maximum number of concurrent completions. Additional requests get status 429."""
 
 SECONDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0)
-"""Upper bounds of the latency histogram's buckets."""
+"""Upper bounds of the latency histogram's buckets in seconds."""
 
 HEALTH = ("liveliness", "liveness", "readiness")
 
@@ -66,7 +66,7 @@ class ServerMetrics:
         )
         self._seconds = Histogram(
             "ragassay_request_seconds",
-            "Latency of chat completions in seconds, from the end of the request to the reply's.",
+            "Seconds from receiving a chat request to the end of the reply.",
             ["model"],
             buckets=SECONDS,
             **register,
@@ -100,8 +100,6 @@ class ServerMetrics:
 
 
 class _LocalLoad:
-    """Collector for the total load of all local models."""
-
     def collect(self) -> Iterator[Metric]:
         known = loads()
         yield GaugeMetricFamily(
@@ -116,7 +114,7 @@ class _LocalLoad:
         )
         yield CounterMetricFamily(
             "ragassay_local_batched_calls",
-            "Calls in these batches; divide by the number of batches for the mean size.",
+            "Calls in all batches. Divide by ragassay_local_batches for the mean batch size.",
             sum(load.n_batched for load in known),
         )
         yield GaugeMetricFamily(
@@ -129,11 +127,11 @@ class _LocalLoad:
 class ChatServer:
     """Server that offers models through OpenAI's API, with a limit on concurrent chats.
 
-    The object itself is the ASGI application of the chat route. `app` builds the full application.
+    The object itself is the ASGI application of the chat route.
 
     Args:
         key: Bearer token required from clients.
-        timeout_s: Timeout for hosted models.
+        timeout_s: Timeout in seconds for calls to hosted models.
     """
 
     def __init__(
@@ -207,7 +205,6 @@ class ChatServer:
             raise Refusal(401, message, "invalid_api_key")
 
     def _require_served(self, name: object) -> str:
-        """Return a model name, or refuse the request if the model is unknown."""
         if not isinstance(name, str) or name not in self._models:
             known = ", ".join(self._models)
             message = f"model {str(name)[:200]!r} is not served; choose one of {known}"
@@ -261,7 +258,6 @@ class ChatServer:
         return StreamingResponse(events, media_type="text/event-stream")
 
     def _count_tokens(self, model: str, reply: Any) -> dict[str, Any]:
-        """Return a reply or a chunk as JSON, and count its tokens."""
         content = reply.model_dump(mode="json", exclude_none=True) | {"model": model}
         if usage := content.get("usage"):
             self.metrics.count_tokens(model, usage)

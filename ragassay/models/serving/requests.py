@@ -19,7 +19,10 @@ N_BYTES_MOST = 4 * 2**20
 """Maximum request size, enough for a million tokens."""
 
 READ_S = 60
-"""Maximum time in seconds for receiving a request, which occupies a slot during this time."""
+"""Maximum time in seconds for receiving a request.
+
+A request that is still being received counts as running.
+"""
 
 MOST = {"n": 128, "top_logprobs": 20}
 """OpenAI's limits. Every reply of a hosted model costs money and memory."""
@@ -36,7 +39,7 @@ OPTIONS = frozenset(CompletionCreateParamsBase.__annotations__) | {"stream"}
 
 @dataclass(eq=False)
 class Refusal(Exception):
-    """Error response to a request."""
+    """Error response of the server to a request."""
 
     status: int
     message: str
@@ -55,13 +58,13 @@ class Refusal(Exception):
         return {"error": fields}
 
     def response(self) -> JSONResponse:
-        """Return the HTTP response."""
+        """Return the HTTP response for the error."""
         headers = {"retry-after": self.retry_after_s} if self.status == 429 else None
         return JSONResponse(self.error, self.status, headers)
 
 
 async def read_request(request: Request) -> dict[str, Any]:
-    """Read a JSON object with OpenAI's parameters. Raises `Refusal` if it is invalid."""
+    """Read a JSON object with OpenAI's parameters. Raises `Refusal` if the request is invalid."""
     body = await _body(request)
     try:
         parameters = json.loads(body, parse_constant=_refuse_constant)
@@ -73,7 +76,7 @@ async def read_request(request: Request) -> dict[str, Any]:
         raise Refusal(400, "the body must be a JSON object with a `model`", "invalid_request")
     for name in parameters.keys() - OPTIONS:
         name = name[:200]
-        raise Refusal(400, f"{name}: unknown parameter of OpenAI's API", "unknown", name)
+        raise Refusal(400, f"{name}: not a parameter of OpenAI's API", "unknown", name)
     for name, most in MOST.items():
         if parameters.get(name) is not None and not _is_count(parameters[name], 0, most):
             message = f"{name}: must be an integer from 0 to {most}"

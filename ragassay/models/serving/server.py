@@ -35,7 +35,7 @@ _KEY_HELP = (
 _GUESSED = re.compile(
     r"sk-?1234|password|passwort|change-?me|secret|example|your-?key|12345678|abcdefg"
 )
-"""Typical parts of guessable keys. Random keys rarely contain these parts."""
+"""Parts that are typical of guessable keys and rare in random keys."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,9 @@ class Address:
     """Address and models of a server.
 
     Attributes:
-        port: Actual port, even if port 0 was requested.
-        new_key: Client key generated for this run. None if the key comes from the settings.
+        port: Port on which the server listens, even if port 0 was requested.
+        new_key: Key for clients that was generated for this run, or None if the settings contain a
+            key.
     """
 
     host: str
@@ -77,7 +78,7 @@ def serve(
     Args:
         models: LiteLLM names, optionally with an endpoint: `NAME@http://HOST/v1`.
         host: Host name or address to listen on.
-        port: Port to listen on. 0 selects a free port.
+        port: Port to listen on, or 0 for a free port.
         settings: Settings with the key, the cache, the dtype of local models and the timeout.
         on_ready: Function called when requests are accepted.
 
@@ -195,7 +196,7 @@ def server_of(app: Any, grace_s: float, on_ready: Callable[[], None]) -> uvicorn
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Ignore the signal that uvicorn raises again after shutdown."""
+    """Ignore the signal that uvicorn raises a second time after its shutdown."""
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = {number: signal.signal(number, lambda *_: None) for number in numbers}
     try:

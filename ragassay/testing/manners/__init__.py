@@ -1,4 +1,4 @@
-"""Provider-specific replies and errors as data, with one YAML file per provider.
+"""Replies and errors of each provider's API, described in one YAML file per provider.
 
 The `sources` and `source` fields of each file cite the provider's documentation.
 """

@@ -1,4 +1,4 @@
-"""Manners, which define how a provider's API accepts requests, replies and reports errors."""
+"""Descriptions of providers' APIs, called manners: requests, replies and errors of each API."""
 
 from __future__ import annotations
 
@@ -26,11 +26,14 @@ _PLACEHOLDER = re.compile(r"\$(?:\$|\{([a-z_]+)\}|\*?([a-z_]+))")
 
 
 _MISSING = object()
-"""Marker for object values that are left out."""
+"""Placeholder for values that are omitted from a JSON object."""
 
 
 def fill(template: object, values: Mapping[str, object]) -> Any:
-    """Return a template with its placeholders filled. Raises `KeyError` if a value is missing."""
+    """Return a template with its placeholders filled.
+
+    Raises `KeyError` if a placeholder has no value.
+    """
     filled = _fill(template, values)
     return None if filled is _MISSING else filled
 
@@ -107,7 +110,7 @@ MANNER_NAMES = (
     "together",
     "vllm",
 )
-"""Names of the shipped manners. `scripted` is a plain server with OpenAI's API."""
+"""Names of the manners, one per provider. `scripted` is a server that only has OpenAI's API."""
 
 _N_TOP_LIMIT = 20
 
@@ -133,19 +136,20 @@ class Manner(_Data):
         sources: Pages, issues and files that document the formats and messages.
         protocol: Request format. See `protocols.PROTOCOLS`.
         prefix: LiteLLM's prefix for model names.
-        model: Name of the requested model.
-        answers_as: Model name in replies, often with a date. Empty to repeat the requested name.
-        base: Path of LiteLLM's `api_base`.
+        model: Default name of the model in requests.
+        answers_as: Model name in replies, often with a date. If the name is empty, replies repeat
+            the requested name.
+        base: Path to append to the server's address for LiteLLM's `api_base`.
         path: Path of the API, which may contain `{model}`.
-        environment: Environment variables for LiteLLM, with made-up keys.
+        environment: Environment variables for LiteLLM, with invented API keys.
         stops: Finish reasons.
-        empty: Value for missing text: null or an empty string.
-        reply: Template for a reply. See `fill` and `Manner.reply_body`.
-        errors: Errors, keyed by kind of fault.
-        refuses: Errors for refused parameters, by the parameter's name in OpenAI's API. `*` is the
-            default. `response_format` refers to the type json_schema, and `json_object` to the type
-            json_object.
-        lacks: Parameters that are always refused.
+        empty: Value of the text field if there is no text: null or an empty string.
+        reply: Template for the body of a reply. See `fill` and `Manner.reply_body`.
+        errors: Error responses, keyed by kind of fault.
+        refuses: Error responses to refused parameters, keyed by the parameter's name in OpenAI's
+            API. `*` is the default. The name `response_format` stands for the format type
+            json_schema, and `json_object` for json_object.
+        lacks: Parameters that the provider always refuses.
         lists: Responses to GET requests, keyed by path, such as the list of models or the version.
     """
 
@@ -168,11 +172,11 @@ class Manner(_Data):
 
     @property
     def has_refusal_field(self) -> bool:
-        """Return whether replies have a field for refusals."""
+        """Return whether the provider's replies have a field for refusals by the model."""
         return mentions(self.reply, "refusal")
 
     def read_request(self, body: JsonObject, model: str | None = None) -> JsonObject:
-        """Convert a request, whose path may contain the model name, to OpenAI's format."""
+        """Convert a request to OpenAI's format. `model` is the model name in the path, if any."""
         request = dict(PROTOCOLS[self.protocol].read(body))
         if model is not None:
             request.setdefault("model", model)
@@ -183,7 +187,10 @@ class Manner(_Data):
         return next((name for name in refused if self._has(asked, name)), None)
 
     def refusal_of(self, parameter: str, asked: JsonObject) -> ErrorAnswer:
-        """Return the error for a refused parameter. Raises `InputError` if there is none."""
+        """Return the error for a refused parameter.
+
+        May raise `InputError`.
+        """
         answer = self.refuses.get(parameter) or self.refuses.get("*")
         if answer is None:
             raise InputError(
@@ -198,7 +205,10 @@ class Manner(_Data):
         return _fill_answer(answer, values)
 
     def error(self, kind: str, asked: JsonObject, retry_after_s: float) -> ErrorAnswer:
-        """Return the error for a kind of fault. Raises `KeyError` if there is none."""
+        """Return the error for a kind of fault.
+
+        Raises `KeyError` if the provider has no such error.
+        """
         values = {
             "asked": asked.get("model", self.model),
             "retry_after_s": f"{retry_after_s:g}",
@@ -207,7 +217,7 @@ class Manner(_Data):
         return _fill_answer(self.errors[kind], values)
 
     def reply_body(self, turn: ModelTurn) -> JsonObject:
-        """Return the body of a reply."""
+        """Return the body of a reply in the provider's format."""
         return fill(self.reply, self._values(turn))
 
     def _values(self, turn: ModelTurn) -> dict[str, object]:
@@ -265,7 +275,7 @@ class ModelTurn:
     Attributes:
         asked: Request in OpenAI's chat completions format.
         key: Key of the request, which seeds the id and the log-probabilities.
-        text: Reply text. None if there is no reply.
+        text: Reply text, or None if there is no reply.
         thinking: Reasoning before the reply.
         refusal: Refusal by the model instead of a reply.
         tool_calls: Tool calls instead of a reply.
@@ -285,7 +295,7 @@ class ModelTurn:
 
 @lru_cache
 def load_manner(name: str) -> Manner:
-    """Load a manner by name. Raises `InputError` if it is unknown."""
+    """Load a manner by name. Raises `InputError` if the name is unknown."""
     if name not in MANNER_NAMES:
         raise InputError(f"unknown manner {name!r}; choose from {', '.join(MANNER_NAMES)}")
     text = files("ragassay.testing.manners").joinpath(f"{name}.yaml").read_text(encoding="utf-8")

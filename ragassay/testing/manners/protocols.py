@@ -1,4 +1,4 @@
-"""Convert requests of each protocol to OpenAI's chat completions format, and write tool calls."""
+"""Convert requests from each API protocol to OpenAI's format, and write tool calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Protocol:
             parameters `temperature`, `max_tokens`, `response_format`, `logprobs`, `top_logprobs`,
             `seed`, `reasoning_effort`, and `schema_tool`: the name of a required tool with the
             reply schema as its parameters.
-        write_tool: Function that returns a tool call, from a `ToolCall` and an id.
+        write_tool: Function that converts a `ToolCall` and an id to a tool call of the protocol.
     """
 
     read: Callable[[JsonObject], JsonObject]
@@ -234,7 +234,6 @@ def _to_snake_case(config: object) -> Mapping[str, Any]:
 
 
 def _lower_type_names(schema: object) -> object:
-    """Return a schema with lowercase type names, which Gemini writes in capitals."""
     if isinstance(schema, list):
         return [_lower_type_names(item) for item in schema]
     if not isinstance(schema, Mapping):
