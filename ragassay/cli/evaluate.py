@@ -32,8 +32,8 @@ def evaluate(
 
     ANSWERS is JSONL, a table (CSV, TSV, Parquet, Excel), or a file from ragas, DeepEval,
     RAGChecker, TREC, MedAESQA, BioASQ, nuggetizer, Rubric workbench, YESciEval, SummEval or USR.
-    Unreadable lines are written to rejected.jsonl. Run the same command again to resume a stopped
-    run.
+    Lines that cannot be read are written to rejected.jsonl. Run the same command again to resume a
+    stopped run.
 
     For example:
 
@@ -51,9 +51,9 @@ def evaluate(
     whether a score is below --fail-under.
 
     Options:
-        fail_under: Exit with 4 if the mean of a score is below this value, or with 5 if this is
-            unclear.
-        audit: Also perturb N answers and measure which scores drop.
+        fail_under: Exit with 4 if the mean of a score is below this value, or with 5 if it is
+            unclear whether the mean is below it.
+        audit: Also perturb N answers and measure which scores drop, to test the judge.
         repeat: Judge each answer N times and count the verdicts that change.
     """
     from ragassay.requests import EvaluationRequest
@@ -81,7 +81,7 @@ def demo(
 ) -> int:
     """Evaluate eight sample answers, some of them with deliberate errors.
 
-    It needs no judge, API key or network.
+    The demo needs no judge, API key or network.
 
     Options:
         out: Run folder.
@@ -114,9 +114,10 @@ def run(
     """Send questions to a RAG application, and evaluate its answers and the documents it retrieves.
 
     APP is a function, LangChain Runnable or LangGraph graph that can be imported from the current
-    folder, or the URL of an endpoint that accepts {"question": ...} by POST. References, gold
-    nuggets and topics in QUESTIONS are used in the evaluation. Answers are saved to answers.jsonl
-    in the run folder. Run the same command again to send only the unanswered questions.
+    folder, or the URL of an endpoint that accepts {"question": ...} by POST. If QUESTIONS contains
+    reference answers, gold nuggets or topics, the evaluation uses them. Answers are saved to
+    answers.jsonl in the run folder. Run the same command again to send only the unanswered
+    questions.
 
     For example:
 
@@ -169,8 +170,8 @@ def audit(
     instructions to the judge. Original and perturbed answers are judged, and the judge is rated
     trusted, weak or blind for each score.
 
-    The folder contains audit.html, audit.md, audit.json and figures.csv. Run the same command
-    again to resume a stopped audit, or with a larger --limit to add answers.
+    The output folder contains audit.html, audit.md, audit.json and figures.csv. Run the same
+    command again to resume a stopped audit, or with a larger --limit to add answers.
 
     For example:
 

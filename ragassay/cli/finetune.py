@@ -49,24 +49,25 @@ def finetune(
 ) -> int:
     """Fine-tune a small model as a judge, verifier, classifier or question generator.
 
-    judge: Trained on YESciEval files, which contain answers, perturbed versions of them, and
-    ratings by other judges. A hash of the question ids selects 40 % of the questions, which are
-    held out. Run `ragassay audit` on their answers to test the judge.
+    judge: Train on YESciEval files, which contain answers, perturbed versions of the answers, and
+    ratings by other judges. A hash of the question ids selects 40 % of the questions as held-out
+    data. To test the judge, run `ragassay audit` on the answers to the held-out questions.
 
-    verifier: Trained on claims with evidence and a label.
+    verifier: Train on claims with evidence and a label.
 
-    correctness: Trained on sentences with a passage and a label (correct, incorrect).
+    correctness: Train on sentences with a passage and a label (correct or incorrect). The
+    classifier is cross-validated by question.
 
-    completeness: Trained on answers with human labels for each sentence. correctness, and
-    completeness with --method head, are cross-validated by question. The model card contains the
-    results of each fold and the minimum confidence for each label.
+    completeness: Train on answers with human labels for each sentence. With --method head, the
+    classifier is cross-validated by question. The model card of a cross-validated classifier
+    contains the results of each fold and the minimum confidence for each label.
 
-    qa: Trained on question-answer pairs and their papers, with the prompt of `ragassay qa
-    generate`. Papers longer than --row-tokens are split into groups of sections.
+    qa: Train on question-answer pairs and their papers, with the prompt of `ragassay qa generate`.
+    Papers longer than --row-tokens are split into groups of sections.
 
-    Fine-tuned language models are low-rank adapters of a few MiB. Run the same command again to
-    resume from the last checkpoint. Requires `pip install 'ragassay[train]'`. On a GPU with
-    bitsandbytes, sft and cpo load the base model in 4-bit precision.
+    A fine-tuned language model is stored as a low-rank adapter of a few MiB. Run the same command
+    again to resume from the last checkpoint. Training requires `pip install 'ragassay[train]'`. On
+    a GPU with bitsandbytes, sft and cpo load the base model in 4-bit precision.
 
     For example:
 
@@ -82,7 +83,7 @@ def finetune(
       ragassay finetune qa --data pairs.jsonl --papers papers/ --row-tokens 12288 --out adapters/qa
 
     Options:
-        task: What the model is trained for.
+        task: Kind of model to train.
         data: Training file or reviewed run folder.
         out: Folder of the trained model.
         method: head trains a classification head (verifier, correctness, completeness). svm and
@@ -116,8 +117,9 @@ def finetune(
         rank: Rank of the adapter. By default, 16, or 32 for MiniLM.
         layers: For sft and cpo: share of the layers to train, starting at the top.
         row_tokens: For sft and cpo: maximum number of tokens per training row. Examples for the
-            same answer share a row.
-        cap: For cpo: maximum number of pairs per rubric and severity; 0 for no limit.
+            same answer are packed into one row.
+        cap: For cpo: maximum number of pairs per rubric and severity of the perturbation; 0 for no
+            limit.
         seed: Random seed for training.
         work: Folder for checkpoints. By default, OUT/checkpoints.
     """
@@ -194,7 +196,7 @@ def _drop_unset(**options: Any) -> dict[str, Any]:
 
 
 OPTIONS = {"correctness": "--correctness ", "completeness": "--labeller "}
-"""Option of `ragassay evaluate` for using the trained classifier, by task."""
+"""Option of `ragassay evaluate` that selects the trained classifier, by task."""
 
 
 def _report(
@@ -212,7 +214,7 @@ def _report(
         say(f"{f'held-out {dev}' if dev else 'held-out folds'}: {', '.join(parts)}")
     say(
         f"{out}: {found.n_bytes / 2**20:.1f} MiB, {count_text(found.n_examples, 'example')}, "
-        f"SHA-256 {found.weights_sha256[:12]}. Use it as {option}ragassay/{out}"
+        f"SHA-256 {found.weights_sha256[:12]}. Use the model with {option}ragassay/{out}"
     )
     if found.n_rejected:
         say(f"{count_text(found.n_rejected, 'line')} of the training data could not be read")

@@ -90,13 +90,14 @@ def _heading(server: LocalServer) -> list[str]:
     if server.problem:
         lines.append(f"  {server.problem}")
     elif not server.models:
-        lines.append("  This server has no model that can be used as a judge.")
+        lines.append("  No model on this server can be used as a judge.")
     else:
         lines.append(f"  Use --api-base {server.api_base} with one of these models:")
     if server.n_left_out:
         plural = "" if server.n_left_out == 1 else "s"
         lines.append(
-            f"  ({server.n_left_out} other model{plural} for embeddings, reranking or speech)"
+            f"  (not shown: {server.n_left_out} other model{plural} for embeddings, reranking or "
+            f"speech)"
         )
     return lines
 

@@ -45,9 +45,9 @@ def generate(
 
     A model writes all pairs of a paper in one call. Rules reject pairs that refer to the paper
     ("Figure 5"), contain a number that is not in the paper, reveal the answer in the question, are
-    not specific, or duplicate another pair. Optionally, a second model rates the remaining pairs.
-    Rejected pairs are repaired or replaced until all pairs pass, or until --rounds or --max-tokens
-    is reached. Pairs that still fail are dropped and counted.
+    not specific, or duplicate another pair. With --evaluator, a second model rates the remaining
+    pairs. Rejected pairs are repaired or replaced until all pairs pass, or until --rounds or
+    --max-tokens is reached. Pairs that still fail are dropped and counted.
 
     Run the same command again to resume a stopped run and to retry papers without pairs. The state
     is stored in OUT.state.sqlite.
@@ -97,7 +97,7 @@ def generate(
 
 
 def _report(found: Generated, target: Path) -> bool:
-    """Print a summary, and return whether every paper succeeded."""
+    """Print a summary, and return whether no paper had a problem."""
     from ragassay.reports.provenance import usage_text
     from ragassay.reports.text import count_text
 
@@ -121,23 +121,23 @@ def _report(found: Generated, target: Path) -> bool:
 
 
 FLAWS = {
-    "context": "refers to the paper",
+    "context": "pair refers to the paper",
     "wording": "badly worded question",
-    "number": "contains a number that is not in the paper",
+    "number": "pair contains a number that is not in the paper",
     "too_short": "answer is too short",
     "no_specifics": "answer is not specific",
     "answer_told": "question contains the answer",
-    "duplicate": "duplicates another question",
-    "rated_low": "rated below --least",
-    "given_up": "not improved by the model",
+    "duplicate": "question duplicates another question",
+    "rated_low": "pair was rated below --least",
+    "given_up": "model did not improve the pair",
 }
-"""Descriptions of flaws by kind."""
+"""Why a pair was dropped, by kind of flaw."""
 
 ENDS = {
     "out_of_rounds": "still had flawed or missing pairs after --rounds",
     "out_of_tokens": "reached --max-tokens with flawed or missing pairs",
 }
-"""Descriptions of the reasons why a paper has flawed or missing pairs."""
+"""Why generation stopped for a paper with flawed or missing pairs."""
 
 
 app = typer.Typer(
@@ -185,12 +185,12 @@ def evaluate(
 ) -> int:
     """Evaluate question-answer pairs against their papers.
 
-    Without a judge, the command checks whether numbers in the answers occur in the paper, finds
-    references to the paper ("this study", "Figure 5"), measures coverage of the paper and
-    similarity of the questions, and computes the RACAR ratings that need no judge. With --model,
-    each pair is rated from 1 to 3 for relevance, agnosticism, completeness, accuracy and
-    reasonableness, with reasons and locations in the paper, and pairs of questions are rated for
-    overlap.
+    Without a judge, the command checks whether the numbers in the answers occur in the paper, finds
+    references to the paper ("this study", "Figure 5"), measures how well the pairs cover the paper
+    and how similar the questions are, and computes those of the five RACAR ratings that need no
+    judge. With --model, a judge rates each pair from 1 to 3 for relevance, agnosticism,
+    completeness, accuracy and reasonableness (RACAR), with reasons and locations in the paper, and
+    rates how much two questions overlap.
 
     The run folder contains qa.html (worst pairs first), qa.md, pairs.csv and papers.csv. Run the
     same command again to resume a stopped run.
@@ -234,10 +234,10 @@ def audit(
 ) -> int:
     """Test which errors in question-answer pairs a judge notices.
 
-    Pairs are perturbed with a wrong number (accuracy), "in this paper" (agnosticism), half an
-    answer (completeness), an unrelated question (relevance) and a self-contradictory answer
-    (reasonableness). Original and perturbed pairs are rated one at a time, and the judge is rated
-    trusted, weak or blind in each dimension.
+    Each perturbation targets one dimension: a wrong number (accuracy), the words "in this paper"
+    (agnosticism), half of the answer left out (completeness), an unrelated question (relevance) or
+    an answer that contradicts itself (reasonableness). The judge rates the original and the
+    perturbed pairs one at a time, and is classified as trusted, weak or blind in each dimension.
 
     For example:
 
@@ -296,7 +296,10 @@ def keep(
     found = filter_pairs(folder.evaluations(), scores)
     write_pairs(found.pairs, out)
     selected = count_text(len(found.pairs), "pair")
-    typer.echo(f"{out}: {selected} selected, {len(found.dropped)} rated too low")
+    typer.echo(
+        f"{out}: {selected} selected, {len(found.dropped)} dropped because their ratings "
+        f"are too low"
+    )
     for name, dimensions in found.dropped.items():
         typer.echo(f"{name}: {', '.join(dimensions)}", err=True)
     if found.unrated:

@@ -47,7 +47,9 @@ app = typer.Typer(
 
 @app.command("list")
 def list_runs(folder: Annotated[Path, Argument()] = RUNS, as_json: Json = False) -> None:
-    """List the runs of a folder, newest first. `ragassay runs` without a command does the same.
+    """List the runs of a folder, newest first.
+
+    `ragassay runs` without a command does the same as `ragassay runs list`.
 
     The list shows the number of answers, the judge, the main scores, the number of main findings,
     and the state of each run (finished, running, stopped, failed or damaged).
@@ -111,7 +113,7 @@ def open_run(
 def report(run: RunFolderArgument, as_json: Json = False) -> None:
     """Rewrite report.html and report.md of a run, and print its tables.
 
-    For a stopped run, the report covers the finished answers.
+    The report of a stopped run covers the finished answers.
     """
     from ragassay.metrics.stats.summary import summarize
     from ragassay.runs.folder import RunFolder
@@ -147,9 +149,9 @@ def review_target(
 
     The page shows one verdict at a time, next to the answer, its evidence and its other verdicts.
     Main findings, undecided verdicts and disagreements between judges come first. Keyboard
-    shortcuts: j and k go to the next and previous item, digits set another label or rating,
-    a accepts the model's label, e edits, x rejects, u undoes, / filters and ? shows help. For a
-    graded file, o shows tables about the grades.
+    shortcuts: j and k go to the next and previous item, digits set another label or rating, a
+    accepts the model's label, e edits, x rejects, u undoes, / filters and ? shows help. For a
+    graded file, the key o shows tables of the grades.
 
     Reviews are appended to reviews.jsonl in the run folder, or to FILE.reviews.jsonl next to a
     file. The model's verdicts are not changed. Use the reviews with `ragassay meta-evaluate RUN
@@ -166,7 +168,7 @@ def review_target(
 
     Options:
         target: Run folder, test bank file, or graded file.
-        who: Your name. By default, the page asks for it.
+        who: Your name. By default, you enter it on the page.
         testbank: For a graded file: test bank with the item texts.
         port: Port of the page; 0 chooses a free port.
         no_open: Print the URL without opening a browser.
@@ -184,7 +186,7 @@ def _announce_page(access: AccessControl, session: ReviewSession) -> None:
     typer.echo(
         f"{source.name}: {count_text(len(session.items), 'item')}. "
         f"Reviews are saved to {source.journal.path}\n"
-        f"Press Ctrl-C to stop. Use --port {access.port} next time to restore unsaved reviews.",
+        f"Press Ctrl-C to stop. To restore unsaved reviews, use --port {access.port} next time.",
         err=True,
     )
 
@@ -199,10 +201,12 @@ def serve(
 
     The models shipped with ragassay run in this process, which batches concurrent calls. Calls to
     hosted models are forwarded with LiteLLM. Clients must send the key in
-    RAGASSAY_OUTPUT__SERVER_KEY. If it is not set, a new key is generated and printed once.
+    RAGASSAY_OUTPUT__SERVER_KEY. If this variable is not set, a new key is generated and printed
+    once.
 
-    GET /health/liveliness, /health/readiness and /metrics (Prometheus) require no key. SIGTERM and
-    Ctrl-C finish open requests first. Nothing is stored and no telemetry is sent.
+    GET /health/liveliness, /health/readiness and /metrics (Prometheus) require no key. On SIGTERM
+    or Ctrl-C, the server finishes open requests before it exits. The server stores nothing and
+    sends no telemetry.
 
     For example:
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def print_lines(*lines: str, style: str = "", soft_wrap: bool = False) -> None:
-    """Print lines without markup. With `soft_wrap`, the terminal breaks long lines."""
+    """Print lines without markup; with `soft_wrap`, only the terminal breaks long lines."""
     console = open_console()
     for line in lines:
         console.print(line, style=style, markup=False, highlight=False, soft_wrap=soft_wrap)
@@ -97,7 +97,7 @@ def print_matrices(matrices: Sequence[Matrix], beside: Mapping[str, object] | No
     """Print matrices as tables, or as one JSON object.
 
     Args:
-        beside: Additional fields of the JSON object; None prints tables.
+        beside: Additional fields of the JSON object. If None, tables are printed.
     """
     from ragassay.studies.matrix_tables import matrix_fields, matrix_sheet
 
@@ -119,7 +119,7 @@ def show_sheets(
     Args:
         csv: CSV file to write. Sheets with the same columns are joined into one table.
         limit: Maximum number of rows per printed table; 0 for all.
-        shown: Sheets to print as tables instead of `sheets`.
+        shown: Sheets to print if they differ from the sheets to write.
     """
     from ragassay.reports.sheets import join_sheets, sheet_csv, sheet_rows
 
@@ -151,7 +151,7 @@ def show_and_write(
 
     Args:
         sheets: Sheets by file name without suffix.
-        out: Folder for CSV files and plots; None writes nothing.
+        out: Folder for CSV files and plots. If None, nothing is written.
         plots: SVG plots by file name without suffix.
         n_shown: Number of tables to print; None prints all.
     """

@@ -68,7 +68,7 @@ def opened_bank(path: Path) -> BankFile:
 
 
 def print_banks(banks: Sequence[RubricBank], with_history: bool, as_json: bool) -> None:
-    """Print the items of test banks, and optionally their history."""
+    """Print the items of test banks, and optionally the history of each item."""
     from ragassay.runs.banks import all_history
     from ragassay.workbench.tables import bank_rows, history_sheet, items_sheet
 
@@ -149,7 +149,7 @@ def show(
 ) -> int:
     """Show the items of a test bank, including all edits.
 
-    Other commands accept the shortened item ids shown here.
+    The item ids are shortened; other commands accept the short ids.
 
     Options:
         query: Show only the items of this query.
@@ -203,7 +203,7 @@ def edit(
         secret: Whether to hide the item from systems.
         remove: Remove the item.
         add: Add an item to a query; can be combined with --kind, --facet and --answer.
-        facet: Facet of the query for a new item.
+        facet: With --add: facet of the query to which the new item belongs.
         undo: Undo a change, specified by its name in --history.
         query: Edit only items of this query.
         out: Also write the edited test bank, including the history of each item, to this file.
@@ -230,8 +230,9 @@ def split(
 ) -> int:
     """Split a test bank into a public and a secret part.
 
-    This prevents tuning systems on the whole test bank. Each query and each facet is in both parts.
-    Items marked as secret stay secret.
+    If the secret part stays hidden, no system can be tuned on the whole test bank. Each query and
+    each facet is in both parts. Items that are already marked as secret are put into the secret
+    part.
 
     For example:
 
@@ -240,9 +241,9 @@ def split(
     Options:
         target: Output file for the public part.
         hidden: Output file for the secret part.
-        share: Share of items to make secret.
+        share: Share of items to put into the secret part.
         seed: Random seed for choosing secret items.
-        secret: Item to make secret, instead of a random share.
+        secret: Item to put into the secret part, instead of a random share.
     """
     from ragassay.runs.banks import write_new_bank
     from ragassay.workbench.bank_edit import item_of
@@ -262,8 +263,8 @@ def split(
 def merge(banks: Annotated[list[Path], Argument(metavar="BANK...")], *, target: Target) -> int:
     """Merge test banks.
 
-    The known answers and histories of identical items are combined. If test banks contradict each
-    other, the first one is used and the exit code is 3.
+    The known answers and histories of identical items are combined. If two test banks contradict
+    each other, the first one counts, and the exit code is 3.
 
     Options:
         banks: Test banks to merge.

@@ -48,8 +48,8 @@ def create(
     Check the items with `testbank lint` and `testbank edit` before you use them for grading.
 
     Run the same command again to resume a stopped run and to retry failed queries. The state is
-    stored in OUT.state.sqlite. Without a judge, --kind nuggets --from documents (or reference) uses
-    the clauses that are closest to the query.
+    stored in OUT.state.sqlite. Without a judge, --kind nuggets with --from documents or reference
+    takes the clauses closest to the query as nuggets.
 
     For example:
 
@@ -65,8 +65,8 @@ def create(
         source: Input for the model: the query alone, the documents of the answers or of --corpus,
             or the reference answers.
         documents: Number of documents from --corpus to use per query.
-        answers: Whether to generate answers to the questions. On by default with --from documents
-            or reference, in which case answers without support in the texts are dropped.
+        answers: Whether to generate answers to the questions. By default, answers are generated
+            with --from documents or reference, and dropped if the texts do not support them.
         facets: Whether to generate items for each facet of a query.
     """
     from ragassay.formats.exam_queries import read_exam_queries
@@ -103,7 +103,7 @@ def import_bank(
     queries: Path | None = None,
     collection: Collection = "",
 ) -> int:
-    """Create a test bank from existing items.
+    """Create a test bank from questions or nuggets that already exist.
 
     The format is detected from the content. Without --kind, hand-written items are questions if all
     of them end with a question mark, else nuggets.
@@ -156,7 +156,7 @@ def queries(
     print_rejections(found.rejections)
     write_exam_queries(found.queries, target)
     n_parts = sum(bool(query.facets) for query in found.queries)
-    note = f"; dropped the facets of {n_parts} of them" if n_parts else ""
+    note = f"; dropped the facets of {count_text(n_parts, 'query', 'queries')}" if n_parts else ""
     typer.echo(f"{target}: {count_text(len(found.queries), 'query', 'queries')}{note}")
     return partial_if(found.rejections)
 
@@ -171,7 +171,7 @@ def _written_text(banks: Sequence[RubricBank], target: Path) -> str:
 
 
 def _report_created(found: CreatedBanks, target: Path) -> bool:
-    """Print a summary, and return whether no call failed."""
+    """Print a summary, and return whether all calls succeeded."""
     from ragassay.reports.text import count_text
 
     typer.echo(_written_text(found.banks, target))
