@@ -22,14 +22,14 @@ from ragassay.reports.labels import finding_rank
 from ragassay.reports.text import score_name
 
 LEAST_GAIN = 0.005
-"""Minimum change of a listed score, as a share of its scale."""
+"""Minimum change of a score that is listed, as a share of its scale."""
 
 Mark = Literal["", "del", "ins"]
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceLine:
-    """A sentence split into deleted, inserted and unchanged parts, with its finding state."""
+    """A sentence split into deleted, inserted and unchanged parts, and whether it has a finding."""
 
     index: int
     parts: tuple[tuple[str, Mark], ...]
@@ -39,7 +39,7 @@ class SentenceLine:
 
 @dataclass(frozen=True, slots=True)
 class AnswerSide:
-    """One of the two answers."""
+    """One of the two compared answers, with its marked sentences."""
 
     name: str
     id: str
@@ -170,7 +170,7 @@ def _states(findings: Sequence[Finding], state: str) -> dict[int, str]:
 
 
 def _match_sentences(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
-    """Match new sentences with identical or similar old sentences, by position."""
+    """Map the position of each new sentence to that of an identical or similar old sentence."""
     unmatched = dict(enumerate(old))
     partners: dict[int, int] = {}
     for threshold in (1.0, SAME_WORDS):

@@ -37,16 +37,16 @@ PAGE, STYLE, SCRIPT = "compare.html.j2", "compare_style.html.j2", "compare_scrip
 ROW = "compare_answer.html.j2"
 PLOT_WIDTH = 240.0
 LIMITS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
-"""Possible ends of the difference axis, as a share of the scale."""
+"""Possible ends of the plot axis for differences, as a share of the scale."""
 
 WORDS: dict[Direction, str] = {"worse": "worse", "better": "better", "same": "no clear change"}
 METHOD = (
     "Each score is a mean over the questions that both sides answer. Significance is tested with "
     f"two-sided paired permutation tests over questions at {ALPHA:g}, after Holm's correction over "
     "all scores shown. The 95 % intervals are computed by resampling questions. An answer is worse "
-    "if it has more serious findings than before, or the same number and its scores fall by more "
-    f"than {MARGIN:.0%} of their scales on average. It is better if it has fewer serious findings, "
-    "or the same number and its scores rise by more than that."
+    "if it has more serious findings than before, or equally many, but scores that fall on average "
+    f"by at least {MARGIN:.0%} of their scales. It is better if it has fewer serious findings, or "
+    f"equally many, but scores that rise on average by at least {MARGIN:.0%} of their scales."
 )
 
 
@@ -127,7 +127,7 @@ FILTERS = {
 
 
 def _index_answer(answer: AnswerChangeView) -> list[int]:
-    """Return the position of the comparison, followed by the result of each filter as 0 or 1."""
+    """Return the position of the comparison, followed by 1 or 0 for each filter: passes or not."""
     return [answer.place, *(int(test(answer)) for test in FILTERS.values())]
 
 
@@ -160,7 +160,7 @@ def outcome_text(change: Change) -> str:
     worse, better = (sum(s.direction == d for s in scores) for d in ("worse", "better"))
     n_scores = count_text(len(scores), "score")
     if not worse and not better:
-        start = f"{change.new} and {change.old} differ clearly on none of {n_scores}"
+        start = f"{change.new} and {change.old} differ significantly on none of {n_scores}"
     elif worse:
         start = (
             f"{change.new} is worse than {change.old} on {worse} of {n_scores} and better on "
@@ -190,7 +190,8 @@ def _notes(change: Change) -> list[str]:
     ]
     if unpaired:
         notes.append(
-            f"Excluded because the other side does not answer the question: {join_words(unpaired)}."
+            f"Not compared, because the other side does not answer the question: "
+            f"{join_words(unpaired)}."
         )
     return notes
 

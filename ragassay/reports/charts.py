@@ -27,7 +27,7 @@ SPARK_BAR = 4
 
 @dataclass(frozen=True, slots=True)
 class PlotMark:
-    """Value of one series in one row; `x` is None if the value is unscored."""
+    """Value of one series in one row of a plot; `x` is None if the value is unscored."""
 
     series: int
     y: float
@@ -40,7 +40,7 @@ class PlotMark:
 
 @dataclass(frozen=True, slots=True)
 class PlotRow:
-    """A score with one mark per series; `label` is the truncated title."""
+    """A row of a plot: a score with one mark per series; `label` is the truncated title."""
 
     title: str
     label: str

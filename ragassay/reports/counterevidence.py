@@ -1,7 +1,7 @@
 """Notes on ratings that conflict with sentence verdicts.
 
-Signals and the verifier use different measurements, so they may disagree. If they do, the report
-explains the disagreement next to the rating.
+Signals and the verifier use different measurements, so they may disagree. If they disagree, the
+report explains the disagreement next to the rating.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ABOUT_SOURCES = "correctness"
 """Rubric that compares the answer with the sources."""
 
 _UNSUPPORTED = ("contradiction", "entailment", "source_support", "cited_support")
-"""Signals whose stated reason is missing support from the sources."""
+"""Signals that lower a rating because the sources do not support the answer."""
 
 
 def conflict_text(judgment: Judgment, evaluation: Evaluation) -> str:

@@ -1,4 +1,4 @@
-"""Text for verdicts, scores and judges, shared by the terminal and all report formats."""
+"""Texts for verdicts, scores and judges, used on the terminal and in all report formats."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def label_text(label: str) -> str:
 
 
 def label_tone(label: str | None, failure: Failure | None = None) -> Tone:
-    """Return a label's tone ("plain" if unknown), or the failure state if there is no label."""
+    """Return the tone of a label ("plain" if unknown), or the state of a missing verdict."""
     if label is None:
         return failure.state if failure else UNSCORED
     return LABEL_TONES.get(label, "plain")
@@ -107,7 +107,7 @@ def judged_by_text(judge: str) -> str:
 
 
 def decided_text(verdict: VerdictBase) -> str:
-    """Describe the second judge's decision and the first verdict, or return "" if not escalated."""
+    """Describe the second judge's decision and the first verdict; "" if only one judge decided."""
     escalation = verdict.escalation
     if escalation is None:
         return ""
@@ -120,7 +120,7 @@ def decided_text(verdict: VerdictBase) -> str:
 
 
 def detail_text(verdict: VerdictBase) -> str:
-    """Return the failure detail and the escalation, or "" if there is neither."""
+    """Return the details of a failure and of a second judge's decision, "" if there are none."""
     why = verdict.failure.detail if verdict.failure else ""
     return " ".join(filter(None, (why, decided_text(verdict))))
 
@@ -200,7 +200,7 @@ def decimals_span(score: Score | PairTest, digits: int = 3, is_signed: bool = Fa
 
 
 def precision_text(finding: Finding) -> str:
-    """Return the measured precision of findings like this one, with its interval if known."""
+    """Return the measured precision of findings of the same kind, with its interval if known."""
     low, high = finding.precision_low, finding.precision_high
     interval = "" if None in (low, high) else f" ({format_span(low, high, (0, 1))})"
     return f"{format_share(finding.precision or 0.0)}{interval}"
@@ -215,7 +215,7 @@ def format_bounds(score: Score) -> str:
     """Format the worst and best case given the unscored verdicts.
 
     Returns:
-        Empty if no verdict is unscored, or if the score is already shown as a range.
+        Return "" if no verdict is unscored, or if the score is already shown as a range.
     """
     if not score.n_unscored or score.is_open:
         return ""
@@ -253,7 +253,7 @@ def difference_text(difference: float | None, scale: tuple[float, float]) -> str
 
 
 def interval_text(test: PairTest, scale: tuple[float, float]) -> str:
-    """Format the interval of a difference without the unit. Return "" if there is no interval."""
+    """Format the interval of a difference without the unit. If there is no interval, return ""."""
     if test.low is None or test.high is None:
         return ""
     return f"{signed_text(test.low, scale)} to {signed_text(test.high, scale)}"

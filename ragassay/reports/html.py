@@ -1,4 +1,4 @@
-"""Report as a self-contained HTML page with compressed contents."""
+"""Report as a self-contained HTML page whose contents are compressed."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def join_result(pieces: Callable[P, Iterable[str]]) -> Callable[P, str]:
 
 
 CHUNK = 40
-"""Number of fragments that are compressed together."""
+"""Number of HTML fragments that are compressed together."""
 
 N_IN_MEMORY = 2**22
 """Maximum size in bytes of a packed list in memory. Larger lists use a temporary file."""
@@ -85,7 +85,8 @@ class Packed:
     """A list in chunks, each a JSON array compressed with zlib (RFC 1950) and base64-encoded.
 
     Attributes:
-        chunks: Chunks of `CHUNK` members each; the last may be shorter. Can be read only once.
+        chunks: Chunks of `CHUNK` members each; the last may be shorter. The chunks can be read only
+            once.
     """
 
     name: str
@@ -151,7 +152,7 @@ TEXTS = {
     "estimated": ESTIMATED,
     "cost_note": COST_NOTE,
 }
-"""Texts available to all page templates."""
+"""Texts that all page templates can use."""
 
 N_STATIC = 10
 """Number of findings per level that the page shows even if scripts are disabled."""
@@ -231,7 +232,7 @@ render_html = join_result(html_pieces)
 
 
 class _Parts:
-    """Packed parts of the page: the index that its script filters, and the HTML fragments.
+    """Compressed parts of the page: the index that the page's script filters, and HTML fragments.
 
     Args:
         columns: Titles of the scores for filtering and sorting, by key.

@@ -1,4 +1,4 @@
-"""Text split into pieces so that a page can highlight some of them."""
+"""Text split into pieces, so that a page can highlight parts of it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def marked_passage(passage: str, claim: str, difference: str = "") -> tuple[Piec
 
 
 def _shown_sentence(passage: str, spans: Sequence[Span], claim: str, difference: str) -> int:
-    """Return the position of the sentence closest to a claim, or that contains the difference."""
+    """Return the position of the sentence with the difference, or of the one closest to a claim."""
     texts = [passage[start:end] for start, end in spans]
     ranked = [position for position, _ in rank(claim, texts)]
     differing = (n for n in ranked if difference_spans(difference, texts[n], "there"))

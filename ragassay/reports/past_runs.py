@@ -1,4 +1,4 @@
-"""Past runs formatted for the terminal."""
+"""Formats past runs for the terminal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PastRun(Frozen):
 
     Attributes:
         when: Time of the last change, in UTC.
-        state: State of the run. "failed" is a finished run without any evaluated answer.
+        state: State of the run. "failed" is a run that finished without evaluating any answer.
         n_evaluated: Number of answers evaluated so far.
         n_records: Number of answers to evaluate.
         scores: Main scores of a finished run. None if unscored or if only a range is known.

@@ -1,4 +1,4 @@
-"""View of an answer as written: its statements with their states, and the text between them."""
+"""View of an answer's full text: its statements and their states, and the text between them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ STATES: dict[State, str] = {
 
 
 _STATE_OF: dict[Tone, State] = {"good": "good", UNDECIDED: "open", UNSCORED: "unscored"}
-"""Sentence state by verdict tone. The first tone that occurs applies."""
+"""Sentence state by verdict tone. If the verdicts on a sentence have several tones, the first one
+in this order counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class ProseSentence:
-    """A sentence with its marked text and the details that a click opens."""
+    """A sentence with its marked text, and the details that a click on it opens."""
 
     index: int
     text: str
@@ -215,7 +216,7 @@ def _verdict_state(view: SentenceView) -> State:
 
 
 def _quote_passages(view: SentenceView, positions: Mapping[str, int]) -> Iterator[Quoted]:
-    """Yield each passage once with all of its verdicts, citations first."""
+    """Yield each passage once, with all verdicts that refer to it, citations first."""
     verdicts: list[tuple[str, VerdictView]] = [
         *((f"[{verdict.marker}]", verdict) for verdict in view.citations),
         *((_SIDES.get(verdict.side, "evidence"), verdict) for verdict in view.evidence or ()),

@@ -1,4 +1,4 @@
-"""Views of a run's manifest, model cards and costs."""
+"""Tables and texts about a run's manifest, model cards and costs."""
 
 from __future__ import annotations
 
@@ -31,15 +31,16 @@ from ragassay.reports.sheets import Column, Sheet, Shown, numbers, words
 from ragassay.reports.text import count_text
 
 UNKNOWN_JUDGE = (
-    "This judge has no measured accuracy on held-out data. "
+    "The accuracy of this judge on held-out data was not measured. "
     "Check a sample of its scores by hand before you rely on them."
 )
 NO_FIGURES = "This judge has a model card, but the card has no results on held-out data."
 
 BOUNDS_NOTE = (
-    f"A verdict below its threshold is {UNDECIDED}, and a finding below its threshold is listed "
-    f"only as worth a look. Above the threshold, the error rate is at most the listed maximum with "
-    "probability 1 - delta on data like this."
+    f"A verdict with a confidence below its threshold is {UNDECIDED}, and a finding with a "
+    f"confidence below its threshold is not a main finding. Above the threshold, the error rate is "
+    f"at most the listed maximum with probability 1 - delta, if the answers resemble the listed "
+    f"data."
 )
 
 
@@ -227,7 +228,7 @@ def _prompt_text(fingerprint: PromptFingerprint) -> str:
         )
         text += f", {fingerprint.metric} {' -> '.join(figures)} on {fingerprint.after.n} items"
     if not fingerprint.is_better:
-        text += ", no better than the default prompt but used with --force"
+        text += ", no better than the default prompt, but written with --keep-anyway"
     return f"{text} (SHA-256 {fingerprint.sha256[:12]})"
 
 
@@ -280,7 +281,7 @@ def estimate_text(cost: Estimated) -> str:
     if cost.usd == 0:
         return ""
     if cost.usd is None:
-        return "the cost is unknown because LiteLLM has no price for the model"
+        return "the cost is unknown because LiteLLM does not know the price of the model"
     parts = [f"at most {usd_text(cost.usd)}, if every reply has the maximum length"]
     if cost.cached_usd is not None and cost.cached_usd < cost.usd:
         parts.append(f"{usd_text(cost.cached_usd)} with the provider's prompt cache")

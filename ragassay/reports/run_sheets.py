@@ -59,19 +59,19 @@ PART_TITLES: Mapping[str, str] = {
     "searches": "Evidence searches",
     FAILED_CALLS: "Calls without a usable reply",
 }
-"""Titles of cost items that are not part of an evaluation."""
+"""Titles of cost items that belong to no part of an evaluation."""
 
 
 JudgePlace = Literal["caption", "headings", "column"]
-"""Where a score table shows the judges."""
+"""Place where a table of scores names the judges."""
 
 
 def score_sheet(summary: Summary, judges: JudgePlace = "caption") -> Sheet:
     """Return the scores of a run by group, as means over answers with 95 % intervals.
 
     Args:
-        judges: Where to show the judges. With "headings", each group heading shows its most
-            common judge, and scores by other judges have a note.
+        judges: Where to name the judges. With "headings", each group heading names its most common
+            judge, and scores by other judges have a note.
     """
     scores = summary.scores
     rows: list[tuple[Cell, ...]] = []
@@ -118,7 +118,7 @@ def _judges_text(scores: Mapping[str, Score]) -> str:
 def averages_sheet(summary: Summary) -> Sheet:
     """Return each score averaged over answers, averaged over questions and pooled.
 
-    Only shares are pooled. There are no rows for runs from earlier versions.
+    Only shares are pooled. Runs from earlier versions give no rows.
     """
     rows = tuple(
         (
@@ -237,7 +237,8 @@ def part_title(part: str) -> str:
 
 
 NOTHING_REPEATED = (
-    "No model was called. Instruments always return the same verdict, so nothing was repeated."
+    "No model was called. Small local models and rules always return the same verdict, so nothing "
+    "was repeated."
 )
 
 
@@ -251,9 +252,10 @@ def repeats_text(repeats: Repeats) -> str:
         for figure in repeats.figures
         if figure.changed.value is not None and (title := figure_title(figure))
     ]
+    start = f"The answers were judged {repeats.n_times} times"
     if not parts:
-        return f"Judged {repeats.n_times} times, but no item got a verdict every time."
-    return f"Judged {repeats.n_times} times. Verdicts changed in {join_words(parts)}."
+        return f"{start}, but no item got a verdict every time."
+    return f"{start}. Verdicts changed in {join_words(parts)}."
 
 
 def confidence_text(counts: Mapping[str, int]) -> str:
@@ -264,13 +266,13 @@ def confidence_text(counts: Mapping[str, int]) -> str:
 
     Example:
         >>> confidence_text({"5 samples": 9})
-        'Ratings and labels come from 5 samples (9 verdicts).'
+        'Probabilities of ratings and labels come from 5 samples (9 verdicts).'
     """
     if not counts:
         return ""
     ranked = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
     parts = [f"{source} ({count_text(n, 'verdict')})" for source, n in ranked]
-    return f"Ratings and labels come from {join_words(parts)}."
+    return f"Probabilities of ratings and labels come from {join_words(parts)}."
 
 
 def figure_title(figure: RepeatFigure) -> str:
@@ -285,7 +287,7 @@ def repeats_sheet(repeats: Repeats) -> Sheet:
         *(Column("kind", "Question"), Column("judge"), number("n_times")),
         *(number("changed", "Verdicts that changed"), number("", "95 % interval")),
         *score_columns("changed", "", "Compared", "Missing a verdict")[1:],
-        number("mean_spread", "Mean spread of scores"),
+        number("mean_spread", "Mean range of scores"),
     )
     rows = tuple(
         (

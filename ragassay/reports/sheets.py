@@ -113,11 +113,11 @@ class Column:
     """A table column.
 
     Attributes:
-        key: Name in files. Empty to omit the column from files.
-        title: Displayed heading. Empty to hide the column from display.
+        key: Column name in files. Empty to omit the column from files.
+        title: Heading on the terminal and in reports. Empty to hide the column from display.
         is_number: Whether the column is right-aligned.
         n_most: Maximum number of characters in a cell.
-        is_once: Whether the terminal hides a cell that repeats the cell above.
+        is_once: Whether the terminal leaves a cell empty if the cell above has the same text.
         is_unbroken: Whether the terminal never wraps the cells.
         has_names: Whether the cells are untrusted names, which HTML isolates with `<bdi>`.
         is_name: Whether the title is an untrusted name.
@@ -140,9 +140,9 @@ class Sheet:
     """A table.
 
     Attributes:
-        is_whole: Whether to ignore the row limit.
-        sections: Section headings by the position of the first row. The terminal draws only a
-            line.
+        is_whole: Whether to show all rows even if there is a limit.
+        sections: Section headings by the position of the first row. The terminal draws a line
+            instead of the heading.
     """
 
     title: str
@@ -176,14 +176,14 @@ def words(*titles: str) -> tuple[Column, ...]:
 
 
 def numbers(*titles: str) -> tuple[Column, ...]:
-    """Return number columns that are omitted from files."""
+    """Return right-aligned number columns that are omitted from files."""
     return tuple(number("", title) for title in titles)
 
 
 def score_columns(
     key: str, title: str, n_title: str = "", unscored_title: str = ""
 ) -> tuple[Column, ...]:
-    """Return the columns of a score. Columns without a title appear only in files."""
+    """Return the columns of a score. Columns without a title are only written to files."""
     return (
         *(number(f"{key}{end}", title if not end else "") for end in SCORE_KEYS),
         *(number(f"{key}_n", n_title), number(f"{key}_n_unscored", unscored_title)),
@@ -368,8 +368,8 @@ def sheet_latex(sheet: Sheet, label: str, caption: str = "") -> str:
     r"""Return a sheet as a LaTeX table, which needs \usepackage{booktabs}.
 
     Args:
-        label: Label for references. Characters other than letters, digits, ".", ":" and "-" are
-            replaced.
+        label: LaTeX label for references to the table. Characters of the label other than letters,
+            digits, ".", ":" and "-" are replaced.
         caption: Caption that replaces the sheet's title and caption.
     """
     label = "".join(c if c.isascii() and (c.isalnum() or c in ".:-") else "-" for c in label)
