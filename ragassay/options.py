@@ -74,7 +74,7 @@ else:  # These types are not used at run time, and their libraries take seconds 
 
 OptionStyle = Literal["keyword", "flag"]
 RETRIEVAL = "retrieval"
-"""Part of an evaluation that is added only by `ragassay.run`."""
+"""Part of an evaluation that only `ragassay.run` adds."""
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -136,9 +136,9 @@ class Keywords(TypedDict, total=False):
         Mapping[str, str] | str | Sequence[str] | None,
         Flag(("--map",), metavar="FIELD=COLUMN"),
         Field(
-            description="Column names by field, if they are not recognized: "
-            "question=query,answer=output. Fields are id, question, answer, sources, nuggets, "
-            "reference, system, topic, date and rubrics. Columns that are not mapped become "
+            description="Names of the columns that contain the fields of a record, if they are not "
+            "recognized: question=query,answer=output. The fields are id, question, answer, "
+            "sources, nuggets, reference, system, topic, date and rubrics. Other columns become "
             "metadata, unless they are named id, question, answer, system or topic."
         ),
     ]
@@ -212,15 +212,16 @@ class RunKeywords(EvaluateKeywords, total=False):
     fail_under: Annotated[
         Mapping[str, float] | str | Sequence[str] | None,
         Field(
-            description="Minimum mean scores: {'correctness': 3.5} or 'correctness=3.5'. Raises "
-            "`BelowError` if a mean is lower and `UnmeasuredError` if there is no mean."
+            description="Minimum value of the mean of a score: {'correctness': 3.5} or "
+            "'correctness=3.5'. Raises `BelowError` if a mean is lower, and `UnmeasuredError` if "
+            "the mean is unknown."
         ),
     ]
     raise_on_failure: Annotated[
         bool | None,
         Field(
-            description="Raise `UnjudgedError` if an answer, a verdict or a row failed. The "
-            "results are attached to the error."
+            description="Raise `UnjudgedError` if an answer, a verdict or a row failed. The error "
+            "contains the results."
         ),
     ]
 
@@ -266,12 +267,12 @@ HEADINGS = (*(group.title() for group in GROUPS), "Input")
 """Headings for groups of options in the help."""
 
 SETS = {"model": ("model", "panel")}
-"""Settings changed by an option, if it changes more than the setting of the same name."""
+"""Settings that an option changes, if it changes others than the setting of its name."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """Option created from a settings field or from an entry in the keywords class.
+    """Option created from a setting or from an entry of a keywords class.
 
     Attributes:
         sets: Names of the settings that the option sets. Empty for an option without a setting.
@@ -300,7 +301,7 @@ class Option:
 
     @property
     def keyword(self) -> str:
-        """Python keyword argument, formatted for messages."""
+        """The option as written in Python, for messages."""
         return f"`{self.name}=`"
 
 
@@ -359,7 +360,7 @@ def settings_of(
     base: Settings | None = None,
     style: OptionStyle = "keyword",
 ) -> Settings:
-    """Create settings from options, falling back to `base` or the environment.
+    """Create settings from options; other values come from `base` or the environment.
 
     Args:
         options: Values by name. None, empty lists, and options without a setting are ignored.
@@ -400,7 +401,7 @@ def settings_of(
 
 
 def _name_values(values: Iterable[Any]) -> tuple[str, ...]:
-    """Return strings, paths and rubric names as strings, skipping other objects."""
+    """Return names, paths and the names of rubrics as strings, and skip other objects."""
     names = (v.name if isinstance(v, Rubric) else v for v in values)
     return tuple(str(name) for name in names if isinstance(name, str | Path))
 
@@ -408,7 +409,7 @@ def _name_values(values: Iterable[Any]) -> tuple[str, ...]:
 def custom_evaluators(
     options: Mapping[str, Any],
 ) -> tuple[list[OwnEvaluator], list[Rubric | Criteria]]:
-    """Return the evaluators and the rubrics passed as Python objects."""
+    """Return the evaluators and rubrics that were passed as Python objects."""
     evaluators, rubrics = (several(options.get(name)) for name in ("evaluators", "rubrics"))
     return (
         [evaluator for evaluator in evaluators if not isinstance(evaluator, str)],

@@ -1,4 +1,4 @@
-"""Preparation of audits: choice and perturbation of answers, and the parts to evaluate."""
+"""Prepare an audit: choose answers, perturb them, and determine which parts to evaluate."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from ragassay.retrievers.literature import Filters, Literature
 from ragassay.runs.evaluate import Job
 
 N_ANSWERS = 20
-"""Default number of answers to perturb. If all 20 are detected, the true rate is at least .84."""
+"""Default number of answers to perturb. If all 20 are detected, the 95 % interval of the detection
+rate starts at .84."""
 
 RUBRIC = "rubric."
 GIVEN = "given"
@@ -26,7 +27,7 @@ N_RETRACTED = 5
 RETRACTED = Filters(types=("Retracted Publication",))
 
 PART_OF = {e.display.group: e.part for e in OURS if e.display.group} | {"findings": "citations"}
-"""Part of an evaluation that produces each score group."""
+"""For each score group, the part of an evaluation that produces it."""
 
 SEVERITIES: dict[str, Severity] = {"subtle": "subtle", "extreme": "extreme"}
 
@@ -52,7 +53,7 @@ def audit_options(given: AuditKeywords) -> AuditOptions:
 
 @dataclass(frozen=True)
 class Ask:
-    """Answer and the parts to evaluate."""
+    """An answer, and the parts of it to evaluate."""
 
     record: Record
     parts: tuple[str, ...]
@@ -60,14 +61,15 @@ class Ask:
 
 @dataclass(frozen=True)
 class AuditJob:
-    """Answers of an audit and the parts to evaluate.
+    """The answers of an audit, and the parts of each answer to evaluate.
 
     Attributes:
         job: Job with the unperturbed answers.
         perturbed: Perturbed answers with the scores that each attack targets.
-        asks: Unperturbed and perturbed answers, each with the parts to evaluate.
+        asks: Unperturbed and perturbed answers, each with the parts of it to evaluate.
         n_unchanged: Number of answers that an attack left unchanged, by attack.
-        paraphrases: Paraphrases by a model. Empty if rules are used, or before the model is called.
+        paraphrases: Sentences that a model paraphrased. Empty if rules paraphrase sentences, or
+            before the model is called.
     """
 
     job: Job
@@ -79,11 +81,11 @@ class AuditJob:
 
     @property
     def pools(self) -> str:
-        """Source of the perturbations."""
+        """Where the perturbed answers come from: "given" for a file, "audit" for attacks."""
         return GIVEN if self.options.is_given else "audit"
 
     def groups(self) -> dict[tuple[str, ...], list[Record]]:
-        """Group the answers by the parts to evaluate."""
+        """Return the answers, grouped by the parts to evaluate."""
         groups: dict[tuple[str, ...], list[Record]] = {}
         for ask in self.asks:
             groups.setdefault(ask.parts, []).append(ask.record)
@@ -91,13 +93,13 @@ class AuditJob:
 
 
 def audit_job(job: Job, run: Run, options: AuditOptions, *, is_judged: bool = False) -> AuditJob:
-    """Choose answers and perturb them.
+    """Choose answers of a job and perturb them.
 
-    Only the parts requested in the settings are evaluated, so rubrics are only attacked if they
-    are judged.
+    Only the parts that the settings request are evaluated. For example, rubrics are only attacked
+    if they are rated.
 
     Args:
-        job: Job with the answers. Perturbed answers among them are skipped.
+        job: Job with the answers to choose from. Answers that are already perturbed are skipped.
         is_judged: Whether the unperturbed answers were already judged with the same settings.
 
     Raises:
@@ -106,8 +108,8 @@ def audit_job(job: Job, run: Run, options: AuditOptions, *, is_judged: bool = Fa
     """
     if options.is_given and options.paraphraser:
         raise InputError(
-            "a paraphraser cannot be used with perturbed answers from the file; remove one of "
-            "the options"
+            "the perturbed answers come from the file, so no paraphraser can be used; remove one "
+            "of the two options"
         )
     if options.is_given:
         records, perturbed, n_unchanged = _read_perturbed_answers(job.records, options)
@@ -165,7 +167,8 @@ def is_whole(record: Record) -> bool:
 def spread(records: Sequence[Record], limit: int, seed: int) -> list[Record]:
     """Choose answers spread evenly over the questions.
 
-    A larger limit only adds answers, and the order of the records does not matter.
+    If the limit is larger, the same answers and more are chosen. The order of the records does not
+    matter.
 
     Args:
         records: Records with distinct ids.
@@ -198,7 +201,7 @@ def parts_of(targets: Iterable[str]) -> tuple[str, ...]:
 def _read_perturbed_answers(
     records: Sequence[Record], options: AuditOptions
 ) -> tuple[list[Record], tuple[PerturbedAnswer, ...], dict[str, int]]:
-    """Return answers, their perturbed versions, and the number of versions left unchanged.
+    """Return answers, their perturbed versions, and how many versions equal the original.
 
     Some "perturbed" answers in YESciEval's files equal the original, for example because there was
     no connective to remove.
@@ -237,7 +240,7 @@ def _words(record: Record) -> list[str]:
 
 
 def _find_retracted(corpus: Literature, records: Sequence[Record]) -> list[str]:
-    """Return PMIDs of retracted articles in the corpus that match the questions."""
+    """Search the corpus for retracted articles about the questions, and return their PMIDs."""
     questions = list(dict.fromkeys(record.question for record in records))[:N_RETRACTED]
     results = (corpus.search(question, 1, RETRACTED) for question in questions)
     return sorted({hit.document.id for hits in results for hit in hits})
@@ -246,7 +249,7 @@ def _find_retracted(corpus: Literature, records: Sequence[Record]) -> list[str]:
 def _choose_targets(
     perturbed: Sequence[PerturbedAnswer], records: Sequence[Record], run: Run
 ) -> tuple[PerturbedAnswer, ...]:
-    """Return the perturbed answers with only the targets that are requested and applicable."""
+    """Limit the targets of each perturbed answer to scores that the run computes for it."""
     available = {record.id: _available_targets(record, run) for record in records}
     result: list[PerturbedAnswer] = []
     for answer in perturbed:
@@ -276,7 +279,7 @@ def _available_targets(record: Record, run: Run) -> frozenset[str]:
 
 
 def _custom_targets(answer: PerturbedAnswer, run: Run) -> list[str]:
-    """Return the scores of custom evaluators that declare an attack as a target."""
+    """Return the scores of custom evaluators that should drop after the attack on an answer."""
     return [
         f"{e.name}.score"
         for e in run.evaluators
@@ -291,7 +294,7 @@ def _rubrics_of(targets: Iterable[str]) -> tuple[str, ...]:
 def _group_by_original(
     asks: Sequence[Ask], perturbed: Sequence[PerturbedAnswer]
 ) -> tuple[Ask, ...]:
-    """Sort each original before its perturbed versions, which reuse results for its sources."""
+    """Place each original before its perturbed versions, which reuse results for its sources."""
     originals = {answer.record.id: answer.original for answer in perturbed}
     positions = {name: n for n, name in enumerate(dict.fromkeys(originals.values()))}
 
@@ -302,7 +305,7 @@ def _group_by_original(
 
 
 def _unperturbed_asks(records: Sequence[Record], perturbed: Sequence[PerturbedAnswer]) -> list[Ask]:
-    """Return the unperturbed answers with all parts needed by their perturbed versions."""
+    """Return the unperturbed answers, with the parts evaluated for their perturbed versions."""
     targets: dict[str, dict[str, None]] = {}
     for answer in perturbed:
         targets.setdefault(answer.original, {}).update(dict.fromkeys(answer.targets))

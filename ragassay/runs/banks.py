@@ -34,7 +34,7 @@ _ANSWERS: TypeAdapter[tuple[str, ...]] = TypeAdapter(tuple[str, ...])
 
 
 class AddedItem(Frozen):
-    """Value of a review that adds an item to a bank."""
+    """The item that a review adds to a test bank."""
 
     text: str
     kind: BankKind = "questions"
@@ -44,10 +44,10 @@ class AddedItem(Frozen):
 
 @dataclass(frozen=True)
 class BankFile:
-    """A file of test banks with its reviews.
+    """A file of test banks, with the reviews that edit it.
 
     Attributes:
-        banks: Banks with all edits applied and ids for all items.
+        banks: Test banks after all edits. Each item has an id.
         reviews: All reviews including undone reviews, oldest first.
         n_stray: Number of reviews that refer to unknown items.
     """
@@ -75,10 +75,10 @@ def read_bank_file(path: Path) -> BankFile:
 
 @dataclass(frozen=True)
 class GradedFile:
-    """A graded file with its test banks, if available.
+    """A graded file, with its test banks if there are any.
 
     Attributes:
-        rejections: Unreadable lines, passages and banks.
+        rejections: Lines, passages and test banks that could not be read.
     """
 
     queries: tuple[QueryParagraphs, ...]
@@ -87,7 +87,7 @@ class GradedFile:
 
     @property
     def texts(self) -> dict[str, str]:
-        """Item texts, keyed by id."""
+        """Texts of all items, keyed by item id."""
         return {item.id: item.text for bank in self.banks for item in bank.items}
 
     def only(self, query: str | None) -> tuple[QueryParagraphs, ...]:
@@ -130,13 +130,13 @@ def write_new_bank(banks: Sequence[RubricBank], path: Path) -> None:
     journal = journal_of(path).path
     if journal.exists():
         raise InputError(
-            f"{path} already has a review journal ({journal}); choose another file name"
+            f"{path} already has a file of reviews ({journal}); choose another file name"
         )
     write_test_banks(banks, path)
 
 
 def all_history(bank: RubricBank) -> tuple[Review, ...]:
-    """Return all edits of a bank and its items, including removed items."""
+    """Return all edits of a test bank, of its items and of removed items."""
     return (*bank.history, *(review for item in bank.items for review in item.history))
 
 
@@ -220,7 +220,7 @@ def _edit_item(item: BankItem, review: Review) -> BankItem:
 
 
 def _add_undone(banks: tuple[RubricBank, ...], history: ReviewsByItem) -> tuple[RubricBank, ...]:
-    """Add the reviews of undone additions to the history of the query's first bank."""
+    """Add the reviews of additions that were undone to the history of the query's first bank."""
     known = {review.id for bank in banks for review in all_history(bank)}
     undone: dict[str, list[Review]] = {}
     for (query, _), reviews in history.items():
@@ -320,8 +320,8 @@ def with_exam(
         testbank: Path of a test bank with reviews, or items for all records.
 
     Returns:
-        The records, and the unreadable lines of the bank. If the bank has no items for any record,
-        this is reported as a rejection.
+        The records, and the lines of the test bank that could not be read. If the test bank has no
+        items for any record, the rejections say so.
 
     Raises:
         InputError: The file cannot be read.
@@ -340,15 +340,16 @@ def with_exam(
         unused = Rejection(
             file=str(path),
             line=0,
-            problem="no query matches the topic or id of an answer, so no items were used",
-            expected="a bank for the topic ids of the answers",
+            problem="no query of the test bank matches the topic or id of an answer, so its items "
+            "were not used",
+            expected="a test bank whose query ids are the topic ids of the answers",
         )
         rejections = (*rejections, unused)
     return updated, rejections
 
 
 def items_by_query(banks: Iterable[RubricBank]) -> dict[str, tuple[ExamItem, ...]]:
-    """Return the items of each query over all facets and kinds."""
+    """Return the items of each query, from all its facets and both kinds."""
     items: dict[str, tuple[ExamItem, ...]] = {}
     for bank in banks:
         items[bank.query_id] = (*items.get(bank.query_id, ()), *exam_items(bank))

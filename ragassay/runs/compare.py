@@ -45,8 +45,8 @@ class SystemComparison:
         keys: Scores to rank the systems by.
         warnings: Reasons why the systems may not be comparable.
         rejections: Unreadable parts of files with human labels.
-        sides: Runs, or systems from a single run, to compare answer by answer.
-        wanted: Requested scores. Empty for the main scores.
+        sides: Runs, or systems of a single run, whose answers are compared one by one.
+        wanted: Scores that the caller asked for. If empty, the main scores are compared.
     """
 
     systems: Mapping[str, Sequence[Evaluation]]
@@ -58,7 +58,7 @@ class SystemComparison:
 
     @functools.cached_property
     def boards(self) -> tuple[Leaderboard, ...]:
-        """Leaderboard for each score, with significance tests."""
+        """One leaderboard per score, with significance tests."""
         return tuple(leaderboard(self.systems, key) for key in self.keys)
 
     def changes(self, baseline: str = "") -> tuple[Change, ...]:
@@ -87,7 +87,7 @@ class SystemComparison:
         return self.save_changes(self.changes(baseline), path)
 
     def save_changes(self, changes: Sequence[Change], path: str | Path) -> Path:
-        """Like `save`, but write precomputed changes."""
+        """Write comparisons that are already computed as a self-contained HTML page."""
         page = render_changes_html(changes, self.warnings)
         return write_files(Path(path).parent, {Path(path).name: page})[0]
 
@@ -111,11 +111,12 @@ def compare(
     """Compare the systems of one or several runs.
 
     Args:
-        folders: Run folders, or files of answers with human labels. Answers without a system name
-            use the name of their folder. A system in several runs is compared with itself.
+        folders: Run folders, or files of answers with human labels. For answers without a system
+            name, the name of the run folder is used. If a system occurs in several runs, its runs
+            are compared with each other.
         keys: Score keys, score groups such as "rubric", or "all". Default: `DEFAULT_KEYS`.
-        clusters: MedAESQA's sentence clusters for files with human labels. Without them, sentences
-            are clustered by similarity.
+        clusters: MedAESQA's sentence clusters for files with human labels. Without clusters,
+            sentences are clustered by similarity.
         systems: Names of the systems to compare, in order. Default: all systems.
 
     Raises:
@@ -211,7 +212,10 @@ def _read_labelled(path: Path, clusters: Clusters | None) -> _ComparedRun:
 
 
 def _select_systems(runs: Sequence[_ComparedRun], systems: Sequence[str]) -> list[_ComparedRun]:
-    """Keep only the answers of the given systems, in this order. If there are none, keep all."""
+    """Keep only the answers of the given systems, in this order.
+
+    If no systems are given, keep all answers.
+    """
     if not systems:
         return list(runs)
     known = dict.fromkeys(e.system for run in runs for e in run.evaluations if e.system)
@@ -246,7 +250,10 @@ def _sides(runs: Sequence[_ComparedRun]) -> tuple[Side, ...]:
 
 
 def _group_by_system(runs: Sequence[_ComparedRun]) -> dict[str, list[Evaluation]]:
-    """Group evaluations by system. If a system occurs in several runs, add the run name."""
+    """Group evaluations by system.
+
+    If a system occurs in several runs, the name of the run is added to its name.
+    """
     names = _run_names(runs)
     named = [
         (e.system or name, name, e)
@@ -288,7 +295,10 @@ def _warnings(runs: Sequence[_ComparedRun]) -> list[str]:
     warnings: list[str] = []
     for run in runs:
         if not run.is_finished:
-            warnings.append(f"{run.path} is not finished, so its means exclude missing answers")
+            warnings.append(
+                f"the run {run.path} is not finished, so its means do not include the "
+                f"missing answers"
+            )
         if run.n_failed:
             failed = count_text(run.n_failed, "answer")
             warnings.append(f"{run.path}: {failed} could not be evaluated")

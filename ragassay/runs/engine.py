@@ -49,10 +49,11 @@ if TYPE_CHECKING:
     from ragassay.runs.distributed.hub import Outbox
 
 N_LOCAL_IN_FLIGHT = 2
-"""Number of concurrent answers with the embedded judge: one judged and one prepared."""
+"""Number of concurrent answers with the embedded judge, which judges one while the next is
+prepared."""
 
 NOT_RESUMED = (
-    "batch is used without out, so if this run is stopped, its paid batches are lost; set "
+    "the run uses batch without out, so if it is stopped, batches that were paid for are lost; set "
     "out=FOLDER to keep them"
 )
 
@@ -62,7 +63,7 @@ Keep = Callable[[Evaluation | RecordFailure], None]
 
 @dataclass
 class RunOutcome:
-    """Evaluations and failures, keyed by record id."""
+    """Evaluations and failures of a run, keyed by record id."""
 
     evaluations: dict[str, Compact] = field(default_factory=dict)
     failures: dict[str, RecordFailure] = field(default_factory=dict)
@@ -89,7 +90,7 @@ async def run_records(
 
     Args:
         records: Records with distinct ids.
-        folder: Folder with finished work, which is not repeated.
+        folder: Run folder. Work that is finished in it is not repeated.
 
     Raises:
         FatalModelError: The judge is unavailable, or the cost limit is reached. Finished work is
@@ -131,7 +132,7 @@ async def run_records(
 
 @dataclass(frozen=True)
 class Judging:
-    """Judging of answers as a kind of work for cluster workers. See `WorkKind`."""
+    """The kind of work in which workers judge answers. See `WorkKind`."""
 
     def identity(self, run: Run) -> str:
         """Return the identity of the run."""
@@ -140,13 +141,13 @@ class Judging:
     async def work(
         self, records: Sequence[Record], run: Run, outbox: Outbox, limiter: Limiter
     ) -> None:
-        """Judge the answers like a local run."""
+        """Judge the answers as in a local run."""
         async with judging(run, outbox.keep, outbox.listen, limiter) as judge:
             for record in records:
                 judge.group.create_task(judge.answer(record))
 
     def fail_record(self, record: Record, detail: str) -> RecordFailure:
-        """Return a failure for a record."""
+        """Return the failure of a record."""
         failure = Failure(reason="error", detail=detail)
         return RecordFailure(record_id=record.id, stage="evaluate", failure=failure)
 
@@ -158,7 +159,7 @@ async def judging(
     """Yield a judge for answers in this process, and wait for its tasks at the end.
 
     Args:
-        run: Context of the graph. Finished work in its store is not repeated.
+        run: Context of the graph. Work that is finished in its store is not repeated.
         limiter: Limiter of the model calls. Default: the run's limiter.
 
     Raises:
@@ -204,7 +205,7 @@ class AnswerJudge:
     group: asyncio.TaskGroup
 
     async def answer(self, record: Record) -> None:
-        """Judge one answer. Errors become a failure of the record, except fatal errors."""
+        """Judge one answer. An error becomes a failure of the record, unless it is fatal."""
         async with self.slots:
             meter, booked, values = Meter(), Usage(), dict[str, Any]()
             try:
@@ -276,7 +277,7 @@ def _failure(record: Record, error: Exception, usage: Usage) -> RecordFailure:
 
 @asynccontextmanager
 async def _batching(run: Run, folder: RunFolder | None, listen: Listener) -> AsyncIterator[None]:
-    """Send the enclosed calls in batches if the settings enable it."""
+    """Use the provider's batch API for the calls made inside the context, if the setting is on."""
     if not run.settings.limits.batch:
         yield
         return

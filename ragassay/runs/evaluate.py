@@ -56,10 +56,10 @@ __all__ = ["Job", "Plan", "RunResult", "job_of", "manifest_of", "plan", "read_jo
 
 
 def judge_notes(summary: Summary, n_samples: int) -> tuple[str, ...]:
-    """Return notes on judges with mixed models, unnecessary samples or failed samples.
+    """Return notes if several models answered, or if samples were unnecessary or failed.
 
     Args:
-        n_samples: Value of the setting `samples`.
+        n_samples: Number of samples per verdict that the settings request.
     """
     usage = summary.usage
     notes = [*mixture_notes(usage.answered_by)]
@@ -71,7 +71,9 @@ def judge_notes(summary: Summary, n_samples: int) -> tuple[str, ...]:
         )
     if usage.n_failed_samples:
         n = count_text(usage.n_failed_samples, "sample")
-        notes.append(f"{n} without a usable reply are excluded from their distributions.")
+        notes.append(
+            f"{n} without a usable reply do not count in the probabilities of ratings and labels."
+        )
     return tuple(notes)
 
 
@@ -86,10 +88,10 @@ NOTED_PACKAGES = (
     "torch",
     "transformers",
 )
-"""Libraries that can affect the results."""
+"""Libraries whose version can affect the results."""
 
 TASK_CHARS = 700
-"""Approximate length of a prompt without its context, in characters."""
+"""Approximate length of a prompt without the context of the answer, in characters."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +110,8 @@ class Plan:
     """Estimated calls, tokens and cost of a run.
 
     Attributes:
-        n_calls: Maximum number of model calls. There may be fewer because calls are shared,
-            searches end early, and panels only deliberate after disputes.
+        n_calls: Maximum number of model calls. The run may need fewer calls, because calls are
+            shared, searches end early, and panels only discuss disputed ratings.
         n_prompt_tokens: Approximate number of tokens sent.
         n_shared_tokens: Number of prompt tokens that repeat the context of an answer.
         n_escalated: Maximum number of calls to a second judge.
@@ -210,7 +212,7 @@ async def run_job(
     *,
     has_reports: bool = True,
 ) -> RunResult:
-    """Run a job. With a folder, resume an earlier start of the same run.
+    """Run a job. If the folder contains an earlier start of the same run, resume it.
 
     Args:
         has_reports: Whether to write reports to the folder.

@@ -96,7 +96,7 @@ class RunFolder:
             write_whole(self.manifest_file, manifest.model_dump_json(indent=2))
 
     def note_answered_by(self, answered_by: tuple[str, ...]) -> None:
-        """Record in the manifest which models answered, at the end of a run."""
+        """Write to the manifest which models answered, at the end of a run."""
         manifest = self.manifest()
         if manifest.answered_by != answered_by:
             updated = manifest.model_copy(update={"answered_by": answered_by})
@@ -126,17 +126,17 @@ class RunFolder:
         return iter_lines(self.evaluations_file, Evaluation)
 
     def failures(self) -> list[RecordFailure]:
-        """Return all records without an evaluation."""
+        """Return all records that could not be evaluated."""
         return read_lines(self.failures_file, RecordFailure)
 
     def rejections(self) -> list[Rejection]:
-        """Return all unreadable lines of the input."""
+        """Return all lines of the input that could not be read."""
         return read_lines(self.rejected_file, Rejection)
 
     def forget_failures(self) -> None:
         """Drop failed records, and evaluations with a failed verdict.
 
-        Other verdicts of these evaluations stay in the store and are not requested again.
+        Verdicts that did not fail stay in the store and are not requested again.
         """
         self.failures_file.unlink(missing_ok=True)
         BatchStore(self.path).forget_collected()
@@ -248,11 +248,11 @@ _FIELD_NAMES = {
     "source_chars": "max_source_chars",
     "nugget_matcher_sha256": "the nugget_matcher file",
 }
-"""Names for recorded settings in error messages, if they differ from the option names."""
+"""Names of recorded settings in error messages, if they differ from the names of the options."""
 
 
 def check_writable(folder: Path, option: str = "--out") -> None:
-    """Check that a folder is writable without leaving anything behind.
+    """Check that a folder is writable, without creating any file or folder permanently.
 
     Raises:
         InputError: The folder is not writable, or it is a URL.
@@ -313,7 +313,8 @@ def append_line(path: Path, record: BaseModel, *, is_synced: bool = True) -> Non
     """Append a record as one line.
 
     Args:
-        is_synced: Whether the line must survive a machine crash. Syncing takes some milliseconds.
+        is_synced: Whether to wait until the line is on disk, so that it survives a machine crash.
+            Waiting takes some milliseconds.
 
     Raises:
         StorageError: The disk is full, or the file cannot be written.
@@ -376,7 +377,7 @@ def write_whole(path: Path, text: str, *, is_synced: bool = True) -> None:
 
 
 def write_pieces(path: Path, pieces: Iterable[str], *, is_synced: bool = True) -> None:
-    """Write a file atomically, in pieces.
+    """Write a file atomically from pieces of text.
 
     Args:
         is_synced: Whether to wait for the disk, so that the file survives a machine crash.

@@ -57,14 +57,14 @@ class Threshold:
         return "reached", ""
 
     def _range_verdict(self, low: float, high: float) -> ThresholdVerdict:
-        """Return the verdict on a score for which only a range is known."""
+        """Return whether a score reaches the threshold if only its range is known."""
         if low >= self.least:
             return "reached", ""
         text = f"{self.key} is between {low:.3f} and {high:.3f}"
         if high < self.least:
             return "below", f"{text}, below {self.least:g}"
         return "unmeasured", (
-            f"{text}, which includes {self.least:g}; add a judge for the {UNDECIDED} verdicts"
+            f"{text}, so it may be below {self.least:g}; add a judge for the {UNDECIDED} verdicts"
         )
 
 
@@ -136,10 +136,10 @@ def _check_key(key: str, rubrics: Sequence[str], evaluators: Set[str], option: s
 
 
 def check_judged(thresholds: Iterable[Threshold], judge: BaseJudge, rubrics: Iterable[str]) -> None:
-    """Reject thresholds on rubrics that cannot be rated from signals if there is no judge.
+    """If there is no judge, reject thresholds on rubrics that cannot be rated from signals.
 
     Raises:
-        InputError: A threshold needs a judge.
+        InputError: A threshold is on a score that only a judge can measure.
     """
     if judge.rated_by(rubrics) != SIGNALS:
         return
@@ -180,21 +180,22 @@ MAIN_KEYS = (
     "citations.support",
     "exam.cover",
 )
-"""Scores compared answer by answer if available. Findings are always compared."""
+"""Scores that are compared answer by answer, if the runs have them. The findings of answers are
+always compared."""
 
 LEAST_MEASURED_SHARE = 0.5
 """Minimum share of the baseline's questions for which the compared side must have scores."""
 
 
 class Side(NamedTuple):
-    """Name and evaluations of a run or system."""
+    """A run or system to compare, with its evaluations."""
 
     name: str
     evaluations: tuple[Evaluation, ...]
 
 
 class ChangeVerdict(NamedTuple):
-    """Verdict of a gate on a score that is worse or could not be measured."""
+    """A score that is worse than in the baseline or unmeasured, with the message to print."""
 
     key: str
     is_worse: bool

@@ -1,4 +1,4 @@
-"""Jobs: answers and a corpus, read from the user's input."""
+"""Read the answers and the corpus of a run from the user's input."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class Job:
 
     Attributes:
         rejections: Unreadable lines of the input.
-        corpus: Documents in which to look up cited ids and evidence.
-        note: Note on how the corpus is searched.
+        corpus: Documents in which to look up cited ids and to search for evidence.
+        note: Message for the user on how the corpus is searched.
         failures: Questions that an application did not answer.
         application: Latency and cost of the application, if it wrote the answers.
-        notes: Notes on how the input was read.
+        notes: Messages for the user on how the input was read.
     """
 
     records: tuple[Record, ...]
@@ -87,7 +87,7 @@ def read_job(
             `Literature`.
         limit: Maximum number of answers, counted from the first.
         testbank: File of a test bank, or items for all answers.
-        answered: Whether answers are required. If True, empty answers are rejected.
+        answered: Whether to reject empty answers.
         columns: Column names, as for `read_records`.
 
     Raises:
@@ -183,7 +183,7 @@ def record_of(
         sources: Sources, as for `evaluate`.
 
     Raises:
-        InputError: A part cannot be read.
+        InputError: The answer, the question or a source cannot be read.
     """
     if isinstance(question, str):
         base = Record(id="answer", question=question, answer="")

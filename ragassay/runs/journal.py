@@ -97,7 +97,7 @@ def read_with_repairs(
         text: Initial text.
         read: Function that parses the edited text, or raises a `RagassayError`.
         edit: Function that lets a user edit a text and returns the edited text.
-        tell: Callback for the reason why the text is invalid.
+        tell: Function to call with the reason why the text is invalid.
     """
     while True:
         text = edit(text)
@@ -125,7 +125,7 @@ class EditRequest:
 
 
 def as_text(asked: EditRequest) -> str:
-    """Return the list as editable text, followed by the facts left out, as comments."""
+    """Return the list as editable text. Facts that were left out follow as comments."""
     lines = [f"{importance or '-'}\t{_one_line(text)}" for importance, text in asked.nuggets]
     left_out = [
         f"# okay\t{_one_line(text)}    # {REASONS.get(reason, reason)}"
@@ -139,7 +139,7 @@ def as_text(asked: EditRequest) -> str:
 
 
 def from_text(text: str) -> list[dict[str, str | None]]:
-    """Parse the edited text into {text, importance} for each line.
+    """Parse the edited text, and return a dictionary with text and importance for each nugget.
 
     Raises:
         InputError: A line is invalid.
@@ -167,7 +167,7 @@ def from_text(text: str) -> list[dict[str, str | None]]:
 
 
 def _without_reason(fact: str) -> str:
-    """Remove the comment with the reason from a fact that was left out."""
+    """Remove the comment that gives the reason why a fact was left out."""
     for reason in REASONS.values():
         fact = fact.removesuffix(f"# {reason}")
     return " ".join(fact.split())

@@ -40,7 +40,7 @@ from ragassay.store import opened_store
 
 @dataclass(frozen=True)
 class AssignedRun:
-    """Result of assigning the nuggets of a file.
+    """Counts and scores after the assignment of all nuggets of a file.
 
     Attributes:
         n_unscored: Number of nuggets whose assignment failed.
@@ -58,7 +58,7 @@ async def assign_nuggets(
     metrics: Path,
     listen: Listener = lambda event: None,
 ) -> AssignedRun:
-    """Assign the gold nuggets of each answer's question.
+    """Determine which gold nuggets of its question each answer supports.
 
     Verdicts are stored next to `out`, so a restart does not repeat them.
 
@@ -72,7 +72,7 @@ async def assign_nuggets(
             writing it.
         FatalModelError: The model is unavailable.
         StorageError: Finished work cannot be stored.
-        SettingsError: There is neither a judge nor an instrument for assignments.
+        SettingsError: There is neither a judge nor a local model that can assign nuggets.
     """
     with_nuggets = [record for record in records if record.nuggets]
     if not with_nuggets:
@@ -141,11 +141,11 @@ class PairsRow(Row):
 
 @dataclass(frozen=True)
 class MatchFile:
-    """Contents of a file with nuggets to match.
+    """Contents of a file of gold and system nuggets.
 
     Attributes:
         cases: Answers with gold and system nuggets.
-        n_one_sided: Number of answers that lack gold nuggets or system nuggets.
+        n_one_sided: Number of answers without gold nuggets or without system nuggets.
     """
 
     cases: tuple[MatchCase, ...]
@@ -159,9 +159,9 @@ def read_match_file(path: Path) -> MatchFile:
 
     Args:
         path: JSON lines with `gold`, `nuggets` and optionally `matches` (pairs of positions in
-            `gold` and `nuggets`, from 0), or a run folder or its evaluations.jsonl. The model's
-            matches in a run are ignored. Reviewed matches in a run folder are used if a reviewer
-            matched all gold nuggets of an answer.
+            `gold` and `nuggets`, from 0), or a run folder or its evaluations.jsonl. Matches that a
+            model made in the run are ignored. Reviewed matches in a run folder are used if a
+            reviewer matched all gold nuggets of an answer.
 
     Raises:
         InputError: The file cannot be opened.

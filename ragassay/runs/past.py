@@ -16,7 +16,7 @@ from ragassay.runs.folder import RunFolder
 
 LATEST = "latest"
 PAGES = ("report.html", "audit.html", "qa.html")
-"""Report pages of runs, audits and judged pairs, in order of preference."""
+"""File names of the report pages of evaluations, audits and `qa` runs, in order of preference."""
 
 MAIN = (RUBRIC_KEY, "nuggets.recall", "citations.support", "exam.cover")
 """Scores shown in the list of runs."""
@@ -25,7 +25,7 @@ MAIN = (RUBRIC_KEY, "nuggets.recall", "citations.support", "exam.cover")
 def past_runs(folder: Path) -> tuple[PastRun, ...]:
     """Return the runs in a folder, newest first. If the folder is a run itself, return only it.
 
-    Damaged runs are included with a note. Other folders are skipped.
+    Damaged runs are included, with a note on the problem. Folders that contain no run are skipped.
 
     Raises:
         InputError: The folder does not exist.

@@ -1,4 +1,4 @@
-"""Human labels converted to evaluations, to reproduce the papers' tables without a judge."""
+"""Convert human labels to evaluations, to reproduce the tables of papers without a judge."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _document(identifier: str) -> Document:
 
 
 def _build_unlabelled(record: Record) -> Evaluation:
-    """Return an answer with empty verdicts for everything that can be labelled."""
+    """Return an evaluation with empty verdicts for everything that people can label."""
     text, sentences, _ = segment(record, _document)
     verdicts: Iterator[VerdictBase] = (
         verdict
@@ -91,7 +91,7 @@ def _build_unlabelled(record: Record) -> Evaluation:
 
 
 def _build_assigned(answer: AssignedAnswer) -> Evaluation:
-    """Return an answer with its assignments, including those of duplicate nuggets."""
+    """Return an evaluation with the assignments of all gold nuggets, including duplicates."""
     assignments: list[Assignment | None] = [nugget.assignment for nugget in answer.nuggets]
     importance: list[Importance | None] = [nugget.importance for nugget in answer.nuggets]
     return Evaluation(

@@ -24,7 +24,7 @@ Encode = Callable[[Sequence[str]], "NDArray[np.float32]"]
 
 
 Clusters = Mapping[str, Mapping[str, Mapping[Place, str]]]
-"""Clusters of sentences (system and number), keyed by question and kind of cluster."""
+"""Clusters of sentences, keyed by question and kind; a sentence is a system and a number."""
 
 
 def with_pooled_scores(
@@ -44,10 +44,10 @@ def pooled_scores(
 
     Args:
         evaluations: All evaluations of a run. Existing pooled scores are replaced.
-        encode: Function that embeds texts. Not called for questions with only one answer or with
-            published clusters.
-        clusters: Published sentence clusters. Sentences of other questions are clustered by
-            similarity.
+        encode: Function that embeds texts. It is not called for questions with only one answer or
+            with published clusters.
+        clusters: Published sentence clusters of some questions. Sentences of other questions are
+            clustered by similarity.
     """
     by_question: dict[str, list[int]] = {}
     outlines = outlines_of(evaluations)
@@ -81,7 +81,7 @@ def _embed_sentences(
 def _clusters_by_record(
     answers: Sequence[Evaluation], kinds: Mapping[str, Mapping[Place, str]] | None
 ) -> dict[str, dict[Place, str]]:
-    """Return published clusters with sentences keyed by record instead of system."""
+    """Return published clusters in which a sentence is identified by record instead of system."""
     records = {answer.system: answer.record_id for answer in answers}
     return {
         kind: {
@@ -94,7 +94,10 @@ def _clusters_by_record(
 
 
 def _merge_scores(scores: Mapping[str, Score], pooled: Mapping[str, Score]) -> dict[str, Score]:
-    """Replace the pooled scores. Each pooled score is placed at the end of its group."""
+    """Replace the pooled scores of an evaluation.
+
+    A new pooled score is placed after the other scores of its group.
+    """
     merged = {key: score for key, score in scores.items() if key not in POOLED_SCORES}
     merged.update(pooled)
     groups = list(dict.fromkeys(map(_group, merged)))

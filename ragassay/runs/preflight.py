@@ -38,7 +38,7 @@ from ragassay.settings import Settings, noted_settings
 
 @dataclass(frozen=True)
 class SharedCalls:
-    """Calls of an evaluator for one answer, which share the context of the answer.
+    """The calls that an evaluator makes for one answer. Their prompts share the answer's context.
 
     Attributes:
         n_shared_tokens: Approximate number of tokens in the context.
@@ -52,7 +52,7 @@ class SharedCalls:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Maximum cost of a run's calls at LiteLLM's prices, assuming replies of maximum length.
+    """Maximum cost of a run's calls at LiteLLM's prices, if all replies have the maximum length.
 
     Attributes:
         usd: Cost if prompt caches are not used. 0 for local models, None if a price is unknown.
@@ -109,11 +109,15 @@ def _sum(costs: Iterable[float | None]) -> float | None:
 
 
 FILE = "endpoints.json"
-"""File with the parameters each model refuses, named as in `call_parameters.REFUSABLE`."""
+"""File that lists the call parameters that each model refuses. `call_parameters.REFUSABLE` has all
+names."""
 
 
 def recall_endpoints(folder: Path, judges: Sequence[Settings]) -> None:
-    """Load the refused parameters found in an earlier start. An unreadable file is ignored."""
+    """Load which call parameters the endpoints refused in an earlier start.
+
+    A file that cannot be read is ignored.
+    """
     with suppress(OSError, ValueError, AttributeError, TypeError):
         refused = json.loads((folder / FILE).read_text(encoding="utf-8"))
         for judge in (settings.judge for settings in judges):
@@ -121,7 +125,7 @@ def recall_endpoints(folder: Path, judges: Sequence[Settings]) -> None:
 
 
 def keep_endpoints(folder: Path, judges: Sequence[Settings]) -> None:
-    """Write the parameters refused by the judges' endpoints, if any."""
+    """Write which call parameters the judges' endpoints refuse, if they refuse any."""
     refused = {
         j.judge.model: list(learned_parameters(j.judge.model, j.judge.api_base)) for j in judges
     }
@@ -131,7 +135,7 @@ def keep_endpoints(folder: Path, judges: Sequence[Settings]) -> None:
 
 
 def endpoint_notes(judges: Sequence[Settings]) -> tuple[str, ...]:
-    """Return a note for each judge with parameters that its endpoint refuses."""
+    """Return a note for each judge whose endpoint refuses some call parameters."""
     notes = (
         learnt_note(judge.model, learned_parameters(judge.model, judge.api_base))
         for judge in (settings.judge for settings in judges)
@@ -197,10 +201,10 @@ def _starts_as_table(path: Path) -> bool:
 
 
 DONE = ("summary.json", "rationales.csv", "strategies.csv")
-"""Files that exist only in the folder of a finished run."""
+"""Files that only the folder of a finished run contains."""
 
 JUDGE_FIELDS = ("model", "panel_names", "escalated_to", "escalated_when")
-"""Settings that a resumed run must not change."""
+"""Settings that must not change when a run is resumed."""
 
 
 def check_ready(
@@ -270,7 +274,7 @@ def _check_same_run(
 
 
 def judges_of(settings: Settings, others: Iterable[str] = ()) -> list[Settings]:
-    """For each model that a run calls, return settings in which it is the only judge."""
+    """Return settings for each model that a run calls, in which this model is the only judge."""
     judges = [
         settings.of_judge(n)
         for n in range(len(settings.judge.judges))
@@ -288,7 +292,7 @@ def check_known(model: str, besides: tuple[str, ...] = ()) -> None:
 
     Args:
         model: Model name in the settings.
-        besides: Further known models, which do not generate text.
+        besides: Names of other known models, which do not generate text.
 
     Raises:
         SettingsError: The model is unknown. The message lists the known models.

@@ -1,4 +1,4 @@
-"""Base class of setting groups, and markers for their fields."""
+"""Base class of groups of settings, and markers for the fields of a group."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Flag:
 
     Attributes:
         metavar: Placeholder for the value in the help. Default: the type or the choices.
-        group: Help heading, for an option without a setting.
+        group: Heading in the help, for an option without a setting.
     """
 
     names: tuple[str, ...] = ()

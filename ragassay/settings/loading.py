@@ -26,7 +26,7 @@ def with_panel(judges: Sequence[str], api_base: str | None = None) -> dict[str, 
     Args:
         judges: LiteLLM names, optionally as NAME@URL. The first is the main judge. If empty, the
             judges are left unchanged.
-        api_base: Endpoint of the main judge, if it was set separately.
+        api_base: URL of the main judge's endpoint, if it is set separately.
 
     Raises:
         SettingsError: The first judge has an endpoint, but another judge of the same provider has
@@ -46,7 +46,7 @@ def with_panel(judges: Sequence[str], api_base: str | None = None) -> dict[str, 
 def load_settings(
     _base: Settings | None = None, _style: Mapping[str, str] | None = None, /, **overrides: object
 ) -> Settings:
-    """Create settings from overrides, `_base` or the environment, and defaults, in this order.
+    """Create settings from overrides, then from `_base` or the environment, then from defaults.
 
     Args:
         _base: Settings to update. If set, the environment is ignored.
@@ -74,7 +74,7 @@ def load_settings(
 
 
 def _check_variables(names: Iterable[str]) -> None:
-    """Reject misspelled RAGASSAY_ variables, and ignore variables unlike any setting."""
+    """Reject RAGASSAY_ variables that misspell a setting, and ignore other unknown variables."""
     known = {_variable(name).upper(): name for name in FIELDS}
     for variable in names:
         if not variable.upper().startswith(PREFIX) or variable.upper() in known:

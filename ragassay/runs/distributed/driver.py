@@ -24,25 +24,26 @@ from ragassay.runs.progress import Event, Listener
 from ragassay.store import opened_store
 
 N_HUB_CALLS = 10_000
-"""Maximum number of concurrent hub calls, each of which may wait for an endpoint."""
+"""Maximum number of concurrent calls to the hub, many of which wait for a free endpoint."""
 
 N_MODEL_CALLS = 128
-"""Maximum number of concurrent calls to a node's models; more than a batch of the local judge."""
+"""Maximum number of concurrent calls to the models of a node, enough to fill the judge's
+batches."""
 
 N_MOST = 500
 """Maximum number of records per shard."""
 
 N_A_WORKER = 2
-"""Minimum number of shards per worker if there are enough records, to balance the load."""
+"""Number of shards per worker, more than one so that all workers finish at about the same time."""
 
 N_LOSSES = 3
-"""Number of workers that a single record may crash before it counts as failed."""
+"""Number of workers lost on the same record after which the record counts as failed."""
 
 COLLECT_S = 0.2
 """Maximum time to wait for new results, in seconds."""
 
 N_ROWS = 500
-"""Number of rows sent to the hub in one call."""
+"""Number of stored results sent to the hub in one call."""
 
 LOST_CLUSTER = (
     "the connection to the cluster was lost; finished work is kept, and the same command resumes "
@@ -110,7 +111,8 @@ def connect(ray: Any, address: str, n_workers: int) -> None:
 
 
 Group = tuple[Record, ...]
-"""Records with the same question and answer, which can share verdicts on the same worker."""
+"""Records with the same question and answer; one worker processes all of them, to share
+verdicts."""
 
 
 def shards_of(records: Sequence[Record], n_workers: int) -> list[list[Group]]:
@@ -143,7 +145,7 @@ async def work_in_cluster(
     Args:
         records: Records with distinct ids.
         run: Run that each worker rebuilds.
-        path: File with finished work, if it exists.
+        path: File of finished work, or None to keep no finished work.
 
     Raises:
         ExtraError: Ray is not installed.
@@ -173,7 +175,7 @@ async def work_in_cluster(
 
 @dataclass
 class _Driver:
-    """A run in a cluster. `done` contains the ids of the finished records."""
+    """The state of a run in a cluster. `done` contains the ids of the finished records."""
 
     n_workers: int
     run: Run
@@ -187,7 +189,7 @@ class _Driver:
     work: Any = None
 
     async def start(self) -> None:
-        """Start the hub and each node's models, and send the rows of earlier starts to the hub."""
+        """Start the hub and the models of each node, and send earlier results to the hub."""
         import ray
         from ray.util import client
 
@@ -227,7 +229,10 @@ class _Driver:
         return settings.model_copy(update={"concurrency": -(-settings.n_slots // self.n_workers)})
 
     async def work_on(self, records: Sequence[Record]) -> None:
-        """Process records. Delivered results are kept even if the work is interrupted."""
+        """Process records.
+
+        Results that reached the hub are kept even if the work is interrupted.
+        """
         self.slots, is_over = asyncio.Semaphore(self.n_workers), asyncio.Event()
         collecting = asyncio.create_task(self._collect_until(is_over))
         working = asyncio.create_task(self._run_shards(shards_of(records, self.n_workers)))
@@ -271,11 +276,14 @@ class _Driver:
                     group.create_task(self._run_shard(shard, is_repeated=is_repeated))
 
     async def _run_shard(self, shard: list[Group], *, n_lost: int = 0, is_repeated: bool) -> None:
-        """Finish a shard. If its worker is lost, split the shard to isolate the record at fault.
+        """Process a shard.
+
+        If its worker is lost, split the shard to find the record that crashes workers.
 
         Args:
-            n_lost: Number of workers lost while processing only this group.
-            is_repeated: Whether a worker was lost earlier while processing these records.
+            n_lost: Number of workers already lost while processing only the records of this shard.
+            is_repeated: Whether a worker was lost earlier while processing a shard with these
+                records.
         """
         from ray.exceptions import RayError, RayTaskError
 
@@ -296,7 +304,8 @@ class _Driver:
         elif n_lost + 1 < N_LOSSES:
             await self._run_shard(unfinished, n_lost=n_lost + 1, is_repeated=True)
         else:
-            detail = f"its worker was lost {N_LOSSES} times: {type(loss).__name__}"
+            kind = type(loss).__name__
+            detail = f"the worker that processed it was lost {N_LOSSES} times: {kind}"
             failed = tuple(
                 self.kind.fail_record(record, detail) for group in unfinished for record in group
             )
