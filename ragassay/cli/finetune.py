@@ -214,7 +214,7 @@ def _report(
         say(f"{f'held-out {dev}' if dev else 'held-out folds'}: {', '.join(parts)}")
     say(
         f"{out}: {found.n_bytes / 2**20:.1f} MiB, {count_text(found.n_examples, 'example')}, "
-        f"SHA-256 {found.weights_sha256[:12]}. Use the model with {option}ragassay/{out}"
+        f"SHA-256 {found.weights_sha256[:12]}. To use the model, pass {option}ragassay/{out}"
     )
     if found.n_rejected:
         say(f"{count_text(found.n_rejected, 'line')} of the training data could not be read")

@@ -114,7 +114,7 @@ names."""
 
 
 def recall_endpoints(folder: Path, judges: Sequence[Settings]) -> None:
-    """Load which call parameters the endpoints refused in an earlier start.
+    """Load the call parameters that the endpoints refused in an earlier start.
 
     A file that cannot be read is ignored.
     """
@@ -125,7 +125,7 @@ def recall_endpoints(folder: Path, judges: Sequence[Settings]) -> None:
 
 
 def keep_endpoints(folder: Path, judges: Sequence[Settings]) -> None:
-    """Write which call parameters the judges' endpoints refuse, if they refuse any."""
+    """Write the call parameters that the judges' endpoints refuse, if any."""
     refused = {
         j.judge.model: list(learned_parameters(j.judge.model, j.judge.api_base)) for j in judges
     }

@@ -219,7 +219,7 @@ class PromptingSettings(SettingsGroup):
         default=1,
         ge=0,
         description="Seed sent to providers that accept a seed. If several replies are sampled, "
-        "each uses the next seed.",
+        "each reply uses the next seed.",
     )
     prompts: Annotated[tuple[Path, ...], READ_LIST, Flag(metavar="PATH")] = Field(
         default=(), description="Compiled prompt written by `ragassay optimize`."

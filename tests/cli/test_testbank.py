@@ -249,4 +249,4 @@ def test_queries_are_written_as_the_workbench_reads_them(tmp_path: Path) -> None
     facets = [{"id": "f", "text": "Birth"}]
     pages.write_text(json.dumps({"query_id": "q", "title": "Jazz", "facets": facets}))
     shown, _ = run("queries", pages, "--out", out)
-    assert "dropped the facets of 1 of them" in shown
+    assert "dropped the facets of 1 query" in shown

@@ -105,7 +105,7 @@ def test_what_a_run_lacks_is_a_warning(tmp_path):
     write_lines(RunFolder(first).failures_file, [RecordFailure.model_validate(failure)])
     assert compare([first, second]).warnings == (
         f"{first}: 1 answer could not be evaluated",
-        f"{second} is not finished, so its means exclude missing answers",
+        f"the run {second} is not finished, so its means do not include the missing answers",
     )
 
 
