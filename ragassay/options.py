@@ -1,7 +1,7 @@
-"""Options of evaluations and audits, shared by the Python API and the command line.
+"""The options of evaluations and audits, which the Python API and the command line share.
 
-To expose a setting as an option, add its name and type to `Keywords`. Its flag, help and default
-are taken from the setting.
+To expose a setting as an option, add its name and type to `Keywords`. The option gets its flag,
+help and default from the setting.
 """
 
 from __future__ import annotations
@@ -264,7 +264,7 @@ class AuditKeywords(Keywords, total=False):
 
 
 HEADINGS = (*(group.title() for group in GROUPS), "Input")
-"""Headings for groups of options in the help."""
+"""Headings of the groups of options in the help, in order."""
 
 SETS = {"model": ("model", "panel")}
 """Settings that an option changes, if it changes others than the setting of its name."""
@@ -275,11 +275,11 @@ class Option:
     """Option created from a setting or from an entry of a keywords class.
 
     Attributes:
-        sets: Names of the settings that the option sets. Empty for an option without a setting.
-        kind: Type of the command-line value.
-        metavar: Placeholder for the value in the help. Defaults to the type or the choices.
+        sets: Names of the settings that the option changes. Empty for an option without a setting.
+        kind: Type of the value on the command line.
+        metavar: Placeholder for the value in the help. By default, the type or the choices.
         default: Default value, used only in the help.
-        help: Description, including the default.
+        help: Help text, which includes the default.
         group: Heading in the help.
     """
 
@@ -363,8 +363,9 @@ def settings_of(
     """Create settings from options; other values come from `base` or the environment.
 
     Args:
-        options: Values by name. None, empty lists, and options without a setting are ignored.
-        style: How to write option names in error messages.
+        options: Values by the name of the option. None, empty lists, and options without a setting
+            are ignored.
+        style: Whether error messages name options as command-line flags or as Python keywords.
 
     Raises:
         SettingsError: A value is invalid, or two values contradict each other.
@@ -418,7 +419,10 @@ def custom_evaluators(
 
 
 def several(value: Any) -> tuple[Any, ...]:
-    """Return a value, an iterable or None as a tuple. Strings and paths count as one value."""
+    """Return a tuple of a single value, of the items of an iterable, or of nothing for None.
+
+    A string or path counts as one value.
+    """
     if value is None:
         return ()
     if isinstance(value, str | Path) or not isinstance(value, Iterable):
@@ -445,7 +449,7 @@ def check_options(options: Mapping[str, object], keywords: type) -> None:
 def signature_with(
     function: Callable[..., object], options: Iterable[inspect.Parameter], eval_str: bool = False
 ) -> inspect.Signature:
-    """Return a function's signature with `**options` replaced by the individual options."""
+    """Return a function's signature, with its `**options` replaced by the individual options."""
     signature = inspect.signature(function, eval_str=eval_str)
     own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     return signature.replace(parameters=[*own, *options])

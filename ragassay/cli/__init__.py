@@ -42,7 +42,10 @@ COMMANDS = {
             "Measure how similar the answers of different systems are.",
         ),
         "strategies": ("studies:strategies", "Compare prompting strategies of a judge."),
-        "rationales": ("studies:rationales", "Check the reasons a judge gives for its ratings."),
+        "rationales": (
+            "studies:rationales",
+            "Check the reasons that a judge gives for its ratings.",
+        ),
         "verifiers": ("verifiers:app", "List, calibrate, measure and compare verifiers."),
     },
     "Rubric workbench": {

@@ -78,7 +78,7 @@ def compare(
     Options:
         runs: Run folders written by `ragassay evaluate`, or files of answers with human labels.
         score: Score to compare, such as nuggets.recall, a group of scores, such as rubric, or all.
-            By default, the main scores of the runs.
+            By default, the main scores of the runs are compared.
         out: Write leaderboard.csv, tests.csv, leaderboard.tex and an SVG plot per score to this
             folder.
         html: Write an HTML page that lists all changes by score and by answer, worst first.

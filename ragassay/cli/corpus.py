@@ -141,10 +141,10 @@ def build(sources: list[Path], out: Annotated[Path, Option()], quiet: Quiet = Fa
 def embed(corpus: Path, tokens: bool = False, quiet: Quiet = False, **options: Any) -> None:
     """Compute or update the vectors of a corpus for semantic search.
 
-    Each article gets one vector for its title and abstract (most models read the first 256 to 512
-    tokens). Run the command again to resume it, or, after `corpus build`, to embed new and changed
-    articles and to remove the vectors of deleted articles. A corpus can contain vectors from
-    several models.
+    Each article gets one vector for its title and abstract (most models read only the first 256 to
+    512 tokens). Run the command again to resume it, or, after `corpus build`, to embed new and
+    changed articles and to remove the vectors of deleted articles. A corpus can contain vectors
+    from several models.
 
     Vectors are stored in the corpus (about 3 KB per article), or on a Chroma server (1.5 or later)
     if RAGASSAY_LITERATURE__CHROMA_URL is set to its URL, e.g. http://HOST:8000.

@@ -87,19 +87,19 @@ def finetune(
         data: Training file or reviewed run folder.
         out: Folder of the trained model.
         method: head trains a classification head (verifier, correctness, completeness). svm and
-            logistic train a bag-of-words classifier (correctness). sft is supervised fine-tuning
-            on target replies. cpo is preference optimization on pairs of a preferred and a rejected
-            reply, after sft (see --start). Defaults: head for verifier, svm for correctness, sft
-            for other tasks.
+            logistic train a bag-of-words classifier (correctness). sft is supervised fine-tuning on
+            target replies. cpo is preference optimization on pairs of a preferred and a rejected
+            reply, after sft (see --start). The default is head for verifier, svm for correctness,
+            and sft for other tasks.
         base: Base model: smollm2-135m, a Hugging Face id, or a folder; with head, also
-            all-MiniLM-L6-v2 or another encoder, such as BiomedBERT. By default, smollm2-135m, or
+            all-MiniLM-L6-v2 or another encoder, such as BiomedBERT. The default is smollm2-135m, or
             all-MiniLM-L6-v2 for correctness or completeness with head.
         folds: For correctness and completeness: number of cross-validation folds.
         dev: For a verifier with head: held-out claims used to measure the model and to calibrate
             its probabilities.
         start: Adapter folder to start from, e.g. for cpo. With head, also a shipped verifier, such
             as ragassay/smollm2-verifier.
-        labels: Label file, if DATA does not contain the labels.
+        labels: File with the labels, if DATA does not contain them.
         papers: For qa: papers of the pairs, if DATA does not contain them.
         systems: For judge: number of systems per question to train on.
         targets: For judge: replies to train on. made uses ratings and reasons generated from the
@@ -110,11 +110,11 @@ def finetune(
             source sentences closest to the answer; 0 for none. Sources require a larger
             --row-tokens.
         limit: Train only on the first N examples; 0 for all.
-        epochs: Number of epochs. By default, 3 for head and 1 otherwise.
+        epochs: Number of epochs. The default is 3 for head, and 1 for other methods.
         steps: Maximum number of training steps; 0 for no limit.
-        learning_rate: Learning rate. By default, the rate used for the shipped adapters, or 5e-5
+        learning_rate: Learning rate. The default is the rate used for the shipped adapters, or 5e-5
             for cpo.
-        rank: Rank of the adapter. By default, 16, or 32 for MiniLM.
+        rank: Rank of the adapter. The default is 16, or 32 for MiniLM.
         layers: For sft and cpo: share of the layers to train, starting at the top.
         row_tokens: For sft and cpo: maximum number of tokens per training row. Examples for the
             same answer are packed into one row.

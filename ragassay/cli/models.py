@@ -248,8 +248,9 @@ def _print_note(folder: Path) -> None:
         "replies": "trained on ratings and reasons that judges gave in the data",
     }
     if note.targets:
-        limit = f"up to {note.source_chars:,} characters of" if note.source_chars else "no"
-        typer.echo(f"{targets[note.targets]}; its prompts contain {limit} sources")
+        n = note.source_chars
+        sources = f"up to {n:,} characters of sources" if n else "no sources"
+        typer.echo(f"{targets[note.targets]}; its prompts contain {sources}")
 
 
 def _print_check(item: RegisteredModel, found: Sequence[FileCheck]) -> None:

@@ -75,7 +75,7 @@ def diff(path: Path) -> None:
     """Compare a compiled prompt with the shipped one.
 
     Options:
-        path: File written by `ragassay optimize`.
+        path: Compiled prompt, written by `ragassay optimize`.
     """
     from ragassay.optimizers.compiling.showing import prompt_diff
     from ragassay.prompts.compiled import read_compiled

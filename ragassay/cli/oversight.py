@@ -80,7 +80,7 @@ def cover(
       ragassay grades cover graded.jsonl.gz --runs bm25.run --runs dense.run --official ranks.json
 
     Options:
-        at: Number of top passages, 20 by default.
+        at: Number of top passages to consider per system, 20 by default.
         min_rating: Minimum rating to count an item as covered. By default, the table shows coverage
             by grades marked correct and by each minimum rating from 1 to 5.
     """
@@ -108,9 +108,9 @@ def leaderboard(
     """Rank systems by the labels of their retrieved passages.
 
     --min-rating corresponds to -l in trec_eval: passages with a lower label are not relevant. nDCG
-    uses gains and ignores it. alpha_nDCG uses covered items as subtopics. Unlabelled passages are
-    treated as not relevant. The table counts unlabelled passages among the top 20, which you may
-    want to grade.
+    uses gains and ignores --min-rating. alpha_nDCG uses covered items as subtopics. Unlabelled
+    passages are treated as not relevant. The table counts unlabelled passages among the top 20,
+    which you may want to grade.
 
     For example:
 

@@ -160,8 +160,8 @@ PairsArgument = Annotated[
 Papers = Annotated[
     Path | None,
     Option(
-        help="File or folder of papers as JATS XML (PubMed Central), PDF, text or JSON. Not "
-        "required if PAIRS contains the papers."
+        help="File or folder of papers as JATS XML (PubMed Central), PDF, text or JSON. This file "
+        "is not required if PAIRS contains the papers."
     ),
 ]
 
@@ -249,7 +249,7 @@ def audit(
 
     Options:
         number: Number of pairs to perturb; 0 for all.
-        attacks: Perturbation to apply. By default, all perturbations.
+        attacks: Perturbation to apply. By default, all perturbations are applied.
         seed: Seed for sampling and perturbing pairs.
     """
     from ragassay.requests import request_pairs_audit

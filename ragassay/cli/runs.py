@@ -123,8 +123,8 @@ def report(run: RunFolderArgument, as_json: Json = False) -> None:
     evaluations = folder.evaluations()
     if any(one.pairs for one in evaluations[:1]):
         raise InputError(
-            f"{run} is a run of `ragassay qa evaluate`. Run that command again to rewrite its "
-            "report; finished ratings are reused"
+            f"{run} is a run of `ragassay qa evaluate`. Run `ragassay qa evaluate` again to "
+            f"rewrite the report; finished ratings are reused"
         )
     summary = folder.summary() or summarize(
         evaluations, manifest.answers.n_items, len(folder.failures()), len(folder.rejections())

@@ -138,7 +138,7 @@ def rationales(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Check the reasons a judge gives for its ratings.
+    """Check the reasons that a judge gives for its ratings.
 
     Without a model, the command measures for each rubric how much of a reason is copied from the
     rubric, whether the reason mentions anything from the answer, and whether its sentiment

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def require_terminal(alternative: str) -> None:
-    """Check that the command runs in a terminal.
+    """Raise an error if the command does not run in a terminal.
 
     Args:
         alternative: Options to suggest in the error message.
@@ -201,10 +201,10 @@ def edit(
         text: New text of the item.
         answer: New known answer, replacing all previous ones.
         secret: Whether to hide the item from systems.
-        remove: Remove the item.
+        remove: Remove the item given by --item.
         add: Add an item to a query; can be combined with --kind, --facet and --answer.
         facet: With --add: facet of the query to which the new item belongs.
-        undo: Undo a change, specified by its name in --history.
+        undo: Name of the change to undo, as shown by `testbank show --history`.
         query: Edit only items of this query.
         out: Also write the edited test bank, including the history of each item, to this file.
     """
@@ -230,9 +230,9 @@ def split(
 ) -> int:
     """Split a test bank into a public and a secret part.
 
-    If the secret part stays hidden, no system can be tuned on the whole test bank. Each query and
-    each facet is in both parts. Items that are already marked as secret are put into the secret
-    part.
+    If the secret part stays hidden, no system can be tuned on the whole test bank. Both parts
+    contain every query and every facet. Items that are already marked as secret are put into the
+    secret part.
 
     For example:
 
@@ -255,7 +255,7 @@ def split(
     write_new_bank(found.public, target)
     write_new_bank(found.secret, hidden)
     for title in found.one_sided:
-        typer.echo(f"{title} occurs in only one part", err=True)
+        typer.echo(f"{title} is in only one of the two parts", err=True)
     return partial_if(file.rejections, found.one_sided)
 
 
@@ -295,8 +295,7 @@ def lint(
     The checks find leading questions ("isn't it?"), questions that contain their known answer,
     double questions, questions to the reader ("Have you ..."), questions without a clear subject
     ("the show"), and duplicates. With --corpus, the checks also flag items with no similar document
-    in the corpus. This is only a weak sign that an item is unanswerable, because most unanswerable
-    items look answerable.
+    in the corpus. A flagged item may be unanswerable, but most unanswerable items are not flagged.
 
     For example:
 

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 Target = Annotated[Path, Option("--out", help="Output file. The name should end in .jsonl.gz.")]
 Collection = Annotated[str, Option(help="Name of the query collection.")]
-Kind = Annotated[Literal["questions", "nuggets"] | None, Option(help="Kind of the items.")]
+Kind = Annotated[
+    Literal["questions", "nuggets"] | None,
+    Option(help="Whether the items are questions or nuggets."),
+]
 
 
 @takes(

@@ -50,7 +50,9 @@ ClaimsArgument = Annotated[
 ClaimCorpus = Annotated[
     str | None,
     Option(
-        "--corpus", help="Corpus of the documents, if claims or answers contain only document ids."
+        "--corpus",
+        help="Corpus with the texts of the documents, if claims or answers contain "
+        "only document ids.",
     ),
 ]
 ScoredBy = Annotated[
@@ -366,7 +368,7 @@ def at_k(
       ragassay verifiers at-k medaesqa.json --corpus pubmed/ --k 10,50 --found-by both --out curve
 
     Options:
-        k: Values of k, separated by commas.
+        k: Numbers of top search results to use, separated by commas.
         found_by: Text to search for: the question (as in BioACE), each sentence (claim), or both.
         depth: Number of results per question to rerank.
     """

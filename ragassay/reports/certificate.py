@@ -62,7 +62,7 @@ class TrustLine:
 
 @dataclass(frozen=True, slots=True)
 class CertificateView:
-    """Audit certificate of a judge.
+    """Audit certificate of a judge, with its texts ready for display.
 
     Attributes:
         rubrics: Verdicts by rubric, or by RACAR dimension.

@@ -92,8 +92,8 @@ def coverage_text(board: Leaderboard) -> str:
     """Describe how ties are determined and how many questions all systems share."""
     text = (
         f"The column Tied shows the ranks that are possible according to the paired tests (at "
-        f"{ALPHA:g}, with Holm's correction). All systems share {board.n_shared} of "
-        f"{board.n_questions} questions"
+        f"{ALPHA:g}, with Holm's correction). {board.n_shared} of {board.n_questions} questions "
+        f"were answered by all systems"
     )
     if board.n_shared < board.n_questions:
         text += (

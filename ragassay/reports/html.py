@@ -102,7 +102,7 @@ class Packer:
         self._open: list[object] = []
 
     def add(self, member: object) -> None:
-        """Add a JSON-serializable member."""
+        """Add a JSON-serializable member to the list."""
         self._open.append(member)
         if len(self._open) == CHUNK:
             self._write_chunk()

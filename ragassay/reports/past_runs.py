@@ -33,7 +33,8 @@ class PastRun(Frozen):
         state: State of the run. "failed" is a run that finished without evaluating any answer.
         n_evaluated: Number of answers evaluated so far.
         n_records: Number of answers to evaluate.
-        scores: Main scores of a finished run. None if unscored or if only a range is known.
+        scores: Main scores of a finished run. A score is None if it is unscored or only its range
+            is known.
         ranges: Worst and best case of scores for which only a range is known.
         n_findings: Number of primary findings. None if the run is not finished.
         note: Result of an audit, or the problem with a damaged folder.

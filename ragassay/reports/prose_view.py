@@ -63,7 +63,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """A passage and all verdicts that compare the sentence with this passage.
+    """A passage, with all verdicts that compare a sentence with it.
 
     Attributes:
         passage: None if the passage was not stored.
@@ -161,7 +161,7 @@ def _split_blocks(
 
 
 def _line_start(gap: str) -> str:
-    """Return the list marker before a statement, or "" if the text there is longer."""
+    """Return the list marker before a statement, or "" if other text precedes the statement."""
     start = _without_tags(gap.rpartition("\n")[2]).strip()
     return start if len(start) <= MOST_MARK_CHARS else ""
 

@@ -99,7 +99,7 @@ class Shown:
 
     @property
     def line(self) -> str:
-        """Cell on one line."""
+        """Text, interval and notes of the cell on one line."""
         interval = f" [{self.interval}]" if self.interval else ""
         notes = f" ({', '.join(self.notes)})" if self.notes else ""
         return f"{self.text}{interval}{notes}".replace("\n", "; ")
@@ -233,7 +233,7 @@ def none_text(n: int) -> str:
 
 
 def shown_cell(cell: Cell, column: Column) -> Shown:
-    """Return the displayed form of a cell, truncated to the column's maximum."""
+    """Return a cell as it is displayed, truncated to the maximum length of the column."""
     if isinstance(cell, Shown):
         return cell
     if cell is None:

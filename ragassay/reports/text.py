@@ -102,7 +102,7 @@ def score_direction(key: str) -> Direction | None:
 
 
 def rubric_mean(scores: Mapping[str, Score]) -> Score | None:
-    """Average the scored rubrics.
+    """Return the mean over all rubrics that have a score.
 
     Args:
         scores: Keyed as in `Evaluation.scores`.

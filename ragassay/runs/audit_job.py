@@ -18,8 +18,8 @@ from ragassay.retrievers.literature import Filters, Literature
 from ragassay.runs.evaluate import Job
 
 N_ANSWERS = 20
-"""Default number of answers to perturb. If all 20 are detected, the 95 % interval of the detection
-rate starts at .84."""
+"""Number of answers that an audit perturbs by default. If all 20 are detected, the 95 % interval of
+the detection rate starts at .84."""
 
 RUBRIC = "rubric."
 GIVEN = "given"
@@ -44,7 +44,7 @@ class AuditOptions:
 
 
 def audit_options(given: AuditKeywords) -> AuditOptions:
-    """Return the audit options from keyword arguments or the command line."""
+    """Create audit options from keyword arguments or from the command line."""
     renamed = {"is_given" if name == "given" else name: value for name, value in given.items()}
     known = {field.name for field in fields(AuditOptions)}
     values = {n: value for n, value in renamed.items() if n in known and value is not None}
@@ -67,7 +67,7 @@ class AuditJob:
         job: Job with the unperturbed answers.
         perturbed: Perturbed answers with the scores that each attack targets.
         asks: Unperturbed and perturbed answers, each with the parts of it to evaluate.
-        n_unchanged: Number of answers that an attack left unchanged, by attack.
+        n_unchanged: For each attack, the number of answers that it left unchanged.
         paraphrases: Sentences that a model paraphrased. Empty if rules paraphrase sentences, or
             before the model is called.
     """
@@ -145,7 +145,7 @@ def audit_job(job: Job, run: Run, options: AuditOptions, *, is_judged: bool = Fa
 
 
 def chosen_attacks(names: Sequence[str]) -> tuple[Attack, ...]:
-    """Return the attacks with these names or families, or all attacks if there are no names.
+    """Return the attacks with the given names or families, or all attacks if none are given.
 
     Raises:
         InputError: An attack is unknown.
@@ -165,7 +165,7 @@ def is_whole(record: Record) -> bool:
 
 
 def spread(records: Sequence[Record], limit: int, seed: int) -> list[Record]:
-    """Choose answers spread evenly over the questions.
+    """Choose answers that are spread evenly over the questions.
 
     If the limit is larger, the same answers and more are chosen. The order of the records does not
     matter.
@@ -173,7 +173,7 @@ def spread(records: Sequence[Record], limit: int, seed: int) -> list[Record]:
     Args:
         records: Records with distinct ids.
         limit: Number of answers to choose. 0 for all.
-        seed: Random seed of the order.
+        seed: Seed for the random order of the answers.
     """
 
     def key(text: str) -> str:
@@ -192,7 +192,7 @@ def spread(records: Sequence[Record], limit: int, seed: int) -> list[Record]:
 
 
 def parts_of(targets: Iterable[str]) -> tuple[str, ...]:
-    """Return the parts of an evaluation that produce the target scores, in standard order."""
+    """Return the parts of an evaluation that compute the given scores, in standard order."""
     groups = [target.partition(".")[0] for target in targets]
     wanted = {PART_OF.get(group, group) for group in groups}  # custom evaluators are parts
     return tuple(part for part in (*PARTS, *sorted(wanted.difference(PARTS))) if part in wanted)

@@ -1,4 +1,4 @@
-"""Test banks with human edits, graded files, and the removal of duplicate items."""
+"""Read and write test banks with human edits, read graded files, and remove duplicate items."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ReviewsByItem = dict[tuple[str, str], list[Review]]
-"""Reviews, keyed by query and item."""
+"""Reviews of test bank items, keyed by query and item."""
 
 _YES = TypeAdapter(bool)
 _TEXT = TypeAdapter(str)
@@ -48,8 +48,8 @@ class BankFile:
 
     Attributes:
         banks: Test banks after all edits. Each item has an id.
-        reviews: All reviews including undone reviews, oldest first.
-        n_stray: Number of reviews that refer to unknown items.
+        reviews: All reviews, including those that were undone, oldest first.
+        n_stray: Number of reviews of items that are not in the test banks.
     """
 
     path: Path
@@ -63,7 +63,7 @@ def read_bank_file(path: Path) -> BankFile:
     """Read a file of test banks and apply its reviews.
 
     Raises:
-        InputError: The file or its journal cannot be read.
+        InputError: The file of test banks or its journal of reviews cannot be read.
     """
     file = read_test_banks(path)
     reviews = tuple(r for r in journal_of(path).read() if r.evaluator == BANK)
@@ -122,10 +122,10 @@ def read_graded(path: Path, banks: Sequence[Path] = ()) -> GradedFile:
 
 
 def write_new_bank(banks: Sequence[RubricBank], path: Path) -> None:
-    """Write edited banks to a new file. The items include their edit history.
+    """Write edited test banks to a new file. The items include their edit history.
 
     Raises:
-        InputError: The file has a journal, whose edits would be applied twice.
+        InputError: The file already has a journal of reviews, which would be applied a second time.
     """
     journal = journal_of(path).path
     if journal.exists():
@@ -141,12 +141,12 @@ def all_history(bank: RubricBank) -> tuple[Review, ...]:
 
 
 def apply_reviews(banks: Sequence[RubricBank], reviews: Iterable[Review]) -> tuple[RubricBank, ...]:
-    """Apply reviews to banks. Items keep their ids and get an edit history.
+    """Apply reviews to test banks. Items keep their ids and get a history of edits.
 
     Args:
-        reviews: Reviews in journal order. The last review of a field counts unless it was undone.
-            The fields "text", "answers", "secret", "removed" and "added" (with an `AddedItem`)
-            change items. Other fields are only added to the history.
+        reviews: Reviews in the order of the journal. The last review of a field counts unless it
+            was undone. The fields "text", "answers", "secret", "removed" and "added" (with an
+            `AddedItem`) change items. Reviews of other fields are only added to the history.
 
     Raises:
         InputError: The value of a review is invalid for its field.
@@ -248,8 +248,8 @@ ALIKE = {"nuggets": 0.93, "questions": 0.7}
 """Minimum cosine similarity of duplicates with all-MiniLM-L6-v2.
 
 Of the 35 duplicates found with this threshold among the 540 nuggets of DL20, 32 are correct
-(checked by hand). Duplicate questions must also pass `is_one_question`; 0.7 is the median
-similarity of two questions for the same query.
+(checked by hand). Two questions must also pass `is_one_question` to count as duplicates; 0.7 is the
+median similarity of two questions for the same query.
 """
 
 
@@ -261,7 +261,8 @@ def repeats(
     Args:
         texts: Texts of one query.
         kind: Whether the texts are nuggets or questions.
-        least: Minimum similarity of duplicate nuggets. The default is the value in `ALIKE`.
+        least: Minimum similarity of two nuggets that count as duplicates. The default is the value
+            in `ALIKE`.
     """
     if len(texts) < 2:
         return {}
@@ -286,7 +287,7 @@ def repeats(
 def folded_banks(
     banks: Sequence[RubricBank], encode: Encode, least: float | None = None
 ) -> tuple[tuple[RubricBank, ...], tuple[tuple[str, str], ...]]:
-    """Remove duplicate items of the same query and kind.
+    """Remove duplicates among the items of the same query and kind.
 
     Returns:
         Banks without duplicates, and the query and text of each removed item. The known answers of
@@ -313,11 +314,11 @@ def folded_banks(
 def with_exam(
     records: Iterable[Record], testbank: str | Path | Sequence[ExamItem]
 ) -> tuple[tuple[Record, ...], tuple[Rejection, ...]]:
-    """Add test bank items to the records without exam items.
+    """Add test bank items to records that have no exam items.
 
     Args:
-        records: Records, matched with queries by topic or id.
-        testbank: Path of a test bank with reviews, or items for all records.
+        records: Records whose topic or id is the id of a query.
+        testbank: Path of a test bank, or items to add to all records.
 
     Returns:
         The records, and the lines of the test bank that could not be read. If the test bank has no

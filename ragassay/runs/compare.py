@@ -1,4 +1,4 @@
-"""Comparison of runs and systems, with significance tests."""
+"""Compare runs and systems with significance tests."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ DEFAULT_KEYS = (
     "citations.support",
     "citations.document_recall",
 )
-"""Scores compared by default if the runs have them."""
+"""Scores that are compared by default, if the runs have them."""
 
 
 @dataclass(frozen=True)
 class SystemComparison:
-    """Comparison of several systems.
+    """Result of comparing several systems.
 
     Attributes:
         keys: Scores to rank the systems by.
         warnings: Reasons why the systems may not be comparable.
-        rejections: Unreadable parts of files with human labels.
+        rejections: Lines of files with human labels that could not be read.
         sides: Runs, or systems of a single run, whose answers are compared one by one.
         wanted: Scores that the caller asked for. If empty, the main scores are compared.
     """
@@ -62,10 +62,11 @@ class SystemComparison:
         return tuple(leaderboard(self.systems, key) for key in self.keys)
 
     def changes(self, baseline: str = "") -> tuple[Change, ...]:
-        """Compare each side with the baseline, score by score and answer by answer.
+        """Compare each run or system with the baseline, score by score and answer by answer.
 
         Args:
-            baseline: Name of a side. Default: the first side.
+            baseline: Name of the run or system to compare the others with. By default, the first
+                one.
 
         Raises:
             InputError: The baseline is unknown, or there is only one side.
@@ -117,7 +118,7 @@ def compare(
         keys: Score keys, score groups such as "rubric", or "all". Default: `DEFAULT_KEYS`.
         clusters: MedAESQA's sentence clusters for files with human labels. Without clusters,
             sentences are clustered by similarity.
-        systems: Names of the systems to compare, in order. Default: all systems.
+        systems: Names of the systems to compare, in the order of the output. Default: all systems.
 
     Raises:
         InputError: A folder has no run or is passed twice, there are fewer than two systems, or no
@@ -183,7 +184,7 @@ def write_files(out: Path, texts: dict[str, str]) -> tuple[Path, ...]:
 
 
 def file_stem(key: str) -> str:
-    """Turn a score key into a safe file name."""
+    """Turn the key of a score into a safe file name."""
     return "".join(c if c.isalnum() or c in "._-" else "_" for c in key).strip(".") or "score"
 
 
@@ -269,7 +270,7 @@ def _group_by_system(runs: Sequence[_ComparedRun]) -> dict[str, list[Evaluation]
 
 
 def _run_names(runs: Sequence[_ComparedRun]) -> list[str]:
-    """Return the folder names, or the full paths if folder names repeat."""
+    """Return the names of the run folders, or their full paths if a name occurs twice."""
     parts = [Path(os.path.realpath(run.path)).name for run in runs]
     if len(set(parts)) == len(parts):
         return parts

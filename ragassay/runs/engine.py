@@ -1,4 +1,4 @@
-"""Engine that judges records locally or in a cluster, and resumes interrupted runs."""
+"""Judge answers in this process or in a cluster, and resume interrupted runs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ NOT_RESUMED = (
 )
 
 Keep = Callable[[Evaluation | RecordFailure], None]
-"""Callback that stores the result of a record."""
+"""Function that stores the result of a record."""
 
 
 @dataclass
@@ -76,7 +76,7 @@ class RunOutcome:
             self.failures[result.record_id] = result
 
     def in_order(self, ids: Sequence[str]) -> CompactEvaluations:
-        """Return the evaluations that exist for the given records, in order."""
+        """Return the existing evaluations of the given records, in order."""
         return CompactEvaluations(self.evaluations[i] for i in ids if i in self.evaluations)
 
 
@@ -94,8 +94,9 @@ async def run_records(
 
     Raises:
         FatalModelError: The judge is unavailable, or the cost limit is reached. Finished work is
-            kept.
-        StorageError: The disk is full, or a file in the folder is damaged. Finished work is kept.
+            kept on disk.
+        StorageError: The disk is full, or a file in the folder is damaged. Finished work is kept on
+            disk.
     """
     outcome = _read_finished(records, run, folder)
     waiting = [r for r in records if r.id not in outcome.evaluations | outcome.failures]
@@ -135,7 +136,7 @@ class Judging:
     """The kind of work in which workers judge answers. See `WorkKind`."""
 
     def identity(self, run: Run) -> str:
-        """Return the identity of the run."""
+        """Return a hash of everything that the results depend on, except the records."""
         return run.identity
 
     async def work(
@@ -159,8 +160,9 @@ async def judging(
     """Yield a judge for answers in this process, and wait for its tasks at the end.
 
     Args:
-        run: Context of the graph. Work that is finished in its store is not repeated.
-        limiter: Limiter of the model calls. Default: the run's limiter.
+        run: Configuration and services of the run. Work that is finished in its store is not
+            repeated.
+        limiter: Limiter of model calls. By default, the limiter of the run.
 
     Raises:
         FatalModelError: The judge is unavailable, or the cost limit is reached.

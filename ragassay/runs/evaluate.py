@@ -1,4 +1,4 @@
-"""Evaluation runs from start to finish: plan, run, aggregate, report."""
+"""Plan an evaluation run, run it, compute its scores, and write its reports."""
 
 from __future__ import annotations
 
@@ -107,18 +107,18 @@ class RunResult:
 
 @dataclass(frozen=True)
 class Plan:
-    """Estimated calls, tokens and cost of a run.
+    """Estimated number of calls and tokens, and the cost of a run.
 
     Attributes:
         n_calls: Maximum number of model calls. The run may need fewer calls, because calls are
             shared, searches end early, and panels only discuss disputed ratings.
-        n_prompt_tokens: Approximate number of tokens sent.
+        n_prompt_tokens: Approximate number of tokens in all prompts.
         n_shared_tokens: Number of prompt tokens that repeat the context of an answer.
         n_escalated: Maximum number of calls to a second judge.
         n_escalated_tokens: Approximate number of tokens sent to the second judge.
         escalated_usd: Maximum cost of the second judge in USD according to LiteLLM's price list.
             None if the price is unknown.
-        cost: Maximum cost of the other calls.
+        cost: Maximum cost of all calls except those to the second judge.
     """
 
     n_records: int
@@ -131,7 +131,7 @@ class Plan:
     cost: Estimate = field(default_factory=Estimate)
 
     def __add__(self, other: Plan) -> Plan:
-        """Return the sum of two plans."""
+        """Add the estimates of two plans."""
         return Plan(
             self.n_records + other.n_records,
             self.n_calls + other.n_calls,
@@ -219,7 +219,7 @@ async def run_job(
 
     Raises:
         RunMismatchError: The folder contains another run.
-        FatalModelError: The judge is unavailable.
+        FatalModelError: The judge cannot be reached or used.
     """
     manifest = manifest_of(job, run)
     if folder is None:

@@ -134,7 +134,7 @@ class RunFolder:
         return read_lines(self.rejected_file, Rejection)
 
     def forget_failures(self) -> None:
-        """Drop failed records, and evaluations with a failed verdict.
+        """Delete failed records, and evaluations with a failed verdict, from the folder.
 
         Verdicts that did not fail stay in the store and are not requested again.
         """

@@ -205,7 +205,7 @@ class ChangeVerdict(NamedTuple):
 def changes_between(
     sides: Sequence[Side], keys: Sequence[str] = (), baseline: str = ""
 ) -> tuple[Change, ...]:
-    """Compare each side with the baseline. The default baseline is the first side.
+    """Compare each run or system with the baseline. By default, the first one is the baseline.
 
     Raises:
         InputError: The baseline is unknown, or there is only one side.

@@ -1,4 +1,4 @@
-"""Journals of human reviews, and nugget lists as editable text."""
+"""Read and write journals of human reviews, and convert nugget lists to editable text and back."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Journal:
     """A file of reviews.
 
     Args:
-        path: Path of the file, which is created with the first review.
+        path: Path of the journal file, which is created with the first review.
     """
 
     def __init__(self, path: Path) -> None:
@@ -36,7 +36,9 @@ class Journal:
         self._lock = FileLock(path.with_name(f".{path.name}.lock"))
 
     def add(self, *reviews: Review) -> tuple[Review, ...]:
-        """Write new reviews to disk and return them. Known review ids are skipped.
+        """Write new reviews to disk and return them.
+
+        Reviews whose id is already in the journal are skipped.
 
         Raises:
             InputError: The file is damaged.

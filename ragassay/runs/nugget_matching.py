@@ -1,4 +1,4 @@
-"""Assignment of gold nuggets to answers, and fitting of the nugget matcher."""
+"""Assign gold nuggets to answers, and fit the nugget matcher."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def assign_nuggets(
 ) -> AssignedRun:
     """Determine which gold nuggets of its question each answer supports.
 
-    Verdicts are stored next to `out`, so a restart does not repeat them.
+    Verdicts are stored next to `out`, so they are not repeated after a restart.
 
     Args:
         records: Records. Records without gold nuggets are skipped.
@@ -144,7 +144,7 @@ class MatchFile:
     """Contents of a file of gold and system nuggets.
 
     Attributes:
-        cases: Answers with gold and system nuggets.
+        cases: Answers that have both gold and system nuggets.
         n_one_sided: Number of answers without gold nuggets or without system nuggets.
     """
 
@@ -195,15 +195,16 @@ def fit_file(
     seed: int,
     on_step: Callable[[], None] = lambda: None,
 ) -> NuggetMatcher:
-    """Embed the nuggets, fit the matcher and write it.
+    """Embed the nuggets, fit the nugget matcher, and write it to a file.
 
     Args:
         out: Output file of the matcher (JSON).
         n_trials: Number of thresholds to try.
-        on_step: Called after each embedded answer and each trial.
+        on_step: Function to call after each embedded answer and each trial.
 
     Raises:
-        InputError: There are too few pairs, or the pairs do not form two groups.
+        InputError: There are too few pairs of nuggets, or their similarities do not form two
+            groups.
     """
     similarities = []
     for case in found.cases:

@@ -58,7 +58,7 @@ class Written:
 
     @property
     def bank(self) -> NuggetBank:
-        """Nuggets in the form stored in a file."""
+        """The nuggets as they are written to the output file."""
         nuggets = self.found.nuggets if self.found else ()
         return NuggetBank(self.job.topic, self.job.question, nuggets)
 
@@ -77,7 +77,9 @@ class Written:
 def nugget_jobs(
     records: Sequence[Record], origin: Origin, run: Run, *, n_window: int, n_most: int
 ) -> list[NuggetJob]:
-    """Return one job per topic. A record without a topic counts as a separate topic.
+    """Return the jobs of writing nuggets, one per topic.
+
+    A record without a topic counts as a separate topic.
 
     Args:
         records: Answers of all systems.
@@ -130,7 +132,7 @@ async def write_nuggets(
         jobs: Jobs with distinct topics.
         out: Output file, in the format of the nuggetizer's `create`.
         edit: Function to edit a single list. If None, all lists are accepted without editing.
-        review: Function to edit all lists together instead of `edit`.
+        review: Function to edit all lists together, used instead of `edit`.
         tell: Function to call with the reason why an edit is invalid.
 
     Raises:

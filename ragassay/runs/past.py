@@ -1,4 +1,4 @@
-"""Past runs in a folder, with their state and main scores."""
+"""List the runs in a folder, with their state and main scores."""
 
 from __future__ import annotations
 

@@ -37,8 +37,8 @@ def labelled_evaluations(path: Path) -> tuple[tuple[Evaluation, ...], tuple[Reje
         path: MedAESQA file, or assignments in the nuggetizer's format.
 
     Returns:
-        Evaluations of the labelled answers with scores computed from the labels, and the unreadable
-        answers and labels.
+        Evaluations of the labelled answers with scores computed from the labels, and the answers
+        and labels that could not be read.
 
     Raises:
         InputError: The format is not supported, or no answer has a label.

@@ -1,4 +1,4 @@
-"""Scores that depend on the other answers to the same question."""
+"""Compute pooled scores, which depend on all answers to the same question."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Clusters = Mapping[str, Mapping[str, Mapping[Place, str]]]
 def with_pooled_scores(
     evaluations: Sequence[Evaluation], encode: Encode, clusters: Clusters | None = None
 ) -> Iterator[Evaluation]:
-    """Yield evaluations with recomputed scores from `ragassay.metrics.papers.pooled`."""
+    """Yield the evaluations with scores that `ragassay.metrics.papers.pooled` computes."""
     changed = pooled_scores(evaluations, encode, clusters)
     for evaluation in evaluations:
         scores = changed.get(evaluation.record_id, evaluation.scores)
@@ -40,7 +40,7 @@ def with_pooled_scores(
 def pooled_scores(
     evaluations: Sequence[Evaluation], encode: Encode, clusters: Clusters | None = None
 ) -> dict[str, dict[str, Score]]:
-    """Return the scores of all evaluations, with pooled scores, keyed by record id.
+    """Return all scores of each evaluation, including pooled scores, keyed by record id.
 
     Args:
         evaluations: All evaluations of a run. Existing pooled scores are replaced.

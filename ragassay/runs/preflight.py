@@ -1,4 +1,4 @@
-"""Checks before a run (libraries, folder, models and endpoints) and cost estimates."""
+"""Check libraries, folder, models and endpoints before a run, and estimate its cost."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ class Estimate:
     """Maximum cost of a run's calls at LiteLLM's prices, if all replies have the maximum length.
 
     Attributes:
-        usd: Cost if prompt caches are not used. 0 for local models, None if a price is unknown.
+        usd: Cost if no prompt cache is used. The cost of local models is 0, and None means that a
+            price is unknown.
         cached_usd: Cost if the providers' prompt caches are used.
         batch_usd: Cost if batch APIs are used. None if a batch price is unknown.
     """
@@ -65,7 +66,7 @@ class Estimate:
     batch_usd: float | None = 0.0
 
     def __add__(self, other: Estimate) -> Estimate:
-        """Return the sum of two estimates. A cost is None if it is unknown in either estimate."""
+        """Add two estimates. A cost is None if it is unknown in either estimate."""
         return Estimate(
             _sum((self.usd, other.usd)),
             _sum((self.cached_usd, other.cached_usd)),
@@ -144,7 +145,7 @@ def endpoint_notes(judges: Sequence[Settings]) -> tuple[str, ...]:
 
 
 TABLES = {"parquet": "pyarrow", "excel": "openpyxl"}
-"""Module required to read each kind of table."""
+"""Python module that reading each kind of table requires."""
 
 
 def check_installed(
@@ -153,7 +154,7 @@ def check_installed(
     """Check that the libraries and model weights needed by a run are installed.
 
     Raises:
-        ExtraError: A package is missing. The message explains what to install.
+        ExtraError: A required package is not installed. The message says what to install.
     """
     if settings.output.tracing:
         need(*EXTRAS["tracing"])
@@ -195,7 +196,7 @@ def _need_tables(values: Iterable[object]) -> None:
 
 
 def _starts_as_table(path: Path) -> bool:
-    """Return whether a file looks like a Parquet file or a workbook, without an import."""
+    """Return whether a file looks like a Parquet file or a workbook, from its first bytes."""
     with path.open("rb") as file:
         return file.read(4) in (b"PAR1", b"PK\x03\x04")
 
@@ -216,14 +217,14 @@ def check_ready(
     answers: Path | None = None,
     fields: Iterable[str] = JUDGE_FIELDS,
 ) -> None:
-    """Check that a run can succeed before anything is read, loaded or computed.
+    """Before anything is read, loaded or computed, check that a run can succeed.
 
     A one-token test request is sent to each hosted model, unless the run is already finished.
 
     Args:
         options: Options of the run: `out`, `retry_failed`, `paraphraser`, `corpus` and input files.
         others: Models other than the judges, as NAME or NAME@URL.
-        file: Output file, if the run does not write a folder.
+        file: Output file, if the run writes a file instead of a folder.
         answers: File of answers. An earlier run in the same folder must have used the same file.
         fields: Settings that must be the same as in an earlier run in the same folder.
 

@@ -1,4 +1,4 @@
-"""Progress of a run: events, and progress bars on stderr."""
+"""Show the progress of a run: events, and progress bars on stderr."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Presenter:
             yield step
 
     def note_input(self, rejections: Sequence[Rejection], note: str = "") -> None:
-        """Record unreadable lines, and issue the note on the corpus search as a warning."""
+        """Store unreadable lines, and issue the note on the corpus search as a warning."""
         self.rejections += rejections
         if note:
             warnings.warn(note, stacklevel=2)

@@ -76,7 +76,7 @@ def limited_job(out: Path, limiter: RunLimiter) -> Iterator[None]:
     """Limit the cost of a job that writes a file, including the cost of its earlier starts.
 
     Raises:
-        InputError: The record of the cost so far is damaged.
+        InputError: The file with the cost so far is damaged.
     """
     file = out.with_name(f"{out.name}.spent.json")
     count_spent(file, limiter, ())

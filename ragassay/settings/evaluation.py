@@ -1,4 +1,4 @@
-"""Settings for the parts of an evaluation and the models that score them."""
+"""Settings for the parts of an evaluation and for the models that evaluate them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class EvaluationSettings(SettingsGroup):
     only: Annotated[tuple[str, ...], READ_SPLIT, RESULT, Flag(metavar="PART")] = Field(
         default=(),
         description=f"Parts to evaluate: {', '.join(PARTS)}, or a custom evaluator. Separate "
-        "several parts with commas. All parts by default.",
+        "several parts with commas. By default, all parts are evaluated.",
     )
     rubric_set: Annotated[RubricSet, RESULT] = Field(
         default="yescieval",
@@ -45,7 +45,8 @@ class EvaluationSettings(SettingsGroup):
     ] = Field(
         default=(),
         description="Rubric on which to rate answers: the name of a rubric, the name of a rubric "
-        "set, or a YAML file with custom rubrics. All rubrics of the rubric set by default.",
+        "set, or a YAML file with custom rubrics. By default, all rubrics of the rubric set are "
+        "rated.",
     )
     evaluators: Annotated[
         tuple[str, ...], READ_LIST, Flag(("--evaluator",), metavar="MODULE:NAME")
@@ -87,7 +88,7 @@ class EvaluationSettings(SettingsGroup):
         return self.only or PARTS
 
     def wants(self, part: str) -> bool:
-        """Return whether a part is evaluated."""
+        """Return whether the settings request a part of an evaluation."""
         return part in self.parts
 
     @property
@@ -97,7 +98,7 @@ class EvaluationSettings(SettingsGroup):
 
     @property
     def verifies_evidence(self) -> bool:
-        """Return whether to compare the sentences with the retrieved passages."""
+        """Return whether to compare sentences with retrieved passages."""
         return self.wants("evidence") or (self.wants("correctness") and self.correctness == "judge")
 
 
@@ -150,9 +151,10 @@ class GradingSettings(SettingsGroup):
         tuple[GradeWay, ...], READ_LIST, RESULT, Flag(("--grade",), metavar="WAY")
     ] = Field(
         default=("rating",),
-        description="Grading method for passages. With a test bank: rating (0 to 5 for each item) "
-        "or extraction (answer to each item). Without a test bank, relevance to the query: fagb, "
-        "fagb_few, sun, sun_few, helm, thomas.",
+        description="Grading method for passages. With a test bank: rating (a rating from 0 to 5 "
+        "for each item) or extraction (an extracted answer for each item). Without a test bank, "
+        "the prompt for grading relevance to the query: fagb, fagb_few, sun, sun_few, helm or "
+        "thomas.",
     )
     grader: Annotated[str, AffectsResult("chosen_grader"), Flag(metavar="NAME")] = Field(
         default="auto",
@@ -192,7 +194,7 @@ class VerificationSettings(SettingsGroup):
         "fine-tuned model), an NLI model from the Hugging Face Hub, a published verifier such as "
         "minicheck, hhem or lettucedetect (listed by `ragassay verifiers kinds`), or a file "
         "written by `ragassay verifiers fit`. With auto, the verifier is the hosted judge if there "
-        "is one, and otherwise embedded.",
+        "is one, and otherwise the embedded verifier.",
     )
     verdict_labels: Annotated[VerdictLabels, READ_NUMBER, RESULT, Flag(("--labels",))] = Field(
         default=4,

@@ -50,8 +50,8 @@ class JudgeSettings(SettingsGroup):
         default="auto",
         description="When to call the second judge: entropy>X (in bits, over ratings or labels), "
         "confidence<X or undecided, combined with and/or. Undecided and failed verdicts are always "
-        "sent to the second judge. With the embedded judge, auto sends only these verdicts. With "
-        "any other judge, auto also applies entropy>1.0.",
+        "sent to the second judge. With the embedded judge, auto sends only undecided and failed "
+        "verdicts. With any other judge, auto also applies entropy>1.0.",
     )
     api_base: Annotated[str | None, Flag(metavar="URL")] = Field(
         default=None,
@@ -69,9 +69,11 @@ class JudgeSettings(SettingsGroup):
         default="auto",
         description="Prompt format for ratings: the format of the fine-tuned judges YESciEval or "
         "Prometheus 2, which can only rate answers on rubrics, or ragassay's own format (plain). "
-        "auto chooses by model name.",
+        "auto chooses the format by the name of the model.",
     )
-    timeout_s: float = Field(default=600.0, gt=0, description="Timeout of a call, in seconds.")
+    timeout_s: float = Field(
+        default=600.0, gt=0, description="Timeout of a model call, in seconds."
+    )
     max_attempts: int = Field(
         default=5,
         ge=1,
@@ -117,7 +119,8 @@ class JudgeSettings(SettingsGroup):
         if second is not None:
             raise ValueError(
                 f"escalate: {self.escalated_to} ({second.title}) can only rate answers on rubrics. "
-                "Use it as the judge or in the panel, and set escalate to a general-purpose model"
+                "Use this model as the judge or in the panel, and set escalate to a "
+                "general-purpose model"
             )
         return self
 
@@ -154,7 +157,7 @@ class JudgeSettings(SettingsGroup):
 
     @property
     def form(self) -> JudgeForm | None:
-        """Prompt format of a published judge; None for ragassay's own prompts."""
+        """Prompt format of a published judge; None if the judge gets ragassay's own prompts."""
         return form_of(self.model, self.judge_form) if self.names_model else None
 
     @property
@@ -188,7 +191,7 @@ class JudgeSettings(SettingsGroup):
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """LiteLLM names of all rubric judges, the main judge first."""
+        """LiteLLM names of all judges that rate rubrics, the main judge first."""
         return self.model, *self.panel_names
 
 

@@ -21,11 +21,11 @@ PREFIX = "RAGASSAY_"
 
 
 def with_panel(judges: Sequence[str], api_base: str | None = None) -> dict[str, object]:
-    """Return the overrides for a list of judges, to pass to `load_settings`.
+    """Convert a list of judges to overrides for `load_settings`.
 
     Args:
-        judges: LiteLLM names, optionally as NAME@URL. The first is the main judge. If empty, the
-            judges are left unchanged.
+        judges: LiteLLM names, optionally as NAME@URL. The first name is the main judge. If the list
+            is empty, the judges in the settings are left unchanged.
         api_base: URL of the main judge's endpoint, if it is set separately.
 
     Raises:
@@ -49,8 +49,8 @@ def load_settings(
     """Create settings from overrides, then from `_base` or the environment, then from defaults.
 
     Args:
-        _base: Settings to update. If set, the environment is ignored.
-        _style: Names of the fields as the user wrote them, for error messages.
+        _base: Settings to update. If it is given, the environment is ignored.
+        _style: For error messages: how the user wrote the name of each field.
         **overrides: Values by field name. None is ignored.
 
     Raises:
@@ -95,7 +95,7 @@ RESULT_FIELDS: Mapping[str, str] = {
     for name, field in FIELDS.items()
     if any(isinstance(mark, AffectsResult) for mark in field.metadata)
 }
-"""Setting names by manifest key, for all settings that affect results."""
+"""Names of all settings that affect results, by their key in the manifest."""
 
 
 def result_values(settings: Settings) -> dict[str, object]:

@@ -18,7 +18,7 @@ EngineName = Literal["local", "ray"]
 
 
 class RetrievalSettings(SettingsGroup):
-    """Settings for the evidence search for a sentence."""
+    """Settings for searching evidence about a sentence."""
 
     evidence: Annotated[Look, RESULT] = Field(
         default="search",
@@ -56,7 +56,8 @@ class RetrievalSettings(SettingsGroup):
         default=0.0,
         ge=-1,
         le=1,
-        description="Minimum cosine similarity between a passage and the sentence.",
+        description="Minimum cosine similarity between a sentence and a passage that is used as "
+        "evidence.",
     )
 
 
@@ -81,7 +82,7 @@ class LiteratureSettings(SettingsGroup):
     )
     chroma_url: str = Field(
         default="",
-        description="URL of a Chroma server for the vectors. By default, they are stored in the "
+        description="URL of a Chroma server for the vectors. By default, vectors are stored in the "
         "corpus folder.",
     )
     cache_dir: Path = Field(
@@ -107,7 +108,7 @@ class LiteratureSettings(SettingsGroup):
 
 
 class LimitSettings(SettingsGroup):
-    """Limits on model calls, and settings for the processes that make the calls."""
+    """Settings for limits on model calls, and for the processes that make the calls."""
 
     concurrency: int = Field(
         default=0,

@@ -183,7 +183,7 @@ class Settings(BaseSettings):
 
     @property
     def query_rounds(self) -> int:
-        """Maximum number of query rounds: 0 without a judge, at most 1 with a local judge."""
+        """Maximum number of rounds of queries: 0 without a judge, at most 1 with a local judge."""
         if not self.judge.has_judge:
             return 0
         rounds = self.retrieval.evidence_rounds
@@ -215,15 +215,15 @@ class Settings(BaseSettings):
 
 
 GROUPS: Mapping[str, Any] = {name: one.annotation for name, one in Settings.model_fields.items()}
-"""Group classes by field name in `Settings`."""
+"""Class of each group of settings, by its field name in `Settings`."""
 
 FIELDS: Mapping[str, FieldInfo] = {
     name: field for group in GROUPS.values() for name, field in group.model_fields.items()
 }
-"""Field definitions of all settings, by name."""
+"""Pydantic field of each setting, by name."""
 
 GROUP_OF = {name: group for group, kind in GROUPS.items() for name in kind.model_fields}
-"""Group names by setting name."""
+"""Name of the group that contains each setting, by the name of the setting."""
 
 
 def _in_groups(overrides: Mapping[str, Any]) -> dict[str, Any]:

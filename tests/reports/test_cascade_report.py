@@ -86,7 +86,7 @@ def test_a_price_that_is_not_listed_is_unknown_and_never_nothing(evaluations):
     found = summary_of([changed(evaluations[1], judgments=(told,))]).cascade
     spent = cascade_lines(found)[-1]
     assert (
-        "sending every question to the second judge is unknown because the judge's price" in spent
+        "sending every question to the second judge is unknown because that judge's price" in spent
     )
     assert next(view_cascade(found).sheet.shown)[-1].text == "unknown"
     assert "0.0000" not in spent

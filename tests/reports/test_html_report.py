@@ -296,7 +296,7 @@ class TestAnswers:
         lists = unpacked(render_html(run.manifest, run.summary, evaluations))
         (source,) = lists["sources"]
         assert [entry["sources"] for entry in lists["index"]] == [[0]] * 3
-        assert source.count("x") < MOST_SOURCE_CHARS + 10 and "7 more characters" in source
+        assert source.count("x") < MOST_SOURCE_CHARS + 10 and "remaining 7 characters" in source
 
 
 class TestHowReliable:

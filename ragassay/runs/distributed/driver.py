@@ -1,4 +1,4 @@
-"""Driver of a run in a Ray cluster: joins the cluster, sends out shards and collects results."""
+"""The driver of a run in a Ray cluster, which sends shards of records to workers."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def opened_cluster(address: str, n_workers: int) -> Iterator[int]:
     """Join or start a cluster, and leave or stop it at the end.
 
     Args:
-        address: `local` to start a cluster, `auto`, or the address of a cluster. Ignored if the
-            process has already joined a cluster.
-        n_workers: Number of concurrent workers. 0 for one per core.
+        address: `local` to start a cluster, `auto`, or the address of a cluster. The address is
+            ignored if the process has already joined a cluster.
+        n_workers: Number of concurrent workers, or 0 for one per core.
 
     Yields:
         The number of concurrent workers.
@@ -116,7 +116,7 @@ verdicts."""
 
 
 def shards_of(records: Sequence[Record], n_workers: int) -> list[list[Group]]:
-    """Split records into shards, in order."""
+    """Split records into shards for the workers, in order."""
     groups: dict[tuple[object, ...], list[Record]] = {}
     for record in records:
         groups.setdefault((record.question, record.answer), []).append(record)
@@ -144,12 +144,13 @@ async def work_in_cluster(
 
     Args:
         records: Records with distinct ids.
-        run: Run that each worker rebuilds.
+        run: Configuration and services of the run, which each worker builds again.
         path: File of finished work, or None to keep no finished work.
 
     Raises:
         ExtraError: Ray is not installed.
-        SettingsError: There is no cluster, or a worker has a different installation.
+        SettingsError: There is no cluster, or a worker has another version of ragassay, models or
+            files.
         FatalModelError: A model is unavailable, or the cost limit is reached.
         StorageError: Finished work cannot be stored, or the hub or the cluster was lost.
     """
@@ -355,7 +356,7 @@ def _stop(stop: Callable[..., None], target: Any, **options: bool) -> None:
 
 
 def _find_cause(error: Any) -> BaseException:
-    """Return the ragassay error that a worker raised, or else Ray's error."""
+    """Return the ragassay error that a worker raised, or Ray's error if there is none."""
     from ray.exceptions import RayActorError, RayTaskError
 
     cause = error
@@ -373,7 +374,8 @@ def _on_node(node: str) -> dict[str, Any]:
 def _start_models(node: dict[str, Any]) -> Any:
     """Start the actor that serves models to the workers of a node.
 
-    The actor uses all cores like a local run, although Ray assigns only one core by default.
+    Like a local run, the actor uses all cores of the node; by default, Ray would assign it only
+    one.
     """
     import ray
 

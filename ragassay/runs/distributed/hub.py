@@ -1,4 +1,4 @@
-"""Hub that the workers of a cluster share, and the code of the workers."""
+"""The hub, which all workers of a cluster share, and the code that workers run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class EventBatch:
     """Work that a worker has finished since its last batch.
 
     Attributes:
-        results: Results of records: evaluations, syntheses or failures.
+        results: Results of the records: evaluations, syntheses or failures.
         rows: Finished work, as rows for the store.
     """
 
@@ -77,7 +77,7 @@ class Hub(RunLimiter):
         return batches
 
     async def add_rows(self, rows: Sequence[Row]) -> None:
-        """Store finished work from an earlier start.
+        """Store results of an earlier start.
 
         Raises:
             StorageError: The rows cannot be stored.
@@ -85,11 +85,11 @@ class Hub(RunLimiter):
         self._store.add_rows(rows)
 
     async def has_rows(self) -> bool:
-        """Return whether there is any finished work."""
+        """Return whether the hub has any finished work."""
         return not self._store.is_empty
 
     async def find(self, key: str) -> bytes | None:
-        """Return the finished work stored under a key, or None if it is missing."""
+        """Return the finished work stored under a key, or None if there is none."""
         return await self._store.find(key)
 
     @property
@@ -161,7 +161,7 @@ class SharedStore(Store):
     """Finished work of a shard; work of other workers can be looked up in the hub.
 
     Args:
-        asks: Whether to look up missing work in the hub.
+        asks: Whether to ask the hub for work that this worker has not done.
     """
 
     def __init__(self, hub: Any, outbox: Outbox, *, asks: bool) -> None:
@@ -170,7 +170,7 @@ class SharedStore(Store):
         self._known: dict[str, bytes] = {}
 
     async def find(self, key: str) -> bytes | None:
-        """Return finished work stored under a key, from this worker or the hub."""
+        """Return the finished work stored under a key, by this worker or in the hub."""
         if key not in self._known and self._asks:
             return await self._hub.find.remote(key)
         return self._known.get(key)
@@ -216,7 +216,7 @@ class WorkKind(Protocol):
     async def work(
         self, records: Sequence[Record], run: Run, outbox: Outbox, limiter: Limiter
     ) -> None:
-        """Process records and add their results to the outbox."""
+        """Process records, and add their results to the outbox for the hub."""
         ...
 
     def fail_record(self, record: Record, detail: str) -> Any:
@@ -229,8 +229,8 @@ class WorkerTask:
     """Data shared by all shards of a run.
 
     Attributes:
-        has_rows: Whether there is finished work from an earlier start.
-        models: Actors that serve models, keyed by node.
+        has_rows: Whether the hub has finished work from an earlier start.
+        models: Actors that serve models, keyed by id of the node.
         run: Unique id of the run. A worker process may serve several runs.
     """
 
@@ -290,7 +290,7 @@ def _build_run(work: WorkerTask) -> Run:
 
 @dataclass(frozen=True)
 class NodeModels:
-    """`ModelHost` that uses the models served by the actor of a worker's node."""
+    """`ModelHost` that calls the models in the actor on the worker's node."""
 
     actor: Any
 
