@@ -61,7 +61,7 @@ COMMANDS = {
 
 
 class Commands(LazyGroup):
-    """All commands of ragassay."""
+    """The command group with all commands of ragassay."""
 
     table = COMMANDS
 

@@ -29,13 +29,14 @@ OK = 0
 FAILED = 1
 USAGE = 2
 PARTIAL = 3
-"""Part of the input was rejected, or a record or verdict failed."""
+"""Exit code if part of the input was rejected, or if a record or verdict failed."""
 
 BELOW = 4
-"""A score is below its `--fail-under` minimum."""
+"""Exit code if a score is below its `--fail-under` minimum."""
 
 UNMEASURED = 5
-"""A score in `--fail-under` could not be measured, or depends on undecided verdicts."""
+"""Exit code if a score in `--fail-under` could not be measured, or depends on undecided
+verdicts."""
 
 USUAL_CODES = (
     "Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected or could not be "
@@ -43,7 +44,7 @@ USUAL_CODES = (
 )
 
 MAX_SHOWN = 300
-"""Maximum length of a file name in an error message."""
+"""Maximum number of characters of a file name in an error message."""
 
 
 class LazyCommands(Mapping[str, Any]):
@@ -76,7 +77,7 @@ class LazyCommands(Mapping[str, Any]):
 
 
 def describe_options(command: Any) -> str:
-    """Move the "Options:" section of a command's docstring into the help of its options.
+    """Use the "Options:" section of a command's docstring as the help of its options.
 
     Returns:
         The docstring without the "Options:" section. If a command returns an exit code and its
@@ -111,7 +112,7 @@ class LazyGroup(typer.core.TyperGroup):
     """
 
     table: ClassVar[Mapping[str, Mapping[str, tuple[str, str]]]]
-    """Import target and summary of each command, by heading and name."""
+    """`module:function` and summary of each command, by heading and name."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -280,7 +281,7 @@ class ShortHelp(PlainCommand):
 
 
 def _examples(paragraph: str) -> list[str]:
-    """Return the examples of a paragraph, with continuation lines joined."""
+    """Return the examples in a paragraph of help, each on one line."""
     if not paragraph.startswith(EXAMPLE):
         return []
     return [line.strip() for line in re.sub(r"\n {3,}", " ", paragraph).splitlines()]

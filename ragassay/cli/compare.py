@@ -82,7 +82,7 @@ def compare(
         out: Write leaderboard.csv, tests.csv, leaderboard.tex and an SVG plot per score to this
             folder.
         html: Write an HTML page that lists all changes by score and by answer, worst first.
-        system: System to compare; the first is the baseline.
+        system: Name of a system to compare; the first one is the baseline.
         baseline: Run or system that --html and --fail-if use as the baseline. By default, the first
             one.
         fail_if: Exit with 4 if a score, or the share of answers with a serious finding, is
@@ -168,19 +168,17 @@ def meta_evaluate(
     The labels can be ratings on rubrics, or say which sentences are required, which citations
     support their sentence, which gold nuggets are stated, or whether an answer is accurate.
     Supported formats are MedAESQA, nuggetizer assignments, reviews from `ragassay review`, and
-    JSONL such as
+    JSONL in which each line identifies an answer by record_id, or by topic and system:
 
       {"task": "rubric", "label": "4", "record_id": "q1", "item": "cohesion"}
 
-    which identifies the answer by record_id, or by topic and system.
-
     For each kind of label, the command prints accuracy, precision, recall, F1, Cohen's kappa,
     Krippendorff's alpha and calibration. It also prints how well each score separates accurate from
-    inaccurate answers (AUROC), and, for several systems, the rank correlation between the human and
-    the judge rankings. Intervals are bootstrapped over questions. With several annotators, the
-    majority label is used, and inter-annotator agreement is shown too. Undecided items are excluded
-    from accuracy. The command also shows the share of undecided items, and the accuracy if they are
-    counted as wrong.
+    inaccurate answers (AUROC), and, if there are several systems, the rank correlation between
+    their ranking by people and by the judge. Intervals are bootstrapped over questions. With
+    several annotators, the majority label is used, and inter-annotator agreement is shown too.
+    Undecided items are excluded from accuracy. The command also shows the share of undecided items,
+    and the accuracy if they are counted as wrong.
 
     For example:
 

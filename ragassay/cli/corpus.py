@@ -48,7 +48,7 @@ def print_vectors(corpus: DiskCorpus, url: str) -> None:
     """Print the embedding models of a corpus and whether their vectors are up to date.
 
     Args:
-        url: URL of the Chroma server with the vectors; empty if the corpus stores them.
+        url: URL of the Chroma server that stores the vectors; empty if the corpus folder does.
     """
     from ragassay.retrievers.dense.index import vector_states
 

@@ -85,7 +85,7 @@ def demo(
 
     Options:
         out: Run folder.
-        limit: Maximum number of answers.
+        limit: Maximum number of answers to evaluate.
     """
     with as_file(files("ragassay") / "sample") as sample:
         answers, corpus = sample / "answers.jsonl", sample / "abstracts.jsonl"
@@ -133,9 +133,9 @@ def run(
         app: Application as module:name, or the URL of an endpoint.
         queries: Questions, in any supported format.
         qrels: Relevance judgments by topic or record id, in trec_eval or BEIR format.
-        at_once: Maximum number of concurrent questions.
-        retries: Number of retries for a question without an answer.
-        timeout_s: Timeout of a question, in seconds.
+        at_once: Maximum number of questions to send to the application at a time.
+        retries: Number of times to resend a question that got no answer.
+        timeout_s: Maximum time that the application may take for an answer, in seconds.
     """
     from ragassay.applications.asking import Asking
     from ragassay.applications.run import ApplicationRequest
@@ -167,8 +167,8 @@ def audit(
 
     Each attack perturbs an answer in a way that should lower certain scores: off-topic or informal
     sentences, missing, shuffled or repeated sentences, changed numbers, reversed negations, or
-    instructions to the judge. Original and perturbed answers are judged, and the judge is rated
-    trusted, weak or blind for each score.
+    instructions to the judge. The judge scores the original and the perturbed answers, and is
+    classified as trusted, weak or blind for each score.
 
     The output folder contains audit.html, audit.md, audit.json and figures.csv. Run the same
     command again to resume a stopped audit, or with a larger --limit to add answers.

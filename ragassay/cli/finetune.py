@@ -84,8 +84,8 @@ def finetune(
 
     Options:
         task: Kind of model to train.
-        data: Training file or reviewed run folder.
-        out: Folder of the trained model.
+        data: File with training data, or a reviewed run folder.
+        out: Output folder for the trained model.
         method: head trains a classification head (verifier, correctness, completeness). svm and
             logistic train a bag-of-words classifier (correctness). sft is supervised fine-tuning on
             target replies. cpo is preference optimization on pairs of a preferred and a rejected
@@ -97,24 +97,24 @@ def finetune(
         folds: For correctness and completeness: number of cross-validation folds.
         dev: For a verifier with head: held-out claims used to measure the model and to calibrate
             its probabilities.
-        start: Adapter folder to start from, e.g. for cpo. With head, also a shipped verifier, such
-            as ragassay/smollm2-verifier.
+        start: Adapter folder to start from, e.g. for cpo. With head, this can also be a shipped
+            verifier, such as ragassay/smollm2-verifier.
         labels: File with the labels, if DATA does not contain them.
-        papers: For qa: papers of the pairs, if DATA does not contain them.
+        papers: For qa: papers from which the pairs were generated, if DATA does not contain them.
         systems: For judge: number of systems per question to train on.
         targets: For judge: replies to train on. made uses ratings and reasons generated from the
             known perturbation. replies uses the replies by the judges in the data, as in YESciEval;
             with cpo, a low rating of a perturbed answer (1 for extreme perturbations, up to 3 for
             subtle ones) is preferred to a higher one.
         source_chars: For judge: maximum number of source characters per answer, taken from the
-            source sentences closest to the answer; 0 for none. Sources require a larger
-            --row-tokens.
+            source sentences closest to the answer; 0 for none. If sources are included, a larger
+            --row-tokens is required.
         limit: Train only on the first N examples; 0 for all.
-        epochs: Number of epochs. The default is 3 for head, and 1 for other methods.
+        epochs: Number of training epochs. The default is 3 for head, and 1 for other methods.
         steps: Maximum number of training steps; 0 for no limit.
         learning_rate: Learning rate. The default is the rate used for the shipped adapters, or 5e-5
             for cpo.
-        rank: Rank of the adapter. The default is 16, or 32 for MiniLM.
+        rank: Rank of the low-rank adapter. The default is 16, or 32 for MiniLM.
         layers: For sft and cpo: share of the layers to train, starting at the top.
         row_tokens: For sft and cpo: maximum number of tokens per training row. Examples for the
             same answer are packed into one row.

@@ -128,11 +128,11 @@ def system_files(runs: list[Path] | None, qrels: Path | None, official: Path | N
 
 @dataclass(frozen=True)
 class Tables:
-    """Tables of a graded file.
+    """The tables that a command on a graded file prints or writes.
 
     Attributes:
         shown: Tables to print if they differ from the tables in `sheets`.
-        rejections: Rejected lines of other files.
+        rejections: Lines of other input files that were rejected.
     """
 
     sheets: Sequence[Sheet]
@@ -214,11 +214,11 @@ def grade(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Grade passages with a test bank, or by their relevance to the query.
+    """Grade passages by the items of a test bank, or by their relevance to the query.
 
     New grades are added to existing ones and written to graded.jsonl.gz in the run folder, in the
-    Rubric workbench format. Analyze them with `ragassay grades` (tables, qrels, leaderboards) and
-    review them with `ragassay review`.
+    Rubric workbench format. Analyze the grades with `ragassay grades` (tables, qrels,
+    leaderboards), and review them with `ragassay review`.
 
     Without --model, small models installed with ragassay grade the passages and leave unclear cases
     undecided. Run the same command again to resume a stopped run. If the test bank has changed,

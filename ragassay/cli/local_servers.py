@@ -29,13 +29,13 @@ OLLAMA_HINT = (
 
 
 def find(ports: Sequence[int], urls: Sequence[str]) -> tuple[tuple[str, ...], list[LocalServer]]:
-    """Return the checked URLs, and the servers found there.
+    """Return the URLs that were checked, and the servers found at them.
 
     Args:
         ports: Local ports to check. If both arguments are empty, the default URLs are checked.
 
     Raises:
-        InputError: A URL is invalid.
+        InputError: One of the URLs is invalid.
     """
     from ragassay.models.local_servers import as_url, default_urls, find_servers
 
@@ -45,7 +45,7 @@ def find(ports: Sequence[int], urls: Sequence[str]) -> tuple[tuple[str, ...], li
 
 
 def print_as_json(servers: Sequence[LocalServer]) -> None:
-    """Print one JSON object per server."""
+    """Print the servers as JSON, one object per server."""
     for server in servers:
         entry = {
             "server": server.kind,

@@ -86,14 +86,15 @@ def matrix(
           --judge openai/gpt-4.1-mini --dry-run
 
     Options:
-        runs: Run folders, each from one judge or one panel.
+        runs: Run folders, each of a run with one judge or one panel.
         ratings: File of rubric ratings with judge names, e.g. a YESciEval file.
         rubric: Rubric for which to show a separate matrix, or all.
         same: Judge and system that are the same model under different names.
-        answers: File of answers for --where. By default, the file passed with --ratings.
+        answers: File of answers from which --where selects. By default, it is the file passed with
+            --ratings.
         target: Write matrix.csv, matrix.tex, favourites.csv, self_preference.csv, SVG heatmaps and
             an overview page (index.html) to this folder. With --generate, the folder also contains
-            all model output, and the default is runs/QUESTIONS-matrix.
+            all replies of models, and the default is runs/QUESTIONS-matrix.
         generate: File of research questions with papers. The generators first write a synthesis for
             each question, as in `ragassay synthesize`.
         generator: With --generate: model that writes syntheses, as NAME or NAME@URL.

@@ -63,8 +63,8 @@ def generate(
         papers: File or folder of papers as JATS XML, PDF, plain text, JSON lines or SciQAG JSON.
             The format is detected from the content.
         target: Output file, compressed if it ends in .jsonl.gz.
-        number: Number of pairs per paper.
-        evaluator: Second model, which rates each pair in the five RACAR dimensions. Pairs rated
+        number: Number of pairs to generate per paper.
+        evaluator: Second model, which rates each pair in the five dimensions of RACAR. Pairs rated
             below --least are repaired. Can be NAME@URL. By default, only rules are applied.
         least: Minimum rating in each dimension, 1 to 3.
         baseline: Use a simpler method for comparison: five unchecked pairs per paragraph, from
@@ -74,8 +74,8 @@ def generate(
         long: Text to include in a prompt: the whole paper (hosted models usually cache it between
             calls), or a group of sections, with pairs distributed by section length.
         section_chars: Maximum number of characters in a group of sections.
-        keywords: Topic of the pairs. By default, the keywords listed in the paper, or keywords
-            extracted with TopicRank if the paper lists none.
+        keywords: Keywords that the pairs should be about. By default, these are the keywords listed
+            in the paper, or keywords extracted with TopicRank if the paper lists none.
     """
     from ragassay.graphs.qa_state import QAJob
     from ragassay.writing import write_pairs

@@ -92,7 +92,7 @@ def export(
         form: Output format: ragas, deepeval, bioasq, testbank, jsonl or sft.
         papers: Source papers of the pairs, in any format that `ragassay qa read` accepts.
         instruction: For sft: text file with the instruction of each training example. By default,
-            the prompt of `ragassay qa generate`.
+            the prompt of `ragassay qa generate` is used.
     """
     from ragassay.formats.papers import PaperFile, export_pairs, read_pairs, read_papers
     from ragassay.reports.text import count_text

@@ -31,7 +31,7 @@ FIXED_LINES = 8
 """Number of lines for the progress bar, the headline, the report path and the table header."""
 SYSTEM_LINES = 6
 LEAST_ROWS = 8
-"""Minimum number of score rows."""
+"""Minimum number of rows in the table of scores."""
 MOST_SYSTEMS = 4
 MOST_NAMED = 3
 """Maximum number of answers listed with secondary findings."""
@@ -39,7 +39,7 @@ ORDER = ("Lowest rubric", "Second lowest")
 
 
 def worst_lines(evaluations: Sequence[Evaluation]) -> Iterator[str]:
-    """Yield lines for the serious findings, worst first."""
+    """Yield one line for each serious finding, worst first."""
     serious = [card for card in view_cards(evaluations) if card.severity == "serious"]
     for card in serious[:MOST_FINDINGS]:
         yield one_line(f"  {card.record}: {card.why}")
@@ -68,7 +68,7 @@ def rows_left(lines: Sequence[str], n_systems: int) -> int:
 
 
 def brief_score_sheet(summary: Summary, n_most: int) -> Sheet:
-    """Return the scores of a run as a short table.
+    """Return a short table of the scores of a run.
 
     If there are many rubrics, only their mean and the two lowest are shown. Scores whose verdicts
     all failed are omitted and counted in the caption. If the other scores do not fit, only the

@@ -27,10 +27,10 @@ RUNS = Path("runs")
 
 
 class ListByDefault(TyperGroup):
-    """Command group that runs `list` by default."""
+    """Command group that runs its command `list` if no command is given."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Insert `list` if the first argument is neither a command nor --help."""
+        """Insert `list` before the arguments if the first one is neither a command nor --help."""
         if not args or args[0] not in (*self.commands, "--help"):
             args = ["list", *args]
         return super().parse_args(ctx, args)
@@ -154,9 +154,9 @@ def review_target(
     graded file, the key o shows tables of the grades.
 
     Reviews are appended to reviews.jsonl in the run folder, or to FILE.reviews.jsonl next to a
-    file. The model's verdicts are not changed. Use the reviews with `ragassay meta-evaluate RUN
-    --human RUN` or `ragassay optimize ... --data RUN`. Several people can review at the same time,
-    each with their own page.
+    file. The verdicts of the model are not changed. Use the reviews with `ragassay meta-evaluate
+    RUN --human RUN` or `ragassay optimize ... --data RUN`. Several people can review at the same
+    time if each of them runs this command.
 
     The page can only be opened on this machine, with the token in its URL.
 
@@ -214,7 +214,7 @@ def serve(
       ragassay serve --host 0.0.0.0 --model openai/gpt-4.1-mini
       ragassay serve --model hosted_vllm/judge@http://gpu-machine:8000/v1
 
-    On another machine, with the key in LITELLM_PROXY_API_KEY:
+    To use the server on another machine, set LITELLM_PROXY_API_KEY to the key and run, for example:
 
       ragassay evaluate answers.jsonl --model litellm_proxy/ragassay/judge --api-base
           http://HOST:4000/v1
@@ -224,7 +224,7 @@ def serve(
         host: Address to listen on. 0.0.0.0 accepts unencrypted HTTP connections from other
             machines.
         model: Additional model: a LiteLLM name, ragassay/PATH, or NAME@http://HOST:PORT/v1.
-        only: Serve only the models passed with --model.
+        only: Serve no models except those passed with --model.
     """
     from ragassay.models.serving.server import serve as run_server
 

@@ -58,14 +58,14 @@ def strategies(
 
     3. the share of ratings that stayed the same despite the fake rating;
 
-    4. the sentiment of the justifications.
+    4. the sentiment of the judge's justifications.
 
     The two few-shot examples are the best-rated and the worst-rated answer to other questions, or
     the examples in the rubric if no such answers exist.
 
     The study uses one judge. To study a fine-tuned judge, use its base model. By default, the study
-    uses the rubrics that are rated in the file. Without human ratings, the fake rating is the
-    opposite of the judge's own rating.
+    uses all rubrics that the file contains ratings on. Without human ratings, the fake rating is
+    the opposite of the judge's own rating.
 
     The output folder contains one run per strategy, and the tables as CSV, LaTeX and Markdown. Run
     the same command again to resume a stopped run.
@@ -147,7 +147,8 @@ def rationales(
     With --judge (use a different model than the one that wrote the reasons), each reason is also
     checked against six error types of Kim et al. 2023, as YESciEval's authors did by hand:
     inconsistent with the score, too general, overly optimistic, not relevant to the response,
-    overly critical, unrelated to the rubric. The model must quote each error.
+    overly critical, unrelated to the rubric. For each error, the model must quote the words that
+    show it.
 
     The output folder contains the tables (rationales.csv, rationales.md), all reasons with their
     errors (reasons.csv), and sheet.csv for human labels (yes or no). Pass the completed sheet with
@@ -238,10 +239,10 @@ def similarity(
     Options:
         answers: File with answers of several systems.
         metric: Measure to compute: bleu, rouge1, rougeL, meteor, nist, bertscore, wer, wmd or
-            moverscore. By default, all measures.
+            moverscore. By default, all measures are computed.
         limit: Compare only the first N questions.
         embedder: Encoder for BERTScore, WMD and MoverScore: a Hugging Face name or a folder. By
-            default, the installed all-MiniLM-L6-v2.
+            default, all-MiniLM-L6-v2, which is installed with ragassay, is used.
         wmd_vectors: Encoder for word mover's distance, instead of --embedder:
             allenai/scibert_scivocab_uncased, allenai/specter2_base, or a folder. Each encoder gets
             a separate table.

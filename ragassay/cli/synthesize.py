@@ -44,20 +44,20 @@ def synthesize(
     """Generate answers to questions from papers with several models, for comparison.
 
     Each --model writes one paragraph with numbered citations for each question, from the same
-    papers (LLMgen of YESciEval). The papers are the sources in QUESTIONS. If a question has no
-    sources, the best results of a search in --corpus are used, except retracted articles. Gold
-    nuggets and reference answers in QUESTIONS are copied to the output.
+    papers (LLMgen of YESciEval). The papers of a question are its sources in QUESTIONS. If a
+    question has no sources, the best results of a search in --corpus are used, except retracted
+    articles. Gold nuggets and reference answers in QUESTIONS are copied to the output.
 
-    OUT contains one answer per line, with the model as its system and the papers as its sources.
-    This file can be used with `ragassay evaluate`, `similarity` and, after evaluations with several
-    judges, `matrix`.
+    The output file contains one answer per line, with the model as its system and the papers as its
+    sources. Use the output file with `ragassay evaluate`, `similarity` and, after evaluations with
+    several judges, `matrix`.
 
     Run the same command again to resume a stopped run, or to add models or questions; existing
     answers are reused. The state is stored in OUT.state.sqlite. Failed answers are listed;
     --retry-failed retries them.
 
     With --engine ray, the workers of a Ray cluster write the answers, and this process searches for
-    the papers. You can switch engines between runs.
+    the papers. A stopped run can be resumed with another engine.
 
     For example:
 

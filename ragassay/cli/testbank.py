@@ -30,10 +30,10 @@ def require_terminal(alternative: str) -> None:
     """Raise an error if the command does not run in a terminal.
 
     Args:
-        alternative: Options to suggest in the error message.
+        alternative: Options that the error message suggests instead.
 
     Raises:
-        InputError: There is no terminal.
+        InputError: The command does not run in a terminal.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise InputError(f"an editor requires a terminal; use {alternative} instead")
@@ -83,7 +83,7 @@ def print_banks(banks: Sequence[RubricBank], with_history: bool, as_json: bool) 
 
 
 def print_lints(found: Sequence[Lint], as_json: bool) -> None:
-    """Print flaws of items and how to fix them."""
+    """Print the flaws found in items, and how to fix them."""
     from ragassay.reports.labels import one_line
     from ragassay.reports.text import count_text
     from ragassay.workbench.bank_lint import TITLES
@@ -105,7 +105,7 @@ def print_lints(found: Sequence[Lint], as_json: bool) -> None:
 
 
 def edit_bank(file: BankFile, changes: ItemChanges, author: Author, query: str) -> BankFile:
-    """Apply changes from options or from the user's editor, and print them."""
+    """Apply the changes given as options or made in the user's editor, and print them."""
     from ragassay.runs.banks import read_bank_file
     from ragassay.workbench.bank_edit import append_reviews, edited_by_hand, reviews_for_changes
     from ragassay.workbench.tables import history_sheet

@@ -65,8 +65,8 @@ def create(
             {"query_id", "title", "facets": [{"id", "text"}]}, or a file of answers.
         kind: Kind of items to generate: questions, nuggets or both.
         per_query: Number of items per query, or per facet.
-        source: Input for the model: the query alone, the documents of the answers or of --corpus,
-            or the reference answers.
+        source: Texts from which the model generates items: the query alone, the documents of the
+            answers or of --corpus, or the reference answers.
         documents: Number of documents from --corpus to use per query.
         answers: Whether to generate answers to the questions. By default, answers are generated
             with --from documents or reference, and dropped if the texts do not support them.
@@ -120,7 +120,7 @@ def import_bank(
         file: Hand-written items (one per line with --query, `id TAB text`, or CSV
             query,text,answers,facet,kind), nuggets from the TREC QA track, gold nuggets, nuggetizer
             output, or questions with an answer key (TQA).
-        query: Query id, if FILE does not contain it.
+        query: Id of the query to which all items belong, if FILE does not contain it.
         queries: File with query texts, if FILE only contains query ids.
     """
     from ragassay.formats import write_test_banks
@@ -149,7 +149,7 @@ def queries(
       ragassay testbank queries topics.csv --out queries.json
 
     Options:
-        file: Queries, in any format of `testbank create`.
+        file: Queries, in any format that `testbank create` accepts.
         target: Output file (.json).
     """
     from ragassay.formats.exam_queries import read_exam_queries, write_exam_queries

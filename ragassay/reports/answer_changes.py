@@ -60,7 +60,7 @@ class ScoreMove:
 
 @dataclass(frozen=True, slots=True)
 class AnswerChangeView:
-    """Two answers to the same question; `place` is the position of their comparison."""
+    """Two answers to the same question; `place` is the index of their comparison on the page."""
 
     place: int
     direction: Direction
@@ -76,7 +76,7 @@ class AnswerChangeView:
 
 
 def view_answer_change(answer: AnswerChange, change: Change, place: int = 0) -> AnswerChangeView:
-    """Return the view of a pair of answers."""
+    """Compare a pair of answers for display."""
     scores, n_unchanged = _score_moves(answer)
     compared = {score_name(score.key) for score in change.scores}
     direction = "better" if answer.direction == "better" else "worse"
@@ -108,7 +108,7 @@ def _cards(findings: Sequence[Finding], evaluation: Evaluation) -> tuple[Finding
 
 
 def _score_moves(answer: AnswerChange) -> tuple[tuple[ScoreMove, ...], int]:
-    """Return the changed scores, largest loss first, and the number of unchanged scores."""
+    """Return the scores that changed, largest loss first, and the number of unchanged scores."""
     old, new = answer.old.scores, answer.new.scores
     gains = {key: gain_of(key, old.get(key), new.get(key)) for key in dict.fromkeys((*old, *new))}
     known = {key: gain for key, gain in gains.items() if gain is not None}

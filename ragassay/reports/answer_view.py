@@ -1,4 +1,4 @@
-"""View of one evaluation for a report."""
+"""Format one evaluation for a report."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class GoldView:
     """A gold nugget and its status: "stated", "missed" or "unscored (reason)".
 
     Attributes:
-        matches: Matching nuggets of the answer, each with its similarity.
+        matches: Nuggets of the answer that match the gold nugget, each with its similarity.
         assignment: The judge's verdict on the gold nugget, if the judge was asked.
     """
 
@@ -106,7 +106,7 @@ def _gold_note(evaluation: Evaluation) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RubricView:
-    """Rating on a rubric, with the ratings by the judges of a panel.
+    """The rating of an answer on a rubric, with the ratings by each judge of a panel.
 
     `otherwise` describes sentence verdicts that conflict with the rating.
     """
@@ -140,7 +140,7 @@ class AnswerView:
 
     Attributes:
         number: 1-based position in the report, used for anchors instead of the untrusted id.
-        scores: All scores except the rubrics, which are shown with their rationales.
+        scores: All scores except those on rubrics, which are shown with their rationales.
         own: Verdicts of custom evaluators.
     """
 
@@ -160,7 +160,7 @@ class AnswerView:
 
 
 def view_answer(number: int, evaluation: Evaluation) -> AnswerView:
-    """Return the view of one evaluation."""
+    """Format one evaluation for a report."""
     return AnswerView(
         number=number,
         evaluation=evaluation,

@@ -1,4 +1,4 @@
-"""View of a judge's audit certificate for pages, Markdown and the terminal."""
+"""Format the audit certificate of a judge for pages, Markdown and the terminal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WORDS: dict[Trust | None, tuple[str, str, TrustTone]] = {
     "blind": ("blind", "\u2717", "bad"),
     None: (TOO_FEW, "?", "unscored"),
 }
-"""Word, sign and tone of each verdict."""
+"""Word, sign and tone that stand for each verdict on a judge."""
 
 NO_ROOM: tuple[str, str, TrustTone] = ("at maximum", "?", "unscored")
 """Word, sign and tone for a score that is already at its maximum, so that no injection can raise
@@ -65,8 +65,8 @@ class CertificateView:
     """Audit certificate of a judge, with its texts ready for display.
 
     Attributes:
-        rubrics: Verdicts by rubric, or by RACAR dimension.
-        others: Verdicts on clinical changes and on injected instructions.
+        rubrics: Verdicts on the judge, by rubric or by RACAR dimension.
+        others: Verdicts on the judge for changed clinical facts and for injected instructions.
         basis: Sentence about the judge and the answers on which the verdicts are based.
     """
 
@@ -88,7 +88,7 @@ class CertificateView:
 
 
 def view_certificate(audit: Audit) -> CertificateView:
-    """Return the view of an audit's certificate, with a single line for injections."""
+    """Format the certificate of an audit, with a single line for all injections."""
     groups = certificate_groups(audit)
     rubrics = [group for group in groups if group[1][0].family in ABOUT_RUBRICS]
     return CertificateView(
@@ -115,7 +115,7 @@ def certificate_groups(audit: Audit) -> tuple[tuple[TrustLine, tuple[TargetTrust
 
 
 def trust_headline(rubrics: Sequence[TargetTrust]) -> str:
-    """Summarize the rubrics, for example "Trusted on 2 of 3 rubrics; blind on cohesion."."""
+    """Summarize the verdicts, for example "Trusted on 2 of 3 rubrics; blind on cohesion."."""
     if not rubrics:
         return "No rubric was audited."
     n_trusted = sum(t.trust == "trusted" for t in rubrics)
@@ -166,7 +166,7 @@ def _line(title: str, trust: TargetTrust) -> TrustLine:
 def _injection_lines(trusts: Sequence[TargetTrust]) -> tuple[TrustLine, ...]:
     """Return a single line with the verdict on the score that injections raise the most.
 
-    Scores already at the maximum are only counted, unless all scores are at the maximum.
+    Scores that are already at their maximum are only counted, unless all scores are.
     """
     if not trusts:
         return ()

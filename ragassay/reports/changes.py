@@ -1,4 +1,4 @@
-"""Comparison of two runs or systems as a self-contained HTML page.
+"""Render the comparison of two runs or systems as a self-contained HTML page.
 
 The page starts with the outcome and a plot of differences, followed by all pairs of answers, worst
 change first. Answers, questions and names are untrusted, so the templates escape everything.
@@ -52,7 +52,7 @@ METHOD = (
 
 @dataclass(frozen=True, slots=True)
 class ScoreLine:
-    """Change of a score as text, with the coordinates of its mark and interval."""
+    """The change of a score as text, with the coordinates at which it is plotted."""
 
     title: str
     old: str
@@ -123,7 +123,7 @@ FILTERS = {
     "better": lambda answer: answer.direction == "better",
     "new findings": lambda answer: bool(answer.appeared),
 }
-"""Filters for the list of answers."""
+"""Filters by which the page can reduce the list of answers."""
 
 
 def _index_answer(answer: AnswerChangeView) -> list[int]:
@@ -132,7 +132,7 @@ def _index_answer(answer: AnswerChangeView) -> list[int]:
 
 
 def view_change(change: Change, limit: float = 1.0) -> ChangeView:
-    """Return the view of one comparison.
+    """Format one comparison for the page.
 
     Args:
         limit: End of the plot axis, as a share of the scale.

@@ -65,12 +65,12 @@ class Plot:
 
 
 def dot_plot(title: str, keys: Sequence[str], series: Mapping[str, Mapping[str, Score]]) -> Plot:
-    """Lay out a dot-and-interval plot.
+    """Compute the coordinates of a dot-and-interval plot.
 
     Args:
-        keys: Score keys, one row each. All scores must share a scale.
-        series: Scores by series name, at most `MAX_SERIES`. Values are printed only if
-            there is a single series.
+        keys: Keys of the scores; each score gets one row. All scores must have the same scale.
+        series: Scores by the name of the series; at most `MAX_SERIES` series. Values are printed
+            only if there is a single series.
     """
     right = RIGHT_SINGLE if len(series) == 1 else RIGHT_SERIES
     scale = _scale(keys, series)

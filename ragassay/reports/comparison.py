@@ -1,4 +1,4 @@
-"""Tables of leaderboards and significance tests."""
+"""Build tables of leaderboards and significance tests."""
 
 from __future__ import annotations
 

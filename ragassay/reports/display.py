@@ -13,7 +13,7 @@ Tone = Literal["good", "plain", "weak", "bad"] | MissingState
 UNDECIDED: MissingState = "undecided"
 """State of a verdict that the judge could not decide."""
 UNSCORED: MissingState = "unscored"
-"""State of a verdict that is missing for any other reason."""
+"""State of a verdict that is missing for another reason, such as a failed call."""
 
 LABEL_TONES: dict[str, Tone] = {
     "required": "good",
@@ -126,7 +126,7 @@ def detail_text(verdict: VerdictBase) -> str:
 
 
 def value_text(verdict: VerdictBase) -> str:
-    """Return a verdict's label, number or failure as text."""
+    """Return the label, the number or the failure of a verdict as text."""
     value = verdict.value
     if value is None:
         return unscored_text(verdict.failure, verdict.tentative_label)
@@ -142,7 +142,10 @@ def is_number(value: float | None) -> bool:
 
 
 def share_of_scale(value: float | None, scale: tuple[float, float]) -> float | None:
-    """Rescale a value to [0, 1] and clip it. Return None if the value is not finite."""
+    """Rescale a value from its scale to [0, 1], and clip it.
+
+    Return None if the value is not finite.
+    """
     low, high = scale
     if value is None or not math.isfinite(value):
         return None
@@ -150,7 +153,7 @@ def share_of_scale(value: float | None, scale: tuple[float, float]) -> float | N
 
 
 def format_share(share: float) -> str:
-    r"""Format a share as a percentage. Only 0 and 1 are shown as 0 % and 100 %.
+    r"""Format a share as a percentage. Only exactly 0 and 1 are shown as 0 % and 100 %.
 
     Example:
         >>> format_share(0.9996)
@@ -172,7 +175,7 @@ def format_value(value: float | None, scale: tuple[float, float] = SHARE_SCALE) 
 
 
 def format_span(low: float | None, high: float | None, scale: tuple[float, float]) -> str:
-    """Format a range with a single unit, such as "62-71 %", or "n/a" if an end is missing."""
+    """Format a range with one unit, such as "62-71 %", or return "n/a" if an end is missing."""
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return NOT_DEFINED
     first, last = format_value(low, scale), format_value(high, scale)
@@ -212,7 +215,7 @@ def format_interval(score: Score) -> str:
 
 
 def format_bounds(score: Score) -> str:
-    """Format the worst and best case given the unscored verdicts.
+    """Format the worst and best value that a score could have, given its unscored verdicts.
 
     Returns:
         Return "" if no verdict is unscored, or if the score is already shown as a range.

@@ -1,4 +1,4 @@
-"""SVG plots with matplotlib. The output is deterministic and needs no display.
+"""Draw SVG plots with matplotlib. The output is deterministic and needs no display.
 
 Names of systems and labels are untrusted, so they are escaped and never parsed as math text.
 """
@@ -110,11 +110,11 @@ def confusion_plot(title: str, labels: Sequence[str], confusion: Sequence[Sequen
 def heatmap_plot(matrix: Matrix, texts: Sequence[Sequence[str]]) -> str:
     """Plot a matrix of means in which darker cells are better.
 
-    Diagonal cells are framed. In a similarity matrix, the diagonal is not shaded because each text
-    is compared with itself.
+    The cells on the diagonal are framed. In a similarity matrix, the diagonal is not shaded because
+    each text is compared with itself.
 
     Args:
-        texts: Cell texts, shape (n_rows, n_columns).
+        texts: Texts of the cells, shape (n_rows, n_columns).
     """
     from matplotlib.patches import Rectangle
 
@@ -176,7 +176,7 @@ def ranking_plot(title: str, human: Mapping[str, float], judge: Mapping[str, flo
 def curve_plot(
     title: str, x_label: str, y_label: str, curves: Mapping[str, Mapping[int, Score]]
 ) -> str:
-    """Plot score curves over integers, with 95 % intervals as bands."""
+    """Plot scores against an integer such as k, with 95 % intervals as bands."""
     figure, axes = _figure(6.4, 4.2)
     for name, points in curves.items():
         known = {x: score for x, score in sorted(points.items()) if score.value is not None}

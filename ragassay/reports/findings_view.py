@@ -1,4 +1,4 @@
-"""Views of a run's findings: the lead sentence, tables by kind, and cards with passages."""
+"""Format the findings of a run: the lead sentence, tables by kind, and cards with passages."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class FindingCard:
         passage: Passage that the sentence was compared with.
         shown: Excerpt of the passage around the sentence that is closest to the claim.
         sure: Text about the measured precision of this kind of finding. Empty if unmeasured.
-        likelihood: Probability in [0, 1] that a secondary finding is right. 0 if unknown, and for
-            primary findings.
+        likelihood: Probability in [0, 1] that a secondary finding is right. It is 0 if it is
+            unknown and for all primary findings.
     """
 
     number: int
@@ -77,7 +77,7 @@ class FindingCard:
 
 
 def view_cards(evaluations: Sequence[Evaluation]) -> tuple[FindingCard, ...]:
-    """Return the cards of all primary findings, in the order of `rank_cards`."""
+    """Return the cards of all primary findings, sorted by `rank_cards`."""
     return rank_cards(
         card
         for number, outline in enumerate(outlines_of(evaluations), start=1)
@@ -92,7 +92,7 @@ def rank_cards(cards: Iterable[FindingCard]) -> tuple[FindingCard, ...]:
 
 
 def cards_of(number: int, evaluation: Evaluation, level: FindingLevel) -> list[FindingCard]:
-    """Return the cards of one answer at a finding level."""
+    """Return the cards of the primary or secondary findings of one answer."""
     findings = shown_findings(evaluation, level)
     return [view_card(finding, number, evaluation) for finding in findings]
 
@@ -161,7 +161,7 @@ class FindingGroup:
     """All findings of one kind.
 
     Attributes:
-        n: Number of findings, including `n_unlisted` findings that the table omits.
+        n: Number of findings, including the `n_unlisted` findings that the table omits.
         measured: Text about the measured precision of this kind of finding.
     """
 
@@ -175,9 +175,9 @@ class FindingGroup:
 def view_findings(
     summary: Summary, evaluations: Sequence[Outlined], level: FindingLevel = "primary"
 ) -> tuple[FindingGroup, ...]:
-    """Group the findings of a level by kind, most severe kind first.
+    """Group primary or secondary findings by kind, most severe kind first.
 
-    At the secondary level, only the `N_SECONDARY` most likely findings of each answer are listed.
+    Of the secondary findings, only the `N_SECONDARY` most likely ones of each answer are listed.
     """
     listed: dict[str, list[tuple[str, Finding]]] = defaultdict(list)
     for evaluation in evaluations:
@@ -248,8 +248,8 @@ class OpenLines:
     """Lines that count the verdicts without a value, one line per kind of verdict.
 
     Attributes:
-        unscored: Failed verdicts, with the reasons.
-        undecided: Verdicts that the judge left undecided.
+        unscored: Lines on failed verdicts, with the reasons.
+        undecided: Lines on verdicts that the judge left undecided.
     """
 
     unscored: tuple[str, ...]

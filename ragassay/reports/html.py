@@ -77,7 +77,8 @@ CHUNK = 40
 """Number of HTML fragments that are compressed together."""
 
 N_IN_MEMORY = 2**22
-"""Maximum size in bytes of a packed list in memory. Larger lists use a temporary file."""
+"""Maximum size in bytes of a compressed list that is kept in memory. Larger lists are written to a
+temporary file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ class Packed:
 
 
 class Packer:
-    """Packs a list as it grows, with at most one unpacked chunk in memory."""
+    """Compresses a list while it grows, with at most one uncompressed chunk in memory."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -108,7 +109,7 @@ class Packer:
             self._write_chunk()
 
     def pack(self) -> Packed:
-        """Return the packed list."""
+        """Return the compressed list."""
         if self._open:
             self._write_chunk()
         return Packed(self._name, self._read())
@@ -125,7 +126,7 @@ class Packer:
 
 
 def pack(name: str, members: Iterable[object]) -> Packed:
-    """Pack a list of JSON-serializable members. The output is deterministic.
+    """Compress a list of JSON-serializable members. The output is deterministic.
 
     Example:
         >>> len(list(pack("answers", ["<p>one</p>"] * 41).chunks))
@@ -155,7 +156,7 @@ TEXTS = {
 """Texts that all page templates can use."""
 
 N_STATIC = 10
-"""Number of findings per level that the page shows even if scripts are disabled."""
+"""Number of primary and of secondary findings that the page shows even if scripts are disabled."""
 
 PAGE, STYLE, SCRIPT = "report.html.j2", "report_style.html.j2", "script.html.j2"
 
@@ -167,7 +168,7 @@ STATES = (
     *((state, f"{state} verdicts") for state in (UNDECIDED, UNSCORED)),
     ("none", "no findings"),
 )
-"""Filters for answers, in addition to the finding kinds."""
+"""Filters for answers, in addition to filters by kind of finding."""
 
 
 def html_pieces(
@@ -179,7 +180,7 @@ def html_pieces(
     audit: Audit | None = None,
     repeats: Repeats | None = None,
 ) -> Iterator[str]:
-    """Render a run as a page for browsing or printing.
+    """Render a run as an HTML page for browsing or printing.
 
     Returns:
         Pieces of an HTML document, which may be large. The output is deterministic.
@@ -228,7 +229,7 @@ def html_pieces(
 
 
 render_html = join_result(html_pieces)
-"""Render a run as a page; see `html_pieces`."""
+"""Render a run as an HTML page; see `html_pieces`."""
 
 
 class _Parts:
@@ -277,7 +278,7 @@ class _Parts:
         yield self._sources.pack()
 
     def _fragment(self, name: str, *args: object) -> str:
-        """Render the macro that has the same name as its template."""
+        """Render the macro of a template that has the same name as the template."""
         render = getattr(self._environment.get_template(f"{name}.html.j2").module, name)
         return without_controls(str(render(*args)))
 
@@ -289,7 +290,7 @@ def _kinds(cards: Iterable[Sequence[FindingCard]]) -> dict[str, str]:
 
 
 def content_policy(style: str, script: str) -> str:
-    """Return a Content Security Policy that allows only this style and script."""
+    """Return a Content Security Policy that allows only the page's own style and script."""
     return "; ".join(
         (
             "default-src 'none'",

@@ -41,7 +41,7 @@ class SourceView:
 
 
 def view_source(source: Document) -> SourceView:
-    """Return the view of a source."""
+    """Format a source for the page."""
     text = source.text[:MOST_SOURCE_CHARS]
     n_cut = len(source.text) - len(text)
     return SourceView(source.id, source.title, article_url(source.id), text, n_cut)
@@ -63,8 +63,9 @@ def index_answer(
         sources: Positions of the answer's sources on the page.
 
     Returns:
-        `primary` and `secondary` are finding kinds, `undecided` and `unscored` are counts. `scores`
-        are in column order, None if unscored. `shown` are the texts of the main scores.
+        `primary` and `secondary` list kinds of findings; `undecided` and `unscored` count verdicts.
+        `scores` are in the order of the columns; an unscored one is None. `shown` are the texts of
+        the main scores.
     """
     e = evaluation
     return {
@@ -113,7 +114,7 @@ EVERY = "All answers"
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A score as a bar; coordinates are percentages of the scale, None if undefined.
+    """A score drawn as a bar; coordinates are percentages of the scale, or None if undefined.
 
     Attributes:
         low: Lower end of the 95 % interval.

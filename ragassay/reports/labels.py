@@ -13,7 +13,7 @@ Severity = Literal["serious", "caution", "note"]
 
 
 class FindingDisplay(NamedTuple):
-    """Singular title, plural title and severity of a finding kind."""
+    """The singular title, plural title and severity of a kind of finding."""
 
     singular: str
     plural: str
@@ -146,7 +146,7 @@ _PAGE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def finding_title(kind: str, n: int = 2) -> str:
-    """Return the title of a finding kind, singular if `n` is 1."""
+    """Return the title of a kind of finding, in the singular if `n` is 1."""
     known = FINDINGS.get(kind)
     if known:
         return known.singular if n == 1 else known.plural
@@ -219,7 +219,7 @@ def finding_rank(kind: str) -> tuple[int, str]:
 
 
 def one_line(text: str) -> str:
-    """Put untrusted text on one line and replace control and bidirectional characters."""
+    """Put untrusted text on one line, and replace control and bidirectional characters."""
     return text.translate(_ONE_LINE)
 
 

@@ -12,7 +12,7 @@ from ragassay.text.sentences import split_sentences
 
 Mark = Literal["", "wrong", "close", "against", "unsupported"]
 MOST_CHARS = 520
-"""Maximum length in characters of the passage excerpt in a finding."""
+"""Maximum number of characters of the passage shown with a finding."""
 
 Span = tuple[int, int]
 
@@ -34,7 +34,7 @@ def mark_places(text: str, places: Iterable[Span], mark: Mark = "wrong") -> tupl
     """Split a text into marked and unmarked pieces.
 
     Args:
-        places: (start, end) of the marked pieces. Overlapping places are skipped.
+        places: (start, end) of the marked pieces. A place that overlaps an earlier one is skipped.
 
     Example:
         >>> [piece.text for piece in mark_places("by 5 mm", [(3, 4)])]

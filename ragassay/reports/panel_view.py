@@ -1,4 +1,4 @@
-"""Views of judge panels and cascades: ratings, agreement and cost."""
+"""Format the ratings, the agreement and the cost of judge panels and cascades."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def pointing_text(judgment: Judgment) -> str:
 
 
 def view_panel(agreement: PanelAgreement | None) -> PanelView | None:
-    """Return the view of the judges' agreement, or None for a single judge."""
+    """Describe the agreement of a panel for the report, or return None for a single judge."""
     if agreement is None:
         return None
     return PanelView(panel_lines(agreement), _members_sheet(agreement.members))
@@ -213,7 +213,7 @@ class CascadeView:
 
 
 def view_cascade(cascade: CascadeSummary | None) -> CascadeView | None:
-    """Return the view of a run's cascade, or None if there is no cascade."""
+    """Describe the cascade of a run for the report, or return None if there is none."""
     if cascade is None:
         return None
     return CascadeView(cascade_lines(cascade), _parts_sheet(cascade))

@@ -37,12 +37,12 @@ STATES: dict[State, str] = {
     "unscored": UNSCORED,
     "": "no verdict",
 }
-"""Text of each sentence state."""
+"""Text that describes each state of a sentence."""
 
 
 _STATE_OF: dict[Tone, State] = {"good": "good", UNDECIDED: "open", UNSCORED: "unscored"}
-"""Sentence state by verdict tone. If the verdicts on a sentence have several tones, the first one
-in this order counts."""
+"""State of a sentence by the tone of its verdicts. If the verdicts on a sentence have several
+tones, the first one in this order counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Quoted:
     """A passage, with all verdicts that compare a sentence with it.
 
     Attributes:
-        passage: None if the passage was not stored.
+        passage: Passage, or None if it was not stored.
         source: Position of the document among the answer's sources, or None.
     """
 

@@ -46,7 +46,7 @@ BOUNDS_NOTE = (
 
 @dataclass(frozen=True, slots=True)
 class JudgeView:
-    """Card of a model, its role in the run, and a warning if results are missing."""
+    """The card of a model, its role in the run, and a warning if the card lacks results."""
 
     model: str
     role: str
@@ -70,7 +70,10 @@ def who_text(manifest: Manifest, summary: Summary) -> str:
 
 
 def view_judges(manifest: Manifest) -> tuple[JudgeView, ...]:
-    """Return a card for each model that judged. Models without a card get a warning."""
+    """Return a card for each model that judged, rated, verified or graded.
+
+    Models without a card get a warning.
+    """
     is_tuned = bool(manifest.base)
     role = "Rubrics were rated" if is_tuned else "Judged"
     views = [_view_judge(manifest.judge, role, manifest.card)]
@@ -114,7 +117,7 @@ def _view_judge(model: str, role: str, card: ModelCard | None) -> JudgeView:
 
 
 def bounds_sheet(bounds: Sequence[Bound]) -> Sheet:
-    """Return the decision thresholds of a model, with its accuracy above each threshold."""
+    """Return a table of a model's decision thresholds, with its accuracy above each threshold."""
     titles = (
         *("Verdict", "Use", "Threshold", "Maximum error rate", "Decided", "Correct", "N", "Data"),
     )
@@ -150,7 +153,7 @@ def _correct_text(bound: Bound) -> str:
 
 
 def figures_sheet(figures: Sequence[CardFigure], has_commands: bool = True) -> Sheet:
-    """Return the held-out results of a model card."""
+    """Return a table of the results on held-out data in a model card."""
     columns = (
         *(Column("", "Held-out task"), Column("", "Data", is_below=True), Column("", "Metric")),
         *(replace(column, is_unbroken=True) for column in numbers("Value", "95 % interval", "n")),
@@ -174,7 +177,7 @@ def _interval_text(figure: CardFigure) -> str:
 
 
 def provenance_sheet(manifest: Manifest, usage: Usage) -> Sheet:
-    """Return the contents of the manifest and the cost of the run."""
+    """Return a table of the contents of the manifest and the cost of the run."""
     rows = [
         ("ragassay", Shown(manifest.ragassay)),
         ("Judge", Shown(manifest.judge)),

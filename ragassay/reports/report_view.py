@@ -1,4 +1,4 @@
-"""View of a run for a report, with all values formatted as text."""
+"""Format a run for a report, with all values as text."""
 
 from __future__ import annotations
 
@@ -89,7 +89,10 @@ def view_report(
     audit: Audit | None = None,
     repeats: Repeats | None = None,
 ) -> ReportView:
-    """Return the view of a run. `view_answer` returns the view of each answer."""
+    """Format everything in a run except the answers for a report.
+
+    `view_answer` formats the answers.
+    """
     outlines, open_lines = outlines_of(evaluations), view_open(evaluations)
     return ReportView(
         name=manifest.answers.name,

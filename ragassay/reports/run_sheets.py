@@ -1,4 +1,4 @@
-"""Tables of a run: scores, averages, systems, answers, costs and repeated verdicts."""
+"""Build tables of a run: scores, averages, systems, answers, costs and repeated verdicts."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _judges_text(scores: Mapping[str, Score]) -> str:
 def averages_sheet(summary: Summary) -> Sheet:
     """Return each score averaged over answers, averaged over questions and pooled.
 
-    Only shares are pooled. Runs from earlier versions give no rows.
+    Only scores that are shares are pooled. Runs from earlier versions give no rows.
     """
     rows = tuple(
         (
@@ -153,7 +153,7 @@ def system_sheet(systems: Mapping[str, Mapping[str, Score]], has_intervals: bool
 
 
 def every_score_sheet(systems: Mapping[str, Mapping[str, Score]]) -> Sheet:
-    """Return all scores in rows and systems in columns."""
+    """Return a table of all scores, with scores as rows and systems as columns."""
     rows = tuple(
         (
             score_title(key, _common_judge(scores.get(key) for scores in systems.values())),
@@ -177,7 +177,7 @@ def _rubric_cell(scores: Mapping[str, Score]) -> Shown:
 
 
 def answer_sheet(evaluations: Sequence[Outlined]) -> Sheet:
-    """Return one row per answer, with columns for the scores that any answer has.
+    """Return a table with one row per answer, and columns for the scores that any answer has.
 
     The number of findings is bold and red if any finding is serious.
     """
@@ -204,7 +204,7 @@ def answer_sheet(evaluations: Sequence[Outlined]) -> Sheet:
 
 
 def cost_sheet(summary: Summary) -> Sheet:
-    """Return one row per cost item and a total, or no rows if the cost of each part is unknown."""
+    """Return a table of costs by item, with a total, or no rows if costs were not itemized."""
     rows: list[tuple[Cell, ...]] = []
     if summary.usage_by_part:
         rows = [_cost_row(part_title(part), used) for part, used in summary.usage_by_part.items()]
@@ -282,7 +282,7 @@ def figure_title(figure: RepeatFigure) -> str:
 
 
 def repeats_sheet(repeats: Repeats) -> Sheet:
-    """Return the consistency of repeated verdicts, one row per question kind."""
+    """Return a table of the consistency of repeated verdicts, one row per kind of question."""
     columns = (
         *(Column("kind", "Question"), Column("judge"), number("n_times")),
         *(number("changed", "Verdicts that changed"), number("", "95 % interval")),

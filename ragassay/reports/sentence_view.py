@@ -1,4 +1,4 @@
-"""Views of an answer's sentences with their verdicts and evidence searches."""
+"""Format the sentences of an answer with their verdicts and evidence searches."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class SearchView:
 
 
 def view_search(search: EvidenceSearch) -> SearchView:
-    """Return the view of an evidence search."""
+    """Format an evidence search for the report."""
     is_empty = search.end == "closest_passages" and not search.n_documents
     parts = ["No documents were found." if is_empty else ENDS[search.end]]
     if n := search.n_documents:
@@ -133,7 +133,7 @@ class VerdictView:
     Attributes:
         side: "for" or "against" for evidence, otherwise empty.
         marker: Citation marker. Empty for evidence.
-        target: Id of the cited document.
+        target: Id of the document with which the sentence is compared.
         nuggets: Nuggets of the sentence, each with its own verdict. The verdict on the sentence
             combines these.
         difference: Text of the sentence that the passage does not support.
@@ -180,7 +180,7 @@ class SentenceView:
 
 
 def _join_positions(positions: Iterable[int]) -> tuple[tuple[int, int], ...]:
-    """Join adjacent sorted positions into (start, end) spans."""
+    """Convert sorted positions to (start, end) spans of adjacent positions."""
     spans: list[tuple[int, int]] = []
     for position in positions:
         start = spans.pop()[0] if spans and spans[-1][1] == position else position
@@ -230,7 +230,7 @@ def titles_of(evaluation: Evaluation) -> dict[str, str]:
 
 
 def view_passage(span: EvidenceSpan | None, titles: Mapping[str, str]) -> PassageView | None:
-    """Return the view of a passage, or None if there is no passage."""
+    """Format a passage for the report, or return None if there is no passage."""
     if span is None:
         return None
     return PassageView(
@@ -275,7 +275,7 @@ def _evidence(
 
 
 def _doubtful_items(evaluation: Evaluation) -> frozenset[tuple[str, str]]:
-    """Return the evaluator and item of each contradiction that is only a secondary finding."""
+    """Return evaluator and item of each contradiction that is only a secondary finding."""
     return frozenset(
         (finding.evaluator, finding.item)
         for finding in evaluation.secondary_findings

@@ -1,4 +1,4 @@
-"""Tables that can be shown on the terminal, as HTML, Markdown or LaTeX, and saved as CSV or JSON.
+"""Tables that can be written to the terminal, HTML, Markdown, LaTeX, CSV and JSON.
 
 Cell text is untrusted, so every output format escapes it. `sheet.html.j2` renders the HTML.
 """
@@ -81,7 +81,7 @@ class Shown:
     """A cell whose displayed text differs from its value in files.
 
     Attributes:
-        style: Font weight or colour.
+        style: Name of a font weight or colour.
         interval: Interval, shown below the text or in square brackets after it.
         notes: Notes, shown below the interval or in parentheses after it.
     """
@@ -94,7 +94,7 @@ class Shown:
 
     @property
     def below(self) -> str:
-        """Interval and notes, as shown below the text."""
+        """Interval and notes, which are shown below the text."""
         return ", ".join(filter(None, (self.interval, *self.notes)))
 
     @property
@@ -114,7 +114,7 @@ class Column:
 
     Attributes:
         key: Column name in files. Empty to omit the column from files.
-        title: Heading on the terminal and in reports. Empty to hide the column from display.
+        title: Heading on the terminal and in reports. Empty to write the column only to files.
         is_number: Whether the column is right-aligned.
         n_most: Maximum number of characters in a cell.
         is_once: Whether the terminal leaves a cell empty if the cell above has the same text.
@@ -171,7 +171,7 @@ def number(key: str, title: str = "") -> Column:
 
 
 def words(*titles: str) -> tuple[Column, ...]:
-    """Return text columns that are omitted from files."""
+    """Return columns of text that are omitted from files."""
     return tuple(Column("", title) for title in titles)
 
 
@@ -206,7 +206,7 @@ def value_cell(text: str, is_scored: bool, interval: str = "", *notes: str) -> S
 
 
 def score_cell(score: Score | None, has_interval: bool = True) -> Shown:
-    """Return a score's value and interval, or the reason why it is missing."""
+    """Return a cell with the value and interval of a score, or the reason why it is missing."""
     if score is None or not is_number(score.value):
         return Shown(score_text(score), None, "missing")
     interval = format_interval(score) if has_interval else ""
@@ -214,7 +214,7 @@ def score_cell(score: Score | None, has_interval: bool = True) -> Shown:
 
 
 def counted_cell(score: Score, text: str, interval: str = "") -> Shown:
-    """Return a value with its interval and the number of items."""
+    """Return a cell with a value, its interval and the number of items."""
     unscored = f", {score.n_unscored:,} unscored" if score.n_unscored else ""
     interval = "" if score.low is None else interval or format_interval(score)
     return value_cell(text, score.value is not None, interval, f"n {score.n:,}{unscored}")
@@ -253,7 +253,7 @@ def with_column(sheet: Sheet, key: str, value: Plain) -> Sheet:
 
 
 def join_sheets(sheets: Sequence[Sheet], key: str) -> Sheet:
-    """Concatenate sheets with the same columns, with the sheet title as first column."""
+    """Concatenate sheets with the same columns, and add the title of the sheet as first column."""
     rows = tuple((sheet.title, *row) for sheet in sheets for row in sheet.rows)
     return Sheet("", (Column(key), *sheets[0].columns), rows)
 
@@ -370,7 +370,7 @@ def sheet_latex(sheet: Sheet, label: str, caption: str = "") -> str:
     Args:
         label: LaTeX label for references to the table. Characters of the label other than letters,
             digits, ".", ":" and "-" are replaced.
-        caption: Caption that replaces the sheet's title and caption.
+        caption: Caption to use instead of the sheet's title and caption.
     """
     label = "".join(c if c.isascii() and (c.isalnum() or c in ".:-") else "-" for c in label)
     caption = caption or f"{'. '.join(filter(None, (sheet.title, sheet.caption)))}."
@@ -403,7 +403,7 @@ def latex_escape(text: str) -> str:
 
 
 def sheet_csv(*sheets: Sheet) -> str:
-    """Return sheets with the same columns as one CSV file."""
+    """Return the text of one CSV file for sheets with the same columns."""
     tables = [_file_table(sheet) for sheet in sheets]
     return csv_text(tables[0][0], [row for _, rows in tables for row in rows])
 
@@ -424,7 +424,7 @@ def _file_table(sheet: Sheet) -> tuple[list[str], list[list[Plain]]]:
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Plain]]) -> str:
-    """Return rows as CSV.
+    """Return rows as the text of a CSV file.
 
     Text that a spreadsheet could interpret as a formula is prefixed with an apostrophe.
     """

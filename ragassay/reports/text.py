@@ -88,7 +88,7 @@ def question_title(kind: str) -> str:
 
 
 def verdict_title(evaluator: str, n: int = 1) -> str:
-    """Return the noun for an evaluator's verdicts, singular if `n` is 1."""
+    """Return what the verdicts of an evaluator are called, in the singular if `n` is 1."""
     known = next((e.display for e in OURS if e.name == evaluator), None)
     one = known.verdict if known else f"verdict of {evaluator}"
     several = (known and known.verdicts) or (f"{one}s" if known else f"verdicts of {evaluator}")
@@ -105,7 +105,7 @@ def rubric_mean(scores: Mapping[str, Score]) -> Score | None:
     """Return the mean over all rubrics that have a score.
 
     Args:
-        scores: Keyed as in `Evaluation.scores`.
+        scores: Scores, keyed as in `Evaluation.scores`.
 
     Returns:
         Score without an interval, in which `n` and `n_unscored` count rubrics. None if there are no
@@ -209,7 +209,7 @@ _FIXES = {
 
 
 def failures_text(summary: Summary) -> str:
-    """Return the failed verdicts by cause and how to fix them, or "" if there are none."""
+    """Count the failed verdicts by cause, and say how to fix them; "" if there are none."""
     if not summary.unscored:
         return ""
     causes = [
@@ -240,7 +240,7 @@ def headline(summary: Summary) -> str:
 
 
 RUBRIC_KEY = "rubric.mean"
-"""Key of an answer's rubric mean."""
+"""Key of the mean over all rubrics of an answer."""
 
 NAMES = {SERIOUS_KEY: "Answers with a serious finding", RUBRIC_KEY: RUBRIC_MEAN}
 

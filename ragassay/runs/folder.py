@@ -83,7 +83,7 @@ class RunFolder:
             yield
 
     def _check_files(self) -> None:
-        """Check that no file of the run is blocked by a folder of the same name."""
+        """Check that no folder has the name of a file that the run writes."""
         reports = (self.path / name for name in ("report.md", "report.html", ".lock"))
         for file in (*(path for path in vars(self).values() if path != self.path), *reports):
             if file.is_dir():
@@ -163,7 +163,7 @@ class RunFolder:
 
     @property
     def audit_folder(self) -> RunFolder:
-        """Folder of the perturbed answers."""
+        """Run folder of the perturbed answers of an audit."""
         return RunFolder(self.path / "audit")
 
     def audit(self) -> Audit | None:
@@ -175,11 +175,14 @@ class RunFolder:
         return _read_optional(self.audit_file, Audit)
 
     def repeat_folder(self, time: int) -> RunFolder:
-        """Return the folder of a repetition. Repetitions are numbered from 2."""
+        """Return the run folder of a repetition of all verdicts.
+
+        Repetitions are numbered from 2.
+        """
         return RunFolder(self.path / "repeats" / str(time))
 
     def repeat_folders(self) -> list[RunFolder]:
-        """Return the folders of all repetitions that were started."""
+        """Return the run folders of all repetitions that were started."""
         return [RunFolder(path) for path in sorted((self.path / "repeats").glob("[0-9]*"))]
 
     def repeats(self) -> Repeats | None:
@@ -207,11 +210,12 @@ class RunFolder:
 def check_same_run(found: Manifest, wanted: Manifest, folder: Path) -> None:
     """Check that two manifests belong to the same run.
 
-    Library versions may differ, so that a run can be resumed after an upgrade. The number of
-    records may differ, so that a trial run with a limit can be continued without the limit.
+    The versions of libraries may differ, so that a run can be resumed after an upgrade. The number
+    of records may differ, so that a trial run with a limit can be continued without the limit.
 
     Raises:
-        RunMismatchError: The manifests differ. The message describes the first difference.
+        RunMismatchError: The manifests belong to different runs. The message describes the first
+            difference.
     """
     for name in ("judge", "judge_digest", "embedder", "prompts_sha256"):
         old, new = getattr(found, name), getattr(wanted, name)
@@ -327,12 +331,12 @@ def append_line(path: Path, record: BaseModel, *, is_synced: bool = True) -> Non
 
 
 def read_lines(path: Path, kind: type[M]) -> list[M]:
-    """Return the records of a file. See `iter_lines`."""
+    """Return the records in a file, one per line. See `iter_lines`."""
     return list(iter_lines(path, kind))
 
 
 def iter_lines(path: Path, kind: type[M]) -> Iterator[M]:
-    """Yield the records of a file, and remove an incomplete last line from the file.
+    """Yield the records in a file, and delete its last line if it is incomplete.
 
     Raises:
         InputError: The file is damaged.
@@ -383,7 +387,7 @@ def write_pieces(path: Path, pieces: Iterable[str], *, is_synced: bool = True) -
         is_synced: Whether to wait for the disk, so that the file survives a machine crash.
 
     Raises:
-        InputError: The file cannot be written. An existing file is left unchanged.
+        InputError: The file cannot be written. If a file exists already, it is left unchanged.
     """
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:

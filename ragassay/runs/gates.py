@@ -1,4 +1,4 @@
-"""Gates that a run can fail: score thresholds and comparisons with a baseline."""
+"""Check whether a run passes: thresholds on scores, and comparisons with a baseline."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ThresholdVerdict = tuple[Literal["reached", "below", "unmeasured"], str]
 
 @dataclass(frozen=True)
 class Threshold:
-    """Minimum mean of a score."""
+    """A threshold: the minimum value that the mean of a score must have."""
 
     key: str
     least: float
@@ -69,7 +69,7 @@ class Threshold:
 
 
 SHARES = frozenset({"nuggets", "sentences", "evidence", "correctness", "citations", "attribution"})
-"""Score groups with scores from 0 to 1."""
+"""Groups of scores that are shares from 0 to 1."""
 
 
 def parse_thresholds(
@@ -79,11 +79,11 @@ def parse_thresholds(
     option: str = "--fail-under",
     evaluators: Iterable[str] = (),
 ) -> list[Threshold]:
-    """Parse thresholds in the form `SCORE=VALUE`. The prefix `rubric.` may be omitted.
+    """Parse thresholds in the form `SCORE=VALUE`. The prefix `rubric.` of a score may be omitted.
 
     Args:
         own: Names of custom rubrics.
-        option: Name of the option for error messages.
+        option: Name of the option that error messages show.
         evaluators: Names of custom evaluators.
 
     Raises:
@@ -184,7 +184,7 @@ MAIN_KEYS = (
 always compared."""
 
 LEAST_MEASURED_SHARE = 0.5
-"""Minimum share of the baseline's questions for which the compared side must have scores."""
+"""A compared score must have a value for at least this share of the baseline's questions."""
 
 
 class Side(NamedTuple):
