@@ -280,7 +280,6 @@ class Option:
         metavar: Placeholder for the value in the help. By default, the type or the choices.
         default: Default value, used only in the help.
         help: Help text, which includes the default.
-        group: Heading in the help.
     """
 
     name: str
@@ -402,7 +401,6 @@ def settings_of(
 
 
 def _name_values(values: Iterable[Any]) -> tuple[str, ...]:
-    """Return names, paths and the names of rubrics as strings, and skip other objects."""
     names = (v.name if isinstance(v, Rubric) else v for v in values)
     return tuple(str(name) for name in names if isinstance(name, str | Path))
 

@@ -281,7 +281,6 @@ class ShortHelp(PlainCommand):
 
 
 def _examples(paragraph: str) -> list[str]:
-    """Return the examples in a paragraph of help, each on one line."""
     if not paragraph.startswith(EXAMPLE):
         return []
     return [line.strip() for line in re.sub(r"\n {3,}", " ", paragraph).splitlines()]

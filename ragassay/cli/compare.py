@@ -122,7 +122,6 @@ def compare(
 
 
 def _gate(changes: Sequence[Change], margin: float | None) -> int:
-    """Print a line for each score that fails --fail-if, and return the exit code."""
     from ragassay.metrics.stats.changes import can_be_significant
     from ragassay.runs.gates import gate
 

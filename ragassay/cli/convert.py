@@ -111,7 +111,6 @@ def _name_systems(records: Iterable[Record], system: str | None, team: str | Non
 
 
 def _in_sentences(record: Record) -> Record:
-    """Return the record with its answer split into sentences with citations."""
     from ragassay.text.segmenter import segment
 
     if not isinstance(record.answer, str):

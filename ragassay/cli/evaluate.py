@@ -51,8 +51,8 @@ def evaluate(
     whether a score is below --fail-under.
 
     Options:
-        fail_under: Exit with 4 if the mean of a score is below this value, or with 5 if it is
-            unclear whether the mean is below it.
+        fail_under: Exit with 4 if the mean of a score is below this value, or with 5 if that is
+            unclear.
         audit: Also perturb N answers and measure which scores drop, to test the judge.
         repeat: Judge each answer N times and count the verdicts that change.
     """

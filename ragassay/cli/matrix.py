@@ -147,7 +147,6 @@ class _GenerationJob(NamedTuple):
 def _generate_matrix(
     job: _GenerationJob, options: EvaluateKeywords, dry_run: bool, as_json: bool, quiet: bool
 ) -> GeneratedAnswers | None:
-    """Write and rate the syntheses, or print the plan and return None in a dry run."""
     if len(job.generators) < 2:
         raise InputError("a matrix needs at least two generators; repeat --generator NAME")
     from ragassay.runs.preflight import check_ready
@@ -235,7 +234,6 @@ def _fields(found: JudgeMatrix) -> dict[str, object]:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a value for JSON; each score is reduced to its value, interval and counts."""
     if isinstance(value, Score):
         return value.model_dump(include={"value", "low", "high", "n", "n_unscored"})
     return {k: _plain(v) for k, v in value.items()} if isinstance(value, dict) else value

@@ -55,11 +55,11 @@ def create(
 ) -> int:
     """Create gold nuggets for every question in a file.
 
-    The model reads the documents of a question in groups and adds facts to a list. Facts without
-    support in a document and duplicates are removed, and the others are rated vital or okay. Each
-    list then opens in your editor. The lists that you save are written in the nuggetizer format,
-    for `ragassay evaluate --nuggets`. With --review, all lists open in the browser instead, and the
-    command waits until you press Finish.
+    The model reads the documents of a question in groups and adds facts to a list. Duplicate facts
+    and facts that no document supports are removed, and the others are rated vital or okay. Each
+    list of nuggets then opens in your editor. The lists that you save are written in the nuggetizer
+    format, for `ragassay evaluate --nuggets`. With --review, all lists open in the browser instead,
+    and the command waits until you press Finish.
 
     Run the same command again to resume a stopped run. The state is stored in OUT.state.sqlite.
 
@@ -212,7 +212,6 @@ def fit(
 
 
 def _page(target: Path, opens: bool) -> Reviewer:
-    """Return a function that opens all lists in the browser and waits until the review ends."""
     from ragassay.review.of_lists import open_lists, rows_of
     from ragassay.review.server import serve_until_done
     from ragassay.runs.journal import journal_of
@@ -228,7 +227,6 @@ def _page(target: Path, opens: bool) -> Reviewer:
 
 
 def _report_written(written: Sequence[Written]) -> bool:
-    """Print one line per question, and return whether all questions succeeded."""
     from ragassay.reports.text import count_text
 
     complete = True

@@ -106,7 +106,6 @@ def _ending(manifest: Manifest, summary: Summary, outlines: Sequence[Outlined]) 
 
 
 def _print_shortfall(summary: Summary, folder: Path) -> None:
-    """Print the failures of the run, its notes, and statistics of the application."""
     if summary.n_failed:
         print_lines(
             f"{shortfall(summary)} Reasons: {RunFolder(folder).failures_file}", soft_wrap=True
@@ -121,7 +120,6 @@ def _cost_lines(summary: Summary) -> list[str]:
 
 
 def _advice(manifest: Manifest, summary: Summary) -> str:
-    """Suggest a more accurate verifier if the run had no judge and used the embedded verifier."""
     compared = any(key.startswith(("citations.", "evidence.")) for key in summary.scores)
     if compared and (manifest.judge, manifest.verifier) == (INSTRUMENTS, MINILM_VERIFIER):
         return better_verifier_text(load_settings().literature.cache_dir)

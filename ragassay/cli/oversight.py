@@ -51,8 +51,7 @@ AnswerClass = Annotated[
     str,
     Option(
         help="Prompt class whose extracted answers are shown. By default, the first prompt class "
-        "that grades the same items without ratings is used. If there is no such class, the raw "
-        "reply is shown."
+        "that grades the same items without ratings is used, or the raw reply if there is none."
     ),
 ]
 

@@ -97,7 +97,6 @@ def generate(
 
 
 def _report(found: Generated, target: Path) -> bool:
-    """Print a summary, and return whether no paper had a problem."""
     from ragassay.reports.provenance import usage_text
     from ragassay.reports.text import count_text
 

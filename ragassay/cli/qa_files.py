@@ -109,7 +109,6 @@ def export(
 
 
 def _example(path: Path | None) -> Example:
-    """Return a function that creates training examples, using the user's instruction if set."""
     from ragassay.agents.qa_writer import generator_instruction, generator_reply
     from ragassay.formats.papers.exports import with_instruction
     from ragassay.formats.topics import read_small_file

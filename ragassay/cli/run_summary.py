@@ -89,7 +89,6 @@ def brief_score_sheet(summary: Summary, n_most: int) -> Sheet:
 
 
 def _first_of_groups(scores: Sequence[tuple[str, Score]], n_most: int) -> set[str]:
-    """Return at most `n_most` score keys, taken in turn from each group of scores."""
     groups: dict[str, list[str]] = {}
     for key, _ in scores:
         groups.setdefault(score_group(key), []).append(key)
@@ -98,7 +97,6 @@ def _first_of_groups(scores: Sequence[tuple[str, Score]], n_most: int) -> set[st
 
 
 def _is_lost(score: Score, summary: Summary) -> bool:
-    """Return whether a score has no value because its verdicts failed."""
     return bool(summary.unscored) and score.decided is None and bool(score.n_unscored)
 
 

@@ -140,10 +140,6 @@ def queries(
 ) -> int:
     """Write queries in the Rubric workbench format.
 
-    To write other workbench files, use `testbank create`, `import`, `edit --out`, `split` and
-    `merge` for test banks, `grades passages` for ungraded passages, and `grade` and `grades merge`
-    for graded passages.
-
     For example:
 
       ragassay testbank queries topics.csv --out queries.json
@@ -174,7 +170,6 @@ def _written_text(banks: Sequence[RubricBank], target: Path) -> str:
 
 
 def _report_created(found: CreatedBanks, target: Path) -> bool:
-    """Print a summary, and return whether all calls succeeded."""
     from ragassay.reports.text import count_text
 
     typer.echo(_written_text(found.banks, target))

@@ -86,7 +86,7 @@ def kinds(as_json: Json = False) -> None:
     """List the published verifiers.
 
     Known Hugging Face models can be used by name. Use KIND:MODEL for other models, where MODEL is a
-    Hugging Face name or a folder. If you pass KIND alone, the published model is used. AlignScore
+    Hugging Face name or a folder. KIND alone selects the published model of this kind. AlignScore
     and SummaC-Conv require separate weights: KIND:WEIGHTS@MODEL, where WEIGHTS is a file or
     OWNER/REPOSITORY/FILE on the Hugging Face Hub. Run `ragassay models get NAME` to download
     MiniCheck, HHEM or LettuceDetect.
@@ -135,7 +135,7 @@ def fit(
         verifier: Verifier whose threshold to fit.
         out: Output file, which must end in .json.
         dev: Claims on which to measure the fitted threshold. By default, the claims of half of the
-            questions in CLAIMS.
+            questions are held out.
         labels: Number of labels that the verifier can give, 2 or 3. With 3, a threshold for
             contradiction is fitted too.
     """
@@ -206,7 +206,7 @@ def measure(
       ragassay verifiers measure medaesqa.json --corpus pubmed/ --against sentence --out tables
 
     Options:
-        verifier: Verifier to measure. By default, the embedded verifier.
+        verifier: Verifier to measure. By default, the embedded verifier is measured.
         labels: Number of verdict labels, 2 or 3. By default, both.
         against: Text to compare a claim with: the whole document (title and abstract), or its
             closest sentence.
@@ -411,7 +411,6 @@ def _open(
     verifiers: Sequence[str] | None,
     cosines: Sequence[str] | None,
 ) -> tuple[Job, Settings, Sequence[CorrectnessModel]]:
-    """Read answers and open the selected models. If none is selected, open the embedded models."""
     from ragassay.models.availability import need_verifiers
     from ragassay.requests import read_input
     from ragassay.studies.verifiers.sentences import open_models

@@ -108,7 +108,6 @@ def _cards(findings: Sequence[Finding], evaluation: Evaluation) -> tuple[Finding
 
 
 def _score_moves(answer: AnswerChange) -> tuple[tuple[ScoreMove, ...], int]:
-    """Return the scores that changed, largest loss first, and the number of unchanged scores."""
     old, new = answer.old.scores, answer.new.scores
     gains = {key: gain_of(key, old.get(key), new.get(key)) for key in dict.fromkeys((*old, *new))}
     known = {key: gain for key, gain in gains.items() if gain is not None}
@@ -131,7 +130,6 @@ def _score_moves(answer: AnswerChange) -> tuple[tuple[ScoreMove, ...], int]:
 def _align_sentences(
     answer: AnswerChange,
 ) -> tuple[tuple[SentenceLine, ...], tuple[SentenceLine, ...]]:
-    """Return the sentences of both answers with removed and added words marked."""
     old, new = (
         [(s.index, s.text) for s in e.sentences] or [(1, e.answer)]
         for e in (answer.old, answer.new)
@@ -170,7 +168,6 @@ def _states(findings: Sequence[Finding], state: str) -> dict[int, str]:
 
 
 def _match_sentences(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
-    """Map the position of each new sentence to that of an identical or similar old sentence."""
     unmatched = dict(enumerate(old))
     partners: dict[int, int] = {}
     for threshold in (1.0, SAME_WORDS):
@@ -187,7 +184,6 @@ def _match_sentences(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
 def _word_changes(
     old: str, new: str
 ) -> tuple[tuple[tuple[str, Mark], ...], tuple[tuple[str, Mark], ...]]:
-    """Return the old text with deletions marked and the new text with insertions marked."""
     first, second = old.split(), new.split()
     removed: list[tuple[str, Mark]] = []
     added: list[tuple[str, Mark]] = []

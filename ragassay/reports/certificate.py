@@ -180,7 +180,6 @@ def _injection_lines(trusts: Sequence[TargetTrust]) -> tuple[TrustLine, ...]:
 
 
 def _lift(trust: TargetTrust) -> float:
-    """Return the score increase after an injection as a share of the scale; -1 if unscored."""
     lift = trust.lift
     if lift is None or lift.value is None:
         return -1.0

@@ -127,7 +127,6 @@ FILTERS = {
 
 
 def _index_answer(answer: AnswerChangeView) -> list[int]:
-    """Return the position of the comparison, followed by 1 or 0 for each filter: passes or not."""
     return [answer.place, *(int(test(answer)) for test in FILTERS.values())]
 
 
@@ -155,7 +154,7 @@ def outcome_text(change: Change) -> str:
     none got better."
     """
     if not change.answers:
-        return f"{change.new} answers none of the questions that {change.old} answers."
+        return f"There is no question that both {change.new} and {change.old} answer."
     scores = [score for score in change.scores if score.test.n_questions]
     worse, better = (sum(s.direction == d for s in scores) for d in ("worse", "better"))
     n_scores = count_text(len(scores), "score")
@@ -190,7 +189,7 @@ def _notes(change: Change) -> list[str]:
     ]
     if unpaired:
         notes.append(
-            f"Not compared, because the other side does not answer the question: "
+            f"Not compared because the other run or system does not answer the question: "
             f"{join_words(unpaired)}."
         )
     return notes
@@ -213,7 +212,6 @@ def change_text(score: ScoreChange) -> str:
 
 
 def _side_texts(score: ScoreChange) -> tuple[str, str]:
-    """Return the means of both sides, or their ranges if too many verdicts are undecided."""
     if score.ranges is None:
         return format_value(score.old, score.scale), format_value(score.new, score.scale)
     old, new = map(score_text, score.ranges)

@@ -99,7 +99,6 @@ def _scale(keys: Sequence[str], series: Mapping[str, Mapping[str, Score]]) -> tu
 
 
 def _x_of(value: float | None, scale: tuple[float, float], right: float) -> float | None:
-    """Return the x coordinate of a value, clipped to the axis, or None if it is not finite."""
     share = share_of_scale(value, scale)
     return None if share is None else round(LEFT + (right - LEFT) * share, 1)
 

@@ -33,7 +33,6 @@ def conflict_text(judgment: Judgment, evaluation: Evaluation) -> str:
 
 
 def _contradicted_text(judgment: Judgment, evaluation: Evaluation) -> str:
-    """If the rating does not criticize the answer, list contradicted sentences."""
     is_uncritical = judgment.rationale == load_signals().reasons.none
     if not is_uncritical and judgment.rating != judgment.scale[1]:
         return ""
@@ -49,7 +48,6 @@ def _contradicted_text(judgment: Judgment, evaluation: Evaluation) -> str:
 
 
 def _supported_text(judgment: Judgment, evaluation: Evaluation) -> str:
-    """List supported sentences that the rationale calls unsupported."""
     reasons = load_signals().reasons.sentence
     compared: Sequence[Compared] = (*evaluation.citations, *evaluation.evidence)
     numbers = [

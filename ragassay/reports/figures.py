@@ -137,7 +137,6 @@ def heatmap_plot(matrix: Matrix, texts: Sequence[Sequence[str]]) -> str:
 
 
 def _shades(matrix: Matrix) -> list[list[float]]:
-    """Return the shade of each cell from 0 (worst) to 1 (best), and NaN for empty cells."""
     left_out = matrix.own if matrix.is_reflexive else frozenset[tuple[int, int]]()
     values = {
         (y, x): -value if matrix.lower_is_better else value

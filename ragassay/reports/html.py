@@ -258,7 +258,6 @@ class _Parts:
         self._answers.add(self._fragment("answer", view_answer(number, evaluation), prose))
 
     def _add_source(self, source: Document) -> int:
-        """Return the position of a source on the page, adding the source if it is new."""
         key = hashlib.sha256(source.model_dump_json().encode()).digest()
         if key not in self._source_positions:
             self._source_positions[key] = len(self._source_positions)
@@ -278,13 +277,11 @@ class _Parts:
         yield self._sources.pack()
 
     def _fragment(self, name: str, *args: object) -> str:
-        """Render the macro of a template that has the same name as the template."""
         render = getattr(self._environment.get_template(f"{name}.html.j2").module, name)
         return without_controls(str(render(*args)))
 
 
 def _kinds(cards: Iterable[Sequence[FindingCard]]) -> dict[str, str]:
-    """Return the titles of the finding kinds that occur, most severe first."""
     kinds = {card.kind for level in cards for card in level}
     return {kind: finding_title(kind, 1) for kind in sorted(kinds, key=finding_rank)}
 

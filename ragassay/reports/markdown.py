@@ -72,7 +72,6 @@ def certificate_block(view: CertificateView) -> str:
 
 @functools.cache
 def _environment() -> Environment:
-    """Return the template environment, which escapes for Markdown."""
     from markupsafe import Markup
 
     environment = page_environment().overlay(

@@ -78,7 +78,6 @@ def marked_passage(passage: str, claim: str, difference: str = "") -> tuple[Piec
 
 
 def _shown_sentence(passage: str, spans: Sequence[Span], claim: str, difference: str) -> int:
-    """Return the position of the sentence with the difference, or of the one closest to a claim."""
     texts = [passage[start:end] for start, end in spans]
     ranked = [position for position, _ in rank(claim, texts)]
     differing = (n for n in ranked if difference_spans(difference, texts[n], "there"))
@@ -86,7 +85,6 @@ def _shown_sentence(passage: str, spans: Sequence[Span], claim: str, difference:
 
 
 def _window(spans: Sequence[Span], best: int) -> tuple[int, int]:
-    """Return the first and last sentence of the longest excerpt around the best sentence."""
     first = last = best
     while True:
         after = last + 1 if last + 1 < len(spans) else last

@@ -138,11 +138,7 @@ def panel_lines(agreement: PanelAgreement) -> tuple[str, ...]:
 
 
 def alike_lines(pairs: Sequence[PanelPair], n_effective: float | None) -> tuple[str, ...]:
-    """Describe how many independent judges the panel is worth, and which pairs are redundant.
-
-    Args:
-        n_effective: Result of `effective_judges`.
-    """
+    """Describe how many independent judges the panel is worth, and which pairs are redundant."""
     if n_effective is None:
         return ()
     n = len({judge for pair in pairs for judge in (pair.first, pair.second)})
@@ -244,7 +240,6 @@ def cascade_lines(cascade: CascadeSummary) -> tuple[str, ...]:
 
 
 def _full_cost_text(cascade: CascadeSummary) -> str:
-    """Describe the cost of sending all questions of kinds that the second judge can judge."""
     unknown = "The cost of sending every question to the second judge is unknown because"
     if cascade.usage.cost_usd is None:
         return f"{unknown} that judge's price is not listed."

@@ -161,7 +161,6 @@ def _split_blocks(
 
 
 def _line_start(gap: str) -> str:
-    """Return the list marker before a statement, or "" if other text precedes the statement."""
     start = _without_tags(gap.rpartition("\n")[2]).strip()
     return start if len(start) <= MOST_MARK_CHARS else ""
 
@@ -216,7 +215,6 @@ def _verdict_state(view: SentenceView) -> State:
 
 
 def _quote_passages(view: SentenceView, positions: Mapping[str, int]) -> Iterator[Quoted]:
-    """Yield each passage once, with all verdicts that refer to it, citations first."""
     verdicts: list[tuple[str, VerdictView]] = [
         *((f"[{verdict.marker}]", verdict) for verdict in view.citations),
         *((_SIDES.get(verdict.side, "evidence"), verdict) for verdict in view.evidence or ()),

@@ -166,7 +166,6 @@ def every_score_sheet(systems: Mapping[str, Mapping[str, Score]]) -> Sheet:
 
 
 def _common_judge(scores: Iterable[Score | None]) -> str:
-    """Return the judge of the scores if they share one, otherwise ""."""
     judges = {score.judge for score in scores if score is not None}
     return judges.pop() if len(judges) == 1 else ""
 

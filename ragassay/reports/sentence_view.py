@@ -180,7 +180,6 @@ class SentenceView:
 
 
 def _join_positions(positions: Iterable[int]) -> tuple[tuple[int, int], ...]:
-    """Convert sorted positions to (start, end) spans of adjacent positions."""
     spans: list[tuple[int, int]] = []
     for position in positions:
         start = spans.pop()[0] if spans and spans[-1][1] == position else position
@@ -261,7 +260,6 @@ def _evidence(
     titles: Mapping[str, str],
     doubtful: Collection[tuple[str, str]],
 ) -> tuple[VerdictView, ...]:
-    """Return the verdicts in order, or a single "not judged" if there are none."""
     return tuple(
         VerdictView(
             chip=_compared_chip(verdict, doubtful),
@@ -323,7 +321,6 @@ def _citations(
     titles: Mapping[str, str],
     doubtful: Collection[tuple[str, str]],
 ) -> tuple[VerdictView, ...]:
-    """Return the verdicts in order, followed by the citations without a verdict."""
     judged = [verdict.citation for verdict in verdicts]
     missing: Sequence[Citation] = () if sentence is None else sentence.citations
     views = [

@@ -64,7 +64,6 @@ class AuditJob:
     """The answers of an audit, and the parts of each answer to evaluate.
 
     Attributes:
-        job: Job with the unperturbed answers.
         perturbed: Perturbed answers with the scores that each attack targets.
         asks: Unperturbed and perturbed answers, each with the parts of it to evaluate.
         n_unchanged: For each attack, the number of answers that it left unchanged.
@@ -240,7 +239,6 @@ def _words(record: Record) -> list[str]:
 
 
 def _find_retracted(corpus: Literature, records: Sequence[Record]) -> list[str]:
-    """Search the corpus for retracted articles about the questions, and return their PMIDs."""
     questions = list(dict.fromkeys(record.question for record in records))[:N_RETRACTED]
     results = (corpus.search(question, 1, RETRACTED) for question in questions)
     return sorted({hit.document.id for hits in results for hit in hits})
@@ -249,7 +247,6 @@ def _find_retracted(corpus: Literature, records: Sequence[Record]) -> list[str]:
 def _choose_targets(
     perturbed: Sequence[PerturbedAnswer], records: Sequence[Record], run: Run
 ) -> tuple[PerturbedAnswer, ...]:
-    """Limit the targets of each perturbed answer to scores that the run computes for it."""
     available = {record.id: _available_targets(record, run) for record in records}
     result: list[PerturbedAnswer] = []
     for answer in perturbed:
@@ -279,7 +276,6 @@ def _available_targets(record: Record, run: Run) -> frozenset[str]:
 
 
 def _custom_targets(answer: PerturbedAnswer, run: Run) -> list[str]:
-    """Return the scores of custom evaluators that should drop after the attack on an answer."""
     return [
         f"{e.name}.score"
         for e in run.evaluators
@@ -305,7 +301,6 @@ def _group_by_original(
 
 
 def _unperturbed_asks(records: Sequence[Record], perturbed: Sequence[PerturbedAnswer]) -> list[Ask]:
-    """Return the unperturbed answers, with the parts evaluated for their perturbed versions."""
     targets: dict[str, dict[str, None]] = {}
     for answer in perturbed:
         targets.setdefault(answer.original, {}).update(dict.fromkeys(answer.targets))

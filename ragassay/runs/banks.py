@@ -165,7 +165,6 @@ def _by_item(reviews: Iterable[Review]) -> ReviewsByItem:
 
 
 def _apply_additions(banks: Sequence[RubricBank], final: ReviewsByItem) -> list[RubricBank]:
-    """Add the items from reviews, and create banks for new facets and kinds of a known query."""
     by_key = {bank.key: bank for bank in banks}
     by_query = {bank.query_id: bank for bank in reversed(banks)}
     for (query, name), reviews in final.items():
@@ -260,7 +259,6 @@ def repeats(
 
     Args:
         texts: Texts of one query.
-        kind: Whether the texts are nuggets or questions.
         least: Minimum similarity of two nuggets that count as duplicates. The default is the value
             in `ALIKE`.
     """

@@ -213,10 +213,6 @@ def _read_labelled(path: Path, clusters: Clusters | None) -> _ComparedRun:
 
 
 def _select_systems(runs: Sequence[_ComparedRun], systems: Sequence[str]) -> list[_ComparedRun]:
-    """Keep only the answers of the given systems, in this order.
-
-    If no systems are given, keep all answers.
-    """
     if not systems:
         return list(runs)
     known = dict.fromkeys(e.system for run in runs for e in run.evaluations if e.system)
@@ -251,10 +247,6 @@ def _sides(runs: Sequence[_ComparedRun]) -> tuple[Side, ...]:
 
 
 def _group_by_system(runs: Sequence[_ComparedRun]) -> dict[str, list[Evaluation]]:
-    """Group evaluations by system.
-
-    If a system occurs in several runs, the name of the run is added to its name.
-    """
     names = _run_names(runs)
     named = [
         (e.system or name, name, e)
@@ -270,7 +262,6 @@ def _group_by_system(runs: Sequence[_ComparedRun]) -> dict[str, list[Evaluation]
 
 
 def _run_names(runs: Sequence[_ComparedRun]) -> list[str]:
-    """Return the names of the run folders, or their full paths if a name occurs twice."""
     parts = [Path(os.path.realpath(run.path)).name for run in runs]
     if len(set(parts)) == len(parts):
         return parts
@@ -292,7 +283,6 @@ def _choose_keys(systems: dict[str, list[Evaluation]], wanted: Sequence[str]) ->
 
 
 def _warnings(runs: Sequence[_ComparedRun]) -> list[str]:
-    """Return warnings about missing parts of runs and about differences in how runs were judged."""
     warnings: list[str] = []
     for run in runs:
         if not run.is_finished:

@@ -291,7 +291,6 @@ async def _batching(run: Run, folder: RunFolder | None, listen: Listener) -> Asy
 
 
 def _read_finished(records: Sequence[Record], run: Run, folder: RunFolder | None) -> RunOutcome:
-    """Read the results of an earlier start with the same inputs, and count their cost."""
     outcome = RunOutcome()
     if folder is None:
         return outcome

@@ -197,7 +197,6 @@ def _most_calls(lm: JudgeLM) -> int:
 
 
 def _most_usd(settings: Settings, n_calls: int, n_prompt_tokens: int) -> float | None:
-    """Return the maximum cost of the second judge in USD, or 0 if there is no second judge."""
     if settings.judge.escalated_to is None or not n_calls:
         return 0.0
     n_reply_tokens = n_calls * settings.prompting.max_reply_tokens
@@ -213,9 +212,6 @@ async def run_job(
     has_reports: bool = True,
 ) -> RunResult:
     """Run a job. If the folder contains an earlier start of the same run, resume it.
-
-    Args:
-        has_reports: Whether to write reports to the folder.
 
     Raises:
         RunMismatchError: The folder contains another run.
@@ -288,7 +284,6 @@ def _grades(job: Job, run: Run) -> bool:
 
 
 def _digest_of(model: str) -> str:
-    """Return the SHA-256 of a local judge's weights, or "" for a hosted judge."""
     metadata = metadata_of(model)
     if metadata is not None:
         return metadata.weights_sha256

@@ -83,7 +83,6 @@ class RunFolder:
             yield
 
     def _check_files(self) -> None:
-        """Check that no folder has the name of a file that the run writes."""
         reports = (self.path / name for name in ("report.md", "report.html", ".lock"))
         for file in (*(path for path in vars(self).values() if path != self.path), *reports):
             if file.is_dir():

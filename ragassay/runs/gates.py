@@ -57,7 +57,6 @@ class Threshold:
         return "reached", ""
 
     def _range_verdict(self, low: float, high: float) -> ThresholdVerdict:
-        """Return whether a score reaches the threshold if only its range is known."""
         if low >= self.least:
             return "reached", ""
         text = f"{self.key} is between {low:.3f} and {high:.3f}"
@@ -117,7 +116,6 @@ def parse_thresholds(
 
 
 def _check_scale(key: str, least: float, rubrics: Mapping[str, Rubric | None], option: str) -> None:
-    """Reject a value outside the scale of the score, if the scale is known."""
     part, _, name = key.partition(".")
     rubric = rubrics.get(name) if part == "rubric" else None
     scale = rubric.bounds if rubric else SHARE_SCALE if part in SHARES else None
@@ -126,7 +124,6 @@ def _check_scale(key: str, least: float, rubrics: Mapping[str, Rubric | None], o
 
 
 def _check_key(key: str, rubrics: Sequence[str], evaluators: Set[str], option: str) -> None:
-    """Reject an unknown score and suggest similar scores."""
     known = [*rubrics, *(name for evaluator in OURS for name in evaluator.display.scores)]
     custom = evaluators - {name.partition(".")[0] for name in known}
     if key not in known and key.partition(".")[0] not in custom:

@@ -96,7 +96,6 @@ def read_with_repairs(
     """Let a user edit a text until it can be parsed, and return the parsed result.
 
     Args:
-        text: Initial text.
         read: Function that parses the edited text, or raises a `RagassayError`.
         edit: Function that lets a user edit a text and returns the edited text.
         tell: Function to call with the reason why the text is invalid.
@@ -169,7 +168,6 @@ def from_text(text: str) -> list[dict[str, str | None]]:
 
 
 def _without_reason(fact: str) -> str:
-    """Remove the comment that gives the reason why a fact was left out."""
     for reason in REASONS.values():
         fact = fact.removesuffix(f"# {reason}")
     return " ".join(fact.split())

@@ -63,7 +63,7 @@ async def assign_nuggets(
     Verdicts are stored next to `out`, so they are not repeated after a restart.
 
     Args:
-        records: Records. Records without gold nuggets are skipped.
+        records: Records, of which those without gold nuggets are skipped.
         out: Output file with one line per answer, in the format of the nuggetizer's `assign`.
         metrics: Output file with one line per answer. The last line, "all", contains the means.
 

@@ -159,8 +159,6 @@ async def write_nuggets(
 
 
 class _NuggetJobs:
-    """Writes and reviews the nuggets of jobs, and stores accepted lists."""
-
     def __init__(self, run: Run, listen: Listener) -> None:
         self._graph: NuggetGraph = build_nugget_graph(run.settings.judge.max_attempts)
         self._run, self._listen = run, listen

@@ -127,7 +127,6 @@ def _main_scores(summary: Summary) -> dict[str, object]:
 
 
 def _count_lines(path: Path) -> int:
-    """Return the number of complete lines in a file."""
     if not path.exists():
         return 0
     with path.open("rb") as file:

@@ -65,7 +65,6 @@ def _document(identifier: str) -> Document:
 
 
 def _build_unlabelled(record: Record) -> Evaluation:
-    """Return an evaluation with empty verdicts for everything that people can label."""
     text, sentences, _ = segment(record, _document)
     verdicts: Iterator[VerdictBase] = (
         verdict
@@ -91,7 +90,6 @@ def _build_unlabelled(record: Record) -> Evaluation:
 
 
 def _build_assigned(answer: AssignedAnswer) -> Evaluation:
-    """Return an evaluation with the assignments of all gold nuggets, including duplicates."""
     assignments: list[Assignment | None] = [nugget.assignment for nugget in answer.nuggets]
     importance: list[Importance | None] = [nugget.importance for nugget in answer.nuggets]
     return Evaluation(

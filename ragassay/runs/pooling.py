@@ -81,7 +81,6 @@ def _embed_sentences(
 def _clusters_by_record(
     answers: Sequence[Evaluation], kinds: Mapping[str, Mapping[Place, str]] | None
 ) -> dict[str, dict[Place, str]]:
-    """Return published clusters in which a sentence is identified by record instead of system."""
     records = {answer.system: answer.record_id for answer in answers}
     return {
         kind: {
@@ -94,10 +93,6 @@ def _clusters_by_record(
 
 
 def _merge_scores(scores: Mapping[str, Score], pooled: Mapping[str, Score]) -> dict[str, Score]:
-    """Replace the pooled scores of an evaluation.
-
-    A new pooled score is placed after the other scores of its group.
-    """
     merged = {key: score for key, score in scores.items() if key not in POOLED_SCORES}
     merged.update(pooled)
     groups = list(dict.fromkeys(map(_group, merged)))

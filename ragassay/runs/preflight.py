@@ -196,7 +196,6 @@ def _need_tables(values: Iterable[object]) -> None:
 
 
 def _starts_as_table(path: Path) -> bool:
-    """Return whether a file looks like a Parquet file or a workbook, from its first bytes."""
     with path.open("rb") as file:
         return file.read(4) in (b"PAR1", b"PK\x03\x04")
 
@@ -292,7 +291,6 @@ def check_known(model: str, besides: tuple[str, ...] = ()) -> None:
     """Check that a name starting with `ragassay/` is a known model, a folder or a hub model.
 
     Args:
-        model: Model name in the settings.
         besides: Names of other known models, which do not generate text.
 
     Raises:

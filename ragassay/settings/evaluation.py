@@ -57,7 +57,7 @@ class EvaluationSettings(SettingsGroup):
     )
     signals: Annotated[bool, RESULT] = Field(
         default=True,
-        description="Compute statistics of the text of each answer, which are called signals. A "
+        description="Compute text statistics (signals) of each answer. A "
         "hosted judge gets the statistics in its prompt. Without a hosted judge, ratings on "
         "rubrics are computed from these statistics.",
     )
@@ -167,8 +167,8 @@ class GradingSettings(SettingsGroup):
         default=1,
         ge=1,
         le=50,
-        description="Number of test bank items that a judge rates in one call. A higher number is "
-        "cheaper, but ratings that are made in one call may influence each other.",
+        description="Number of test bank items that a judge rates in one call. More items per call "
+        "cost less, but ratings made in one call may influence each other.",
     )
     pairs_per_call: Annotated[int, RESULT] = Field(
         default=10,

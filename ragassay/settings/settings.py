@@ -227,7 +227,6 @@ GROUP_OF = {name: group for group, kind in GROUPS.items() for name in kind.model
 
 
 def _in_groups(overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Nest each setting that was passed by its own name under its group."""
     nested: dict[str, Any] = {}
     for name, value in overrides.items():
         if group := GROUP_OF.get(name):

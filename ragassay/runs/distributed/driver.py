@@ -176,8 +176,6 @@ async def work_in_cluster(
 
 @dataclass
 class _Driver:
-    """The state of a run in a cluster. `done` contains the ids of the finished records."""
-
     n_workers: int
     run: Run
     kind: WorkKind
@@ -224,7 +222,6 @@ class _Driver:
         self.work = ray.put(work)
 
     def _share_calls(self, settings: Any) -> Any:
-        """Divide a judge's concurrent calls among the workers."""
         if is_local(settings.judge.model):
             return settings
         return settings.model_copy(update={"concurrency": -(-settings.n_slots // self.n_workers)})
@@ -277,15 +274,6 @@ class _Driver:
                     group.create_task(self._run_shard(shard, is_repeated=is_repeated))
 
     async def _run_shard(self, shard: list[Group], *, n_lost: int = 0, is_repeated: bool) -> None:
-        """Process a shard.
-
-        If its worker is lost, split the shard to find the record that crashes workers.
-
-        Args:
-            n_lost: Number of workers already lost while processing only the records of this shard.
-            is_repeated: Whether a worker was lost earlier while processing a shard with these
-                records.
-        """
         from ray.exceptions import RayError, RayTaskError
 
         async with self.slots:
@@ -347,7 +335,6 @@ class _Driver:
 
 
 def _stop(stop: Callable[..., None], target: Any, **options: bool) -> None:
-    """Stop a worker or an actor if the cluster is still connected."""
     import ray
 
     if ray.is_initialized():  # otherwise the call would start a local cluster

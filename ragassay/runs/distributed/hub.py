@@ -278,7 +278,6 @@ _BUILT: dict[str, Run] = {}
 
 
 def _build_run(work: WorkerTask) -> Run:
-    """Return the run of a task, which is built only once per process."""
     if work.run not in _BUILT:
         _BUILT.clear()
         run_arguments = work.run_arguments
