@@ -51,7 +51,7 @@ COMMANDS = {
     "Rubric workbench": {
         "testbank": ("testbank:app", "Create, import, edit and check test banks."),
         "grade": ("grade:grade", "Grade passages by test bank items or by relevance."),
-        "grades": ("grades:app", "Analyze graded passages and use them to rank systems."),
+        "grades": ("grades:app", "Analyse graded passages and use them to rank systems."),
     },
     "Question-answer pairs": {
         "qa": ("qa:app", "Generate question-answer pairs from papers and evaluate them.")

@@ -217,7 +217,7 @@ def grade(
     """Grade passages by the items of a test bank, or by their relevance to the query.
 
     New grades are added to existing ones and written to graded.jsonl.gz in the run folder, in the
-    Rubric workbench format. Analyze the grades with `ragassay grades` (tables, qrels,
+    Rubric workbench format. Analyse the grades with `ragassay grades` (tables, qrels,
     leaderboards), and review them with `ragassay review`.
 
     Without --model, small models installed with ragassay grade the passages and leave unclear cases

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="grades",
-    help="Merge, filter and analyze graded passages, check the test bank, and rank systems.",
+    help="Merge, filter and analyse graded passages, check the test bank, and rank systems.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -105,7 +105,7 @@ def show(name: Name, as_json: Json = False) -> None:
 def get(name: str) -> None:
     """Download a published fact checker from the Hugging Face Hub.
 
-    The model is stored in the Hugging Face cache, and its commit, license and digest are recorded.
+    The model is stored in the Hugging Face cache, and its commit, licence and digest are recorded.
     Set HF_ENDPOINT to use another hub, or HF_HOME to use another cache.
 
     For example:

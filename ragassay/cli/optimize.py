@@ -146,7 +146,7 @@ def optimize(
             nugget_writer or query_writer.
         data: Training file, or reviewed run folder.
         dev: File with data on which to measure the prompt. By default, half of the questions in
-            --data.
+            --data are held out.
         optimizer: Optimization strategy.
         model: LiteLLM name of the model that will use the prompt.
         reflection_model: Model that writes candidate prompts, optionally as NAME@URL. By default,
@@ -157,14 +157,15 @@ def optimize(
         max_calls: Maximum number of model calls of the job.
         seed: Random seed for splitting the data and choosing examples.
         limit: Maximum number of examples for training, and for measuring; 0 for all.
-        rubric: For rubric_judge: rubric to optimize for. By default, all rubrics.
+        rubric: For rubric_judge: rubric to optimize for. By default, the prompt is optimized for
+            all rubrics.
         damage: For rubric_judge: number of answers to perturb as additional examples.
-        gold: Label file, if --data does not contain the labels.
+        gold: File with the labels, if --data does not contain them.
         labels: For verifier: number of verdict labels.
         corpus: For query_writer: corpus to search.
         out: Output file. By default, prompt.json in --work.
         work: Folder that stores the model's replies. By default, runs/optimize-AGENT-OPTIMIZER.
-        keep_anyway: Write the prompt even if it is not better.
+        keep_anyway: Write the new prompt even if it is not better than the shipped one.
         concurrency: Maximum number of concurrent model calls.
     """
     from ragassay.optimizers.compiling.planning import check_agent, check_optimizer

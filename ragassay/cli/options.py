@@ -81,8 +81,8 @@ def takes(
 
     Args:
         names: Options that the command accepts. If empty, it accepts all options.
-        ending: Suffix of the default run folder, runs/STEM + ending, where STEM is the stem of the
-            first argument. None if the command has no default folder.
+        ending: End of the name of the default run folder, runs/STEM + ending. STEM comes from the
+            first argument. If None, there is no default folder.
     """
 
     def decorate(command: Callable[..., Code]) -> Callable[..., Code]:

@@ -161,7 +161,7 @@ def print_audit(audit: Audit, folder: Path) -> None:
 
 
 def print_plan(plan: Plan, judges: Sequence[str], as_json: bool, second: str = "") -> None:
-    """Print the estimated calls and cost of a run, including the second judge's upper bound."""
+    """Print the estimated calls and cost of a run, including the maximum for the second judge."""
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(plan)))
         return

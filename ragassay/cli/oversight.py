@@ -163,7 +163,7 @@ def annotators(
       ragassay grades annotators graded.jsonl.gz --min-relevant 2 --items question --latex t5.tex
 
     Options:
-        min_answers: Number of items that a passage must cover: 1, 2, 5.
+        min_answers: Number of items that a passage must cover to get a label, e.g. 1, 2 or 5.
         like_original: Count a passage without a grade as 0, and require one more item if there are
             no ratings, as the original workbench does.
         latex: Write the tables to this LaTeX file.

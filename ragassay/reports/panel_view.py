@@ -51,7 +51,7 @@ interchangeable from this value on.
 
 @dataclass(frozen=True, slots=True)
 class MemberView:
-    """Rating by one panel judge; `before` is the initial rating, if it changed."""
+    """Rating by one judge of a panel; `before` is the initial rating, if it changed."""
 
     judge: str
     text: str
@@ -70,7 +70,7 @@ class MemberView:
 
 @dataclass(frozen=True, slots=True)
 class PanelView:
-    """Agreement of the judges as sentences, with a table of judges."""
+    """Sentences about the agreement of the judges, with a table of judges."""
 
     lines: tuple[str, ...]
     sheet: Sheet
@@ -202,7 +202,7 @@ ESTIMATED = (
 
 @dataclass(frozen=True, slots=True)
 class CascadeView:
-    """Description of the cascade, with a table of question kinds."""
+    """Sentences about the cascade, with a table by kind of question."""
 
     lines: tuple[str, ...]
     sheet: Sheet

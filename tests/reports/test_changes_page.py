@@ -87,7 +87,7 @@ def test_the_outcome_is_said_in_a_sentence():
         "new and old differ significantly on none of 2 scores; 1"
     )
     assert outcome_text(change_of([said(1, 0.5)], [said(2, 0.5)])) == (
-        "new answers none of the questions that old answers."
+        "There is no question that both new and old answer."
     )
 
 
