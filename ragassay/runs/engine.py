@@ -69,7 +69,7 @@ class RunOutcome:
     failures: dict[str, RecordFailure] = field(default_factory=dict)
 
     def add(self, result: Evaluation | RecordFailure) -> None:
-        """Add the result of a record."""
+        """Add the evaluation or failure of a record."""
         if isinstance(result, Evaluation):
             self.evaluations[result.record_id] = Compact.of(result)
         else:
