@@ -194,7 +194,7 @@ def test_many_pairs_are_left_to_the_file(tmp_path):
     run = [e for n in range(9) for e in run_of([n / 10] * 2, f"s{n}")]
     code, out, _ = call("compare", written_run(tmp_path / "run", run))
     assert code == 0
-    assert "36 pairs tested" in out
+    assert "36 pairs of systems were tested" in out
 
 
 def test_errors_are_one_line(tmp_path):
