@@ -52,7 +52,7 @@ RESULT = AffectsResult()
 
 @dataclass(frozen=True)
 class Flag:
-    """How a field is written on the command line, if its name and type do not determine it.
+    """Command-line option of a field, if the name and type of the field do not determine it.
 
     Attributes:
         metavar: Placeholder for the value in the help. By default, the type or the choices are
