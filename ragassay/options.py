@@ -1,7 +1,7 @@
-"""Options of evaluations and audits, shared by the Python API and the command line.
+"""The options of evaluations and audits, which the Python API and the command line share.
 
-To expose a setting as an option, add its name and type to `Keywords`. The option's flag, help and
-default are taken from the setting.
+To expose a setting as an option, add its name and type to `Keywords`. The option gets its flag,
+help and default from the setting.
 """
 
 from __future__ import annotations
@@ -136,9 +136,9 @@ class Keywords(TypedDict, total=False):
         Mapping[str, str] | str | Sequence[str] | None,
         Flag(("--map",), metavar="FIELD=COLUMN"),
         Field(
-            description="Column names by field, if they are not recognized: "
-            "question=query,answer=output. Fields are id, question, answer, sources, nuggets, "
-            "reference, system, topic, date and rubrics. Columns that are not mapped become "
+            description="Names of the columns that contain the fields of a record, if they are not "
+            "recognized: question=query,answer=output. The fields are id, question, answer, "
+            "sources, nuggets, reference, system, topic, date and rubrics. Other columns become "
             "metadata, unless they are named id, question, answer, system or topic."
         ),
     ]
@@ -212,15 +212,16 @@ class RunKeywords(EvaluateKeywords, total=False):
     fail_under: Annotated[
         Mapping[str, float] | str | Sequence[str] | None,
         Field(
-            description="Minimum mean scores: {'correctness': 3.5} or 'correctness=3.5'. Raises "
-            "`BelowError` if a mean is lower and `UnmeasuredError` if there is no mean."
+            description="Minimum value of the mean of a score: {'correctness': 3.5} or "
+            "'correctness=3.5'. Raises `BelowError` if a mean is lower, and `UnmeasuredError` if "
+            "the mean is unknown."
         ),
     ]
     raise_on_failure: Annotated[
         bool | None,
         Field(
-            description="Raise `UnjudgedError` if an answer, a verdict or a row failed. The "
-            "results are attached to the error."
+            description="Raise `UnjudgedError` if an answer, a verdict or a row failed. The error "
+            "contains the results."
         ),
     ]
 
@@ -263,7 +264,7 @@ class AuditKeywords(Keywords, total=False):
 
 
 HEADINGS = (*(group.title() for group in GROUPS), "Input")
-"""Headings for groups of options in the help."""
+"""Headings of the groups of options in the help, in order."""
 
 SETS = {"model": ("model", "panel")}
 """Settings that an option changes, if it changes others than the setting of the same name."""
@@ -271,15 +272,14 @@ SETS = {"model": ("model", "panel")}
 
 @dataclass(frozen=True)
 class Option:
-    """Option created from a settings field or from an entry in the keywords class.
+    """Option created from a setting or from an entry of a keywords class.
 
     Attributes:
-        sets: Names of the settings that the option changes, which may be none.
+        sets: Names of the settings that the option changes. Empty for an option without a setting.
         kind: Type of the value on the command line.
-        metavar: Placeholder for the value in the help, by default the type or the choices.
+        metavar: Placeholder for the value in the help. By default, the type or the choices.
         default: Default value, used only in the help.
-        help: Description, including the default.
-        group: Heading above the option in the help.
+        help: Help text, which includes the default.
     """
 
     name: str
@@ -300,7 +300,7 @@ class Option:
 
     @property
     def keyword(self) -> str:
-        """Name of the keyword argument as shown in Python error messages."""
+        """Name of the keyword argument, as error messages show it in Python."""
         return f"`{self.name}=`"
 
 
@@ -362,12 +362,12 @@ def settings_of(
     base: Settings | None = None,
     style: OptionStyle = "keyword",
 ) -> Settings:
-    """Create settings from options, falling back to `base` or the environment.
+    """Create settings from options; other values come from `base` or the environment.
 
     Args:
-        options: Option values by name. None, empty lists, and options without a setting are
-            ignored.
-        style: Whether error messages name options as keyword arguments or as flags.
+        options: Values by the name of the option. None, empty lists, and options without a setting
+            are ignored.
+        style: Whether error messages name options as command-line flags or as Python keywords.
 
     Raises:
         SettingsError: A value is invalid, or two values contradict each other.
@@ -404,7 +404,6 @@ def settings_of(
 
 
 def _name_values(values: Iterable[Any]) -> tuple[str, ...]:
-    """Return those values that are strings, paths or rubric names, as strings."""
     names = (v.name if isinstance(v, Rubric) else v for v in values)
     return tuple(str(name) for name in names if isinstance(name, str | Path))
 
@@ -421,7 +420,10 @@ def custom_evaluators(
 
 
 def several(value: Any) -> tuple[Any, ...]:
-    """Return a value, an iterable or None as a tuple. Strings and paths count as one value."""
+    """Return a tuple of a single value, of the items of an iterable, or of nothing for None.
+
+    A string or path counts as one value.
+    """
     if value is None:
         return ()
     if isinstance(value, str | Path) or not isinstance(value, Iterable):
@@ -448,7 +450,7 @@ def check_options(options: Mapping[str, object], keywords: type) -> None:
 def signature_with(
     function: Callable[..., object], options: Iterable[inspect.Parameter], eval_str: bool = False
 ) -> inspect.Signature:
-    """Return a function's signature with `**options` replaced by the individual options."""
+    """Return a function's signature, with its `**options` replaced by the individual options."""
     signature = inspect.signature(function, eval_str=eval_str)
     own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     return signature.replace(parameters=[*own, *options])

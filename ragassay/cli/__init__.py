@@ -37,25 +37,31 @@ COMMANDS = {
     "Studies": {
         "synthesize": ("synthesize:synthesize", "Generate answers from papers with LLMs."),
         "matrix": ("matrix:matrix", "Compare how several judges rate several systems."),
-        "similarity": ("studies:similarity", "Measure how similar the answers of systems are."),
+        "similarity": (
+            "studies:similarity",
+            "Measure how similar the answers of different systems are.",
+        ),
         "strategies": ("studies:strategies", "Compare prompting strategies of a judge."),
-        "rationales": ("studies:rationales", "Check the reasons a judge gives for its ratings."),
+        "rationales": (
+            "studies:rationales",
+            "Check the reasons that a judge gives for its ratings.",
+        ),
         "verifiers": ("verifiers:app", "List, calibrate, measure and compare verifiers."),
     },
     "Rubric workbench": {
         "testbank": ("testbank:app", "Create, import, edit and check test banks."),
-        "grade": ("grade:grade", "Grade passages with a test bank or by relevance."),
-        "grades": ("grades:app", "Analyze graded passages and use them to rank systems."),
+        "grade": ("grade:grade", "Grade passages by test bank items or by relevance."),
+        "grades": ("grades:app", "Analyse graded passages and use them to rank systems."),
     },
     "Question-answer pairs": {
         "qa": ("qa:app", "Generate question-answer pairs from papers and evaluate them.")
     },
 }
-"""Commands by help heading, each with its module and function, and its summary."""
+"""Commands by help heading, each with `module:function` and a summary."""
 
 
 class Commands(LazyGroup):
-    """All commands of ragassay."""
+    """The command group with all commands of ragassay."""
 
     table = COMMANDS
 
@@ -80,7 +86,7 @@ def main(
     context: typer.Context,
     version: bool = typer.Option(False, "--version", help="Print the version and exit."),
 ) -> None:
-    """Set up a command: line limit, warnings and process exit."""
+    """Set the maximum line length, hide warnings of libraries, and print the version or help."""
     from ragassay.process import end_without_collecting, patient_collector
 
     end_without_collecting()

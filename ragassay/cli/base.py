@@ -29,13 +29,14 @@ OK = 0
 FAILED = 1
 USAGE = 2
 PARTIAL = 3
-"""Part of the input was rejected, or a record or verdict failed."""
+"""Exit code if part of the input was rejected, or if a record or verdict failed."""
 
 BELOW = 4
-"""A score is below its `--fail-under` minimum."""
+"""Exit code if a score is below its `--fail-under` minimum."""
 
 UNMEASURED = 5
-"""A score in `--fail-under` could not be measured, or depends on undecided verdicts."""
+"""Exit code if a score in `--fail-under` could not be measured, or depends on undecided
+verdicts."""
 
 USUAL_CODES = (
     "Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected or could not be "
@@ -43,7 +44,7 @@ USUAL_CODES = (
 )
 
 MAX_SHOWN = 300
-"""Maximum length of a file name in an error message."""
+"""Maximum number of characters of a file name in an error message."""
 
 
 class LazyCommands(Mapping[str, Any]):
@@ -76,11 +77,11 @@ class LazyCommands(Mapping[str, Any]):
 
 
 def describe_options(command: Any) -> str:
-    """Move the "Options:" section of a command's docstring into the help of its options.
+    """Use the "Options:" section of a command's docstring as the help of its options.
 
     Returns:
-        The docstring without that section. If a command returns an exit code and its docstring
-        lists none, the usual codes are added.
+        The docstring without the "Options:" section. If a command returns an exit code and its
+        docstring lists no exit codes, the usual ones are added.
     """
     text, _, entries = inspect.cleandoc(command.__doc__ or "").partition("\n\nOptions:\n")
     helps = dict(re.findall(r"(?m)^ {4}(\w+): (.*(?:\n {8}.*)*)", entries))
@@ -111,7 +112,7 @@ class LazyGroup(typer.core.TyperGroup):
     """
 
     table: ClassVar[Mapping[str, Mapping[str, tuple[str, str]]]]
-    """Import target and summary of each command, by heading and name."""
+    """`module:function` and summary of each command, by heading and name."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -134,7 +135,7 @@ class LazyGroup(typer.core.TyperGroup):
                 )
 
     def main(self, *args: Any, **options: Any) -> Any:
-        """Run the command line with escaped output streams."""
+        """Run the command line, and escape control characters in its output."""
         with safe_streams():
             return super().main(*args, **options)
 
@@ -155,10 +156,10 @@ class LazyGroup(typer.core.TyperGroup):
 
 
 def _end_with(error: Exception) -> None:
-    """Print a ragassay or file error as one line on stderr, and exit.
+    """Print an error of ragassay or of the file system as one line on stderr, and exit.
 
-    The exit code is `FAILED`, or `USAGE` if a library has to be installed. The messages of Typer's
-    usage errors are rewritten; other errors are left unchanged.
+    The exit code is `FAILED`, or `USAGE` if a library has to be installed. Typer's usage errors get
+    simpler messages, and other errors are left unchanged.
     """
     from ragassay.errors import ExtraError, RagassayError, simplify_message
 
@@ -172,7 +173,7 @@ def _end_with(error: Exception) -> None:
 
 
 def results_code(results: Results) -> int:
-    """Print the thresholds that were missed, and return the exit code of an evaluation."""
+    """Print the scores that miss a threshold, and return the exit code of an evaluation."""
     for _, line in results.verdicts:
         if line:
             typer.echo(line, err=True)
@@ -204,17 +205,17 @@ def _fail(message: str, error: Exception, code: int = FAILED) -> NoReturn:
 
 
 MOST_USED = ("corpus", "model", "only", "out", "fail_under", "audit", "dry_run")
-"""Options shown in the short help."""
+"""Options shown by `ragassay evaluate --help`."""
 
 N_EXAMPLES, N_CHARS = 3, 170
-"""Maximum number of examples, and of characters per option, in the short help."""
+"""Maximum number of examples, and maximum length of an option's text, in `--help`."""
 
 LONG = ("evaluate",)
 """Commands whose `--help` shows only the most common options."""
 
 EXAMPLE = "  ragassay "
 REST = "Output"
-"""Heading for options that belong to no group of settings."""
+"""Heading for options that have no group."""
 
 
 class PlainCommand(typer.core.TyperCommand):
@@ -237,7 +238,7 @@ class PlainCommand(typer.core.TyperCommand):
 
 
 class ShortHelp(PlainCommand):
-    """A command whose `--help` shows only the most used options, and `--help-all` shows all."""
+    """A command that shows common options with `--help`, and all options with `--help-all`."""
 
     @functools.cached_property
     def _help_all(self) -> Any:
@@ -256,7 +257,7 @@ class ShortHelp(PlainCommand):
         return None if _shows_all(ctx) else N_EXAMPLES
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the most used options with one sentence each, or all options by group."""
+        """Write the common options with one sentence each, or all options by group."""
         from ragassay.options import HEADINGS, EvaluateKeywords, options_of
 
         groups: dict[str, list[tuple[str, str]]] = {"Arguments": []}
@@ -280,14 +281,13 @@ class ShortHelp(PlainCommand):
 
 
 def _examples(paragraph: str) -> list[str]:
-    """Return the examples of a paragraph, with continuation lines joined."""
     if not paragraph.startswith(EXAMPLE):
         return []
     return [line.strip() for line in re.sub(r"\n {3,}", " ", paragraph).splitlines()]
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence of a help text, cut at its colon if it is long."""
+    """Return the first sentence of a help text, and cut a long sentence at its colon."""
     sentence = re.split(r"; |(?<!e\.g)\. ", text, maxsplit=1)[0]
     if len(sentence) > N_CHARS:
         sentence = sentence.partition(": ")[0]

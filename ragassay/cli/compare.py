@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 
 class FailIf(StrEnum):
-    """Conditions for failing a gate."""
+    """Values of `--fail-if`."""
 
     WORSE = "worse"
 
 
 MOST_PAIRS = 28
-"""Maximum number of pairwise tests to print, which is the number of pairs among eight systems."""
+"""Maximum number of pairwise tests to print: the number of pairs of eight systems."""
 
 
 def compare(
@@ -52,16 +52,16 @@ def compare(
 ) -> int:
     """Rank systems and test which of them differ significantly.
 
-    Pass several runs, or one run with several systems. Answers without a system name get the name
-    of their folder.
+    Pass several runs, or one run with several systems. If an answer has no system name, the name of
+    its run folder is used.
 
     Means and bootstrap intervals are computed over questions. Each pair of systems is compared on
     the questions that both answered, with a paired permutation test and Holm's correction over all
     pairs. Systems without a significant difference are shown as tied.
 
-    Runs with different judges or settings can be compared, with a warning. For a file of answers
-    with human labels (MedAESQA, nuggetizer assignments), systems are ranked by the labels, as in
-    the published tables.
+    If the runs have different judges or settings, a warning is printed. For a file of answers with
+    human labels (MedAESQA, nuggetizer assignments), systems are ranked by the labels, as in the
+    published tables.
 
     For example:
 
@@ -77,20 +77,21 @@ def compare(
 
     Options:
         runs: Run folders written by `ragassay evaluate`, or files of answers with human labels.
-        score: Score (nuggets.recall) or group of scores (rubric) to compare, or all. By default,
-            the main scores of the runs.
+        score: Score to compare, such as nuggets.recall, a group of scores, such as rubric, or all.
+            By default, the main scores of the runs are compared.
         out: Write leaderboard.csv, tests.csv, leaderboard.tex and an SVG plot per score to this
             folder.
         html: Write an HTML page that lists all changes by score and by answer, worst first.
-        system: System to compare; the first is the baseline.
-        baseline: Baseline run or system for --html and --fail-if; the first by default.
+        system: Name of a system to compare; the first one is the baseline.
+        baseline: Run or system that --html and --fail-if use as the baseline. By default, the first
+            one.
         fail_if: Exit with 4 if a score, or the share of answers with a serious finding, is
             significantly worse than the baseline (paired permutation test over questions, with
             Holm's correction over all scores). If nothing is worse, exit with 3 if a score covers
             less than half of the baseline's questions.
         margin: With --fail-if, also fail if a score drops by more than this share of its scale,
-            even if the drop is not significant. Useful if there are too few answers for
-            significance.
+            even if the drop is not significant. Use this option if there are too few answers for a
+            drop to be significant.
     """
     if margin is not None and fail_if is None:
         raise typer.BadParameter("--margin requires --fail-if worse")
@@ -121,7 +122,6 @@ def compare(
 
 
 def _gate(changes: Sequence[Change], margin: float | None) -> int:
-    """Print a line for each failed score, and return the exit code."""
     from ragassay.metrics.stats.changes import can_be_significant
     from ragassay.runs.gates import gate
 
@@ -151,7 +151,8 @@ def _print_comparison(comparison: SystemComparison) -> None:
             print_sheets(pair_test_sheet(board))
         elif board.tests:
             console.print(
-                f"{count_text(len(board.tests), 'pair')} tested; --out writes them to tests.csv"
+                f"{count_text(len(board.tests), 'pair')} of systems were tested; --out writes the "
+                f"tests to tests.csv"
             )
 
 
@@ -163,20 +164,20 @@ def meta_evaluate(
 ) -> int:
     """Compare the judge of a run with human labels.
 
-    The labels can be rubric ratings, or state which sentences are required, which citations support
-    their sentence, which gold nuggets are stated, or whether an answer is accurate. Supported
-    formats are MedAESQA, nuggetizer assignments, reviews from `ragassay review`, and JSONL such as
+    The labels can be ratings on rubrics, or say which sentences are required, which citations
+    support their sentence, which gold nuggets are stated, or whether an answer is accurate.
+    Supported formats are MedAESQA, nuggetizer assignments, reviews from `ragassay review`, and
+    JSONL in which each line identifies an answer by record_id, or by topic and system:
 
       {"task": "rubric", "label": "4", "record_id": "q1", "item": "cohesion"}
 
-    which identifies the answer by record_id, or by topic and system.
-
-    For each task, the command prints accuracy, precision, recall, F1, Cohen's kappa, Krippendorff's
-    alpha and calibration. It also prints how well each score separates accurate from inaccurate
-    answers (AUROC), and, for several systems, the rank correlation between the human and the judge
-    rankings. Intervals are bootstrapped over questions. With several annotators, the majority label
-    is used, and inter-annotator agreement is shown too. Undecided items are excluded from accuracy.
-    The command also shows their share, and the accuracy if undecided items are counted as wrong.
+    For each kind of label, the command prints accuracy, precision, recall, F1, Cohen's kappa,
+    Krippendorff's alpha and calibration. It also prints how well each score separates accurate from
+    inaccurate answers (AUROC), and, if there are several systems, the rank correlation between
+    their ranking by people and by the judge. Intervals are bootstrapped over questions. With
+    several annotators, the majority label is used, and inter-annotator agreement is shown too.
+    Undecided items are excluded from accuracy. The command also shows the share of undecided items,
+    and the accuracy if they are counted as wrong.
 
     For example:
 
@@ -206,7 +207,7 @@ def _print_measured(found: MetaEvaluation) -> None:
     from ragassay.studies.meta_evaluation import ranking_sheet, task_sheets, unaligned_lines
 
     n_fitting = found.n_labels - len(found.alignment.unaligned)
-    headline = f"{found.judge} against {n_fitting:,} of {found.n_labels:,} human labels"
+    headline = f"{found.judge} compared with {n_fitting:,} of {found.n_labels:,} human labels"
     print_lines(one_line(headline), style="bold")
     print_sheets(*task_sheets(found.tasks).values())
     if found.rankings:

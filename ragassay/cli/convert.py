@@ -37,11 +37,13 @@ def convert(
     IN is ragassay JSONL, a table (CSV, TSV, Parquet, Excel), or a file from ragas, DeepEval,
     RAGChecker, TREC RAG 2024 or 2025, TREC BioGen 2024 or 2025 (task A or B), MedAESQA, BioASQ,
     nuggetizer (input or assignments), Rubric workbench (paragraphs) or YESciEval. The format is
-    detected from the content. For output formats with sentences, plain answers are split.
+    detected from the content. If the output format requires sentences, each answer is split into
+    sentences.
 
-    Fields without an equivalent in the output format are dropped and reported. If column names
-    differ from ragassay's, the command reports how it mapped them. Empty answers are rejected, as
-    in `ragassay evaluate`, except for question formats (nuggetizer-create) or with --keep-empty.
+    Fields without an equivalent in the output format are dropped and reported. If the columns of a
+    table have other names than ragassay's fields, the command reports how it mapped them. Empty
+    answers are rejected, except with --keep-empty or if the output format contains only questions
+    (nuggetizer-create).
 
     For example:
 
@@ -52,15 +54,17 @@ def convert(
 
     Options:
         answers: File of answers to convert.
-        out: Output file, compressed if it ends in .gz. For ragas and DeepEval, .csv writes a table.
+        out: Output file, compressed if it ends in .gz. For ragas and DeepEval, a name that ends in
+            .csv writes a table.
         to: Output format: ragassay, trec-rag-2024, trec-rag-2025, biogen-2024, biogen-2025-a,
             biogen-2025-b, nuggetizer-create, ragas or deepeval.
-        questions: Topics file for runs without questions, or a YESciEval or BioASQ question file.
+        questions: File of questions, if ANSWERS contains none: a topics file, or a YESciEval or
+            BioASQ question file.
         nuggets: File of gold nuggets to add: {topic_id: [text]}, nuggetizer output, or a Rubric
             workbench test bank.
-        system: System name for answers that do not include it.
+        system: Name of the system for answers that do not name their system.
         team: Team name to prepend to system names that are not in the form TEAM/RUN.
-        keep_empty: Keep empty answers, which are rejected by default.
+        keep_empty: Keep empty answers instead of rejecting them.
     """
     from ragassay.formats import read_records, write_answers
     from ragassay.formats.named_fields import input_notes
@@ -107,7 +111,6 @@ def _name_systems(records: Iterable[Record], system: str | None, team: str | Non
 
 
 def _in_sentences(record: Record) -> Record:
-    """Return the record with its answer split into sentences with citations."""
     from ragassay.text.segmenter import segment
 
     if not isinstance(record.answer, str):

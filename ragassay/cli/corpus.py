@@ -48,14 +48,14 @@ def print_vectors(corpus: DiskCorpus, url: str) -> None:
     """Print the embedding models of a corpus and whether their vectors are up to date.
 
     Args:
-        url: URL of the Chroma server with the vectors; empty if the corpus stores them.
+        url: URL of the Chroma server that stores the vectors; empty if the corpus folder does.
     """
     from ragassay.retrievers.dense.index import vector_states
 
     labels = {
         "complete": "up to date",
-        "stale": "older than the corpus; embed again",
-        "unfinished": "incomplete; embed again",
+        "stale": "older than the corpus; run `ragassay corpus embed` again",
+        "unfinished": "incomplete; run `ragassay corpus embed` again",
     }
     states = vector_states(corpus.folder, url)
     for state in states:
@@ -97,7 +97,7 @@ Rerank = Annotated[
     Option(
         metavar="NAME",
         help="Rerank the best 50 results with `embedded` or a sentence-transformers cross-encoder, "
-        "e.g. cross-encoder/ms-marco-MiniLM-L6-v2. This takes a second or more per query.",
+        "e.g. cross-encoder/ms-marco-MiniLM-L6-v2. Reranking takes a second or more per query.",
     ),
 ]
 
@@ -106,10 +106,10 @@ Rerank = Annotated[
 def build(sources: list[Path], out: Annotated[Path, Option()], quiet: Quiet = False) -> int:
     """Build a corpus, or add files to it.
 
-    PubMed baseline and update files are applied in order of their numbers, including revisions and
-    deletions. Files that are already in the corpus are skipped, so run the same command again
-    to add new update files or to resume a stopped build. Unreadable records are written to
-    rejected.jsonl.
+    PubMed baseline and update files are read in the order of their numbers, and the revisions and
+    deletions in them are applied. Run the same command again to add new update files or to resume a
+    stopped build; files that are already in the corpus are skipped. Records that cannot be read are
+    written to rejected.jsonl.
 
     For example:
 
@@ -141,9 +141,10 @@ def build(sources: list[Path], out: Annotated[Path, Option()], quiet: Quiet = Fa
 def embed(corpus: Path, tokens: bool = False, quiet: Quiet = False, **options: Any) -> None:
     """Compute or update the vectors of a corpus for semantic search.
 
-    Each article gets one vector for its title and abstract (most models read the first 256 to 512
-    tokens). Run the command again after `corpus build` to embed new and changed articles and to
-    remove deleted ones, or to resume. A corpus can contain vectors from several models.
+    Each article gets one vector for its title and abstract (most models read only the first 256 to
+    512 tokens). Run the command again to resume it, or, after `corpus build`, to embed new and
+    changed articles and to remove the vectors of deleted articles. A corpus can contain vectors
+    from several models.
 
     Vectors are stored in the corpus (about 3 KB per article), or on a Chroma server (1.5 or later)
     if RAGASSAY_LITERATURE__CHROMA_URL is set to its URL, e.g. http://HOST:8000.
@@ -194,7 +195,7 @@ def info(corpus: Path, as_json: Json = False) -> None:
 def get(corpus: Where, identifiers: list[str]) -> int:
     """Print articles as JSON, one per line.
 
-    Exit codes: 0 success; 1 error, or an article is missing; 2 usage error.
+    Exit codes: 0 success; 1 error, or the corpus lacks an article; 2 usage error.
 
     Options:
         identifiers: PMIDs or DOIs.
@@ -263,7 +264,7 @@ def evaluate(
 ) -> int:
     """Evaluate the search on queries with relevance judgments.
 
-    Computes nDCG@10, R@100, MRR and MAP with 95 % intervals over queries.
+    The command computes nDCG@10, R@100, MRR and MAP, with 95 % intervals over queries.
 
     For example, to test whether vectors improve the search:
 
@@ -271,7 +272,7 @@ def evaluate(
       ragassay corpus evaluate my-corpus --queries q.tsv --qrels qrels.txt --by hybrid
 
     Options:
-        queries: Queries as JSONL with id and text (or claim, question), or as TSV.
+        queries: Queries as JSONL with the fields id and text (or claim, or question), or as TSV.
         qrels: Relevance judgments in trec_eval format or BEIR's TSV.
         k: Number of results to retrieve per query.
     """

@@ -32,8 +32,8 @@ def evaluate(
 
     ANSWERS is JSONL, a table (CSV, TSV, Parquet, Excel), or a file from ragas, DeepEval,
     RAGChecker, TREC, MedAESQA, BioASQ, nuggetizer, Rubric workbench, YESciEval, SummEval or USR.
-    Unreadable lines are written to rejected.jsonl. Run the same command again to resume a stopped
-    run.
+    Lines that cannot be read are written to rejected.jsonl. Run the same command again to resume a
+    stopped run.
 
     For example:
 
@@ -51,9 +51,9 @@ def evaluate(
     whether a score is below --fail-under.
 
     Options:
-        fail_under: Exit with 4 if the mean of a score is below this value, or with 5 if this is
+        fail_under: Exit with 4 if the mean of a score is below this value, or with 5 if that is
             unclear.
-        audit: Also perturb N answers and measure which scores drop.
+        audit: Also perturb N answers and measure which scores drop, to test the judge.
         repeat: Judge each answer N times and count the verdicts that change.
     """
     from ragassay.requests import EvaluationRequest
@@ -81,11 +81,11 @@ def demo(
 ) -> int:
     """Evaluate eight sample answers, some of them with deliberate errors.
 
-    It needs no judge, API key or network.
+    The demo needs no judge, API key or network.
 
     Options:
         out: Run folder.
-        limit: Maximum number of answers.
+        limit: Maximum number of answers to evaluate.
     """
     with as_file(files("ragassay") / "sample") as sample:
         answers, corpus = sample / "answers.jsonl", sample / "abstracts.jsonl"
@@ -114,9 +114,10 @@ def run(
     """Send questions to a RAG application, and evaluate its answers and the documents it retrieves.
 
     APP is a function, LangChain Runnable or LangGraph graph that can be imported from the current
-    folder, or the URL of an endpoint that accepts {"question": ...} by POST. References, gold
-    nuggets and topics in QUESTIONS are used in the evaluation. Answers are saved to answers.jsonl
-    in the run folder. Run the same command again to send only the unanswered questions.
+    folder, or the URL of an endpoint that accepts {"question": ...} by POST. If QUESTIONS contains
+    reference answers, gold nuggets or topics, the evaluation uses them. Answers are saved to
+    answers.jsonl in the run folder. Run the same command again to send only the unanswered
+    questions.
 
     For example:
 
@@ -132,9 +133,9 @@ def run(
         app: Application as module:name, or the URL of an endpoint.
         queries: Questions, in any supported format.
         qrels: Relevance judgments by topic or record id, in trec_eval or BEIR format.
-        at_once: Maximum number of concurrent questions.
-        retries: Number of retries for a question without an answer.
-        timeout_s: Timeout of a question, in seconds.
+        at_once: Maximum number of questions to send to the application at a time.
+        retries: Number of times to resend a question that got no answer.
+        timeout_s: Maximum time that the application may take for an answer, in seconds.
     """
     from ragassay.applications.asking import Asking
     from ragassay.applications.run import ApplicationRequest
@@ -166,11 +167,11 @@ def audit(
 
     Each attack perturbs an answer in a way that should lower certain scores: off-topic or informal
     sentences, missing, shuffled or repeated sentences, changed numbers, reversed negations, or
-    instructions to the judge. Original and perturbed answers are judged, and the judge is rated
-    trusted, weak or blind for each score.
+    instructions to the judge. The judge scores the original and the perturbed answers, and is
+    classified as trusted, weak or blind for each score.
 
-    The folder contains audit.html, audit.md, audit.json and figures.csv. Run the same command
-    again to resume a stopped audit, or with a larger --limit to add answers.
+    The output folder contains audit.html, audit.md, audit.json and figures.csv. Run the same
+    command again to resume a stopped audit, or with a larger --limit to add answers.
 
     For example:
 

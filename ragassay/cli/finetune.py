@@ -49,24 +49,25 @@ def finetune(
 ) -> int:
     """Fine-tune a small model as a judge, verifier, classifier or question generator.
 
-    judge: Trained on YESciEval files, which contain answers, perturbed versions of them, and
-    ratings by other judges. A hash of the question ids selects 40 % of the questions, which are
-    held out. Run `ragassay audit` on their answers to test the judge.
+    judge: Train on YESciEval files, which contain answers, perturbed versions of the answers, and
+    ratings by other judges. A hash of the question ids selects 40 % of the questions as held-out
+    data. To test the judge, run `ragassay audit` on the answers to the held-out questions.
 
-    verifier: Trained on claims with evidence and a label.
+    verifier: Train on claims with evidence and a label.
 
-    correctness: Trained on sentences with a passage and a label (correct, incorrect).
+    correctness: Train on sentences with a passage and a label (correct or incorrect). The
+    classifier is cross-validated by question.
 
-    completeness: Trained on answers with human labels for each sentence. correctness, and
-    completeness with --method head, are cross-validated by question. The model card contains the
-    results of each fold and the minimum confidence for each label.
+    completeness: Train on answers with human labels for each sentence. With --method head, the
+    classifier is cross-validated by question. The model card of a cross-validated classifier
+    contains the results of each fold and the minimum confidence for each label.
 
-    qa: Trained on question-answer pairs and their papers, with the prompt of `ragassay qa
-    generate`. Papers longer than --row-tokens are split into groups of sections.
+    qa: Train on question-answer pairs and their papers, with the prompt of `ragassay qa generate`.
+    Papers longer than --row-tokens are split into groups of sections.
 
-    Fine-tuned language models are low-rank adapters of a few MiB. Run the same command again to
-    resume from the last checkpoint. Requires `pip install 'ragassay[train]'`. On a GPU with
-    bitsandbytes, sft and cpo load the base model in 4-bit precision.
+    A fine-tuned language model is stored as a low-rank adapter of a few MiB. Run the same command
+    again to resume from the last checkpoint. Training requires `pip install 'ragassay[train]'`. On
+    a GPU with bitsandbytes, sft and cpo load the base model in 4-bit precision.
 
     For example:
 
@@ -82,42 +83,43 @@ def finetune(
       ragassay finetune qa --data pairs.jsonl --papers papers/ --row-tokens 12288 --out adapters/qa
 
     Options:
-        task: What the model is trained for.
-        data: Training file or reviewed run folder.
-        out: Folder of the trained model.
+        task: Kind of model to train.
+        data: File with training data, or a reviewed run folder.
+        out: Output folder for the trained model.
         method: head trains a classification head (verifier, correctness, completeness). svm and
-            logistic train a bag-of-words classifier (correctness). sft is supervised fine-tuning
-            on target replies. cpo is preference optimization on pairs of a preferred and a rejected
-            reply, after sft (see --start). Defaults: head for verifier, svm for correctness, sft
-            for other tasks.
+            logistic train a bag-of-words classifier (correctness). sft is supervised fine-tuning on
+            target replies. cpo is preference optimization on pairs of a preferred and a rejected
+            reply, after sft (see --start). The default is head for verifier, svm for correctness,
+            and sft for other tasks.
         base: Base model: smollm2-135m, a Hugging Face id, or a folder; with head, also
-            all-MiniLM-L6-v2 or another encoder, such as BiomedBERT. By default, smollm2-135m, or
+            all-MiniLM-L6-v2 or another encoder, such as BiomedBERT. The default is smollm2-135m, or
             all-MiniLM-L6-v2 for correctness or completeness with head.
         folds: For correctness and completeness: number of cross-validation folds.
         dev: For a verifier with head: held-out claims used to measure the model and to calibrate
             its probabilities.
-        start: Adapter folder to start from, e.g. for cpo. With head, also a shipped verifier, such
-            as ragassay/smollm2-verifier.
-        labels: Label file, if DATA does not contain the labels.
-        papers: For qa: papers of the pairs, if DATA does not contain them.
+        start: Adapter folder to start from, e.g. for cpo. With head, this can also be a shipped
+            verifier, such as ragassay/smollm2-verifier.
+        labels: File with the labels, if DATA does not contain them.
+        papers: For qa: papers from which the pairs were generated, if DATA does not contain them.
         systems: For judge: number of systems per question to train on.
         targets: For judge: replies to train on. made uses ratings and reasons generated from the
             known perturbation. replies uses the replies by the judges in the data, as in YESciEval;
             with cpo, a low rating of a perturbed answer (1 for extreme perturbations, up to 3 for
             subtle ones) is preferred to a higher one.
         source_chars: For judge: maximum number of source characters per answer, taken from the
-            source sentences closest to the answer; 0 for none. Sources require a larger
-            --row-tokens.
+            source sentences closest to the answer; 0 for none. If sources are included, a larger
+            --row-tokens is required.
         limit: Train only on the first N examples; 0 for all.
-        epochs: Number of epochs. By default, 3 for head and 1 otherwise.
+        epochs: Number of training epochs. The default is 3 for head, and 1 for other methods.
         steps: Maximum number of training steps; 0 for no limit.
-        learning_rate: Learning rate. By default, the rate used for the shipped adapters, or 5e-5
+        learning_rate: Learning rate. The default is the rate used for the shipped adapters, or 5e-5
             for cpo.
-        rank: Rank of the adapter. By default, 16, or 32 for MiniLM.
+        rank: Rank of the low-rank adapter. The default is 16, or 32 for MiniLM.
         layers: For sft and cpo: share of the layers to train, starting at the top.
         row_tokens: For sft and cpo: maximum number of tokens per training row. Examples for the
-            same answer share a row.
-        cap: For cpo: maximum number of pairs per rubric and severity; 0 for no limit.
+            same answer are packed into one row.
+        cap: For cpo: maximum number of pairs per rubric and severity of the perturbation; 0 for no
+            limit.
         seed: Random seed for training.
         work: Folder for checkpoints. By default, OUT/checkpoints.
     """
@@ -194,7 +196,7 @@ def _drop_unset(**options: Any) -> dict[str, Any]:
 
 
 OPTIONS = {"correctness": "--correctness ", "completeness": "--labeller "}
-"""Option of `ragassay evaluate` for using the trained classifier, by task."""
+"""Option of `ragassay evaluate` that selects the trained classifier, by task."""
 
 
 def _report(
@@ -212,7 +214,7 @@ def _report(
         say(f"{f'held-out {dev}' if dev else 'held-out folds'}: {', '.join(parts)}")
     say(
         f"{out}: {found.n_bytes / 2**20:.1f} MiB, {count_text(found.n_examples, 'example')}, "
-        f"SHA-256 {found.weights_sha256[:12]}. Use it as {option}ragassay/{out}"
+        f"SHA-256 {found.weights_sha256[:12]}. To use the model, pass {option}ragassay/{out}"
     )
     if found.n_rejected:
         say(f"{count_text(found.n_rejected, 'line')} of the training data could not be read")

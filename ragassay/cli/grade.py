@@ -26,9 +26,12 @@ if TYPE_CHECKING:
 
 
 Words = Annotated[
-    int, Option(min=1, help="Maximum words per passage; longer texts are cut after a sentence.")
+    int,
+    Option(
+        min=1, help="Maximum number of words per passage; longer texts are cut after a sentence."
+    ),
 ]
-Depth = Annotated[int, Option(min=0, help="Number of documents per ranking to grade; 0 for all.")]
+Depth = Annotated[int, Option(min=0, help="Number of documents to grade per ranking; 0 for all.")]
 ItemKind = Literal["question", "nugget", "direct"]
 
 OptionalGrades = Annotated[Path | None, Argument(metavar="GRADES", help="Graded passages.")]
@@ -39,7 +42,10 @@ Model = Annotated[str, Option(help="Use only grades by this model.")]
 PromptClass = Annotated[str, Option(help="Use only grades made with this prompt class.")]
 Items = Annotated[
     ItemKind | None,
-    Option(help="Use only grades for questions, only grades for nuggets, or only direct grades."),
+    Option(
+        help="Use only grades for questions, only grades for nuggets, or only direct relevance "
+        "grades."
+    ),
 ]
 Banks = Annotated[
     list[Path] | None,
@@ -62,8 +68,8 @@ TentativeRatings = Annotated[
     bool,
     Option(
         "--tentative",
-        help="Use the tentative rating for undecided grades. Suitable for comparing systems across "
-        "many passages, but not for judging an individual passage.",
+        help="Use the tentative rating for undecided grades. These ratings are suitable for "
+        "comparing systems across many passages, but not for judging an individual passage.",
     ),
 ]
 
@@ -74,7 +80,7 @@ def grade_filter(
     items: GradeKind | None = None,
     self_rated: bool | None = None,
 ) -> GradeFilter:
-    """Return a filter for the selected options."""
+    """Return the filter for grades that the options select."""
     from ragassay.workbench.grades import GradeFilter
 
     return GradeFilter(model, prompt_class, items, self_rated)
@@ -90,8 +96,8 @@ def graded_file(
     """Read a graded file, print rejected lines, and print a note if there are several graders.
 
     Args:
-        chosen: Filter that must match at least one grader, if set.
-        takes_first: Whether only the grades of the first grader count.
+        chosen: Filter for graders. If set, it must match at least one grader.
+        takes_first: Whether to use only the grades of the first grader.
     """
     from ragassay.runs.banks import read_graded
     from ragassay.workbench.evaluation import accepted_graders
@@ -122,11 +128,11 @@ def system_files(runs: list[Path] | None, qrels: Path | None, official: Path | N
 
 @dataclass(frozen=True)
 class Tables:
-    """Tables of a graded file.
+    """The tables that a command on a graded file prints or writes.
 
     Attributes:
-        shown: Tables to print instead of `sheets`.
-        rejections: Rejected lines of other files.
+        shown: Tables to print if they differ from the tables in `sheets`.
+        rejections: Lines of other input files that were rejected.
     """
 
     sheets: Sequence[Sheet]
@@ -145,8 +151,9 @@ def shows_grades(
     The command gets the file and a filter for its grades, and returns tables to print or write.
 
     Args:
-        takes_first: Whether only the grades of the first grader count.
-        is_required: Whether a graded file is required. If not, the command may get None.
+        takes_first: Whether to use only the grades of the first grader.
+        is_required: Whether a graded file is required. If it is not and none is given, the command
+            gets None.
     """
 
     def decorate(command: Callable[..., Tables]) -> Callable[..., int]:
@@ -207,15 +214,15 @@ def grade(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Grade passages with a test bank, or by their relevance to the query.
+    """Grade passages by the items of a test bank, or by their relevance to the query.
 
     New grades are added to existing ones and written to graded.jsonl.gz in the run folder, in the
-    Rubric workbench format. Analyze them with `ragassay grades` (tables, qrels, leaderboards) and
-    review them with `ragassay review`.
+    Rubric workbench format. Analyse the grades with `ragassay grades` (tables, qrels,
+    leaderboards), and review them with `ragassay review`.
 
-    Without --model, embedded models grade the passages and leave unclear cases undecided. Run the
-    same command again to resume a stopped run. After a change of the test bank, only the affected
-    grades are computed.
+    Without --model, small models installed with ragassay grade the passages and leave unclear cases
+    undecided. Run the same command again to resume a stopped run. If the test bank has changed,
+    only the affected grades are computed again.
 
     For example:
 
@@ -228,8 +235,8 @@ def grade(
     Options:
         responses: Graded files of the Rubric workbench, trec_eval rankings (with --corpus), or
             files of answers.
-        like_original: Count a missing grade as a correct grade with rating 1, as the original
-            workbench does. By default, a missing grade is unscored.
+        like_original: Count a missing grade as correct with rating 1, as the original workbench
+            does. By default, a missing grade is unscored.
     """
     from ragassay.cli.output import print_graded
     from ragassay.requests import request_grading

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="grades",
-    help="Merge, filter and analyze graded passages, check the test bank, and rank systems.",
+    help="Merge, filter and analyse graded passages, check the test bank, and rank systems.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -50,8 +50,8 @@ def merge(
 ) -> int:
     """Merge grade files from several graders into one file.
 
-    Passages are matched by query and id. It is an error if their texts or judgments differ, or if
-    two files have different grades by the same model and prompt class.
+    Passages are matched by query and id. The command fails if the texts or judgments of a passage
+    differ, or if two files have different grades by the same model and prompt class.
 
     For example:
 
@@ -59,7 +59,8 @@ def merge(
 
     Options:
         files: Graded files with the same passages.
-        later_wins: If two files have grades by the same grader, use the grades from the later file.
+        later_wins: If two files have grades by the same grader, use the grades from the file listed
+            later.
     """
     from ragassay.workbench.graded_files import merge_grades
 
@@ -81,8 +82,8 @@ def passages(
 ) -> int:
     """Write passages for grading with the Rubric workbench.
 
-    The file includes systems, judgments and grades. The workbench only reads gzip files, so OUT
-    should end in .jsonl.gz.
+    If the passages have systems, judgments and grades, these are written too. The workbench only
+    reads gzip files, so OUT should end in .jsonl.gz.
 
     For example:
 
@@ -158,8 +159,8 @@ def qrels(
 ) -> int:
     """Write passage labels as a qrels file for trec_eval.
 
-    Items without a grade are ignored. The command counts the labels that the missing grades could
-    raise.
+    Items without a grade do not count towards a label. The command prints how many labels could be
+    higher if all items had a grade.
 
     For example:
 
@@ -170,8 +171,8 @@ def qrels(
     Options:
         label: Passage label: the highest rating, the number of covered items, or the covered items
             themselves (diversity qrels for ndeval).
-        by_facet: Write labels by facet. The facet is taken from the test bank, or is the item id up
-            to its last slash.
+        by_facet: Write separate labels for each facet of a query. The facet is taken from the test
+            bank, or is the item id up to its last slash.
     """
     from ragassay.reports.text import count_text
     from ragassay.workbench.evaluation import rubric_qrels, write_item_qrels, write_rubric_qrels

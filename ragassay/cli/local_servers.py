@@ -29,13 +29,13 @@ OLLAMA_HINT = (
 
 
 def find(ports: Sequence[int], urls: Sequence[str]) -> tuple[tuple[str, ...], list[LocalServer]]:
-    """Return the checked URLs, and the servers found there.
+    """Return the URLs that were checked, and the servers found at them.
 
     Args:
         ports: Local ports to check. If both arguments are empty, the default URLs are checked.
 
     Raises:
-        InputError: A URL is invalid.
+        InputError: One of the URLs is invalid.
     """
     from ragassay.models.local_servers import as_url, default_urls, find_servers
 
@@ -45,7 +45,7 @@ def find(ports: Sequence[int], urls: Sequence[str]) -> tuple[tuple[str, ...], li
 
 
 def print_as_json(servers: Sequence[LocalServer]) -> None:
-    """Print one JSON object per server."""
+    """Print the servers as JSON, one object per server."""
     for server in servers:
         entry = {
             "server": server.kind,
@@ -90,13 +90,14 @@ def _heading(server: LocalServer) -> list[str]:
     if server.problem:
         lines.append(f"  {server.problem}")
     elif not server.models:
-        lines.append("  This server has no model that can be used as a judge.")
+        lines.append("  No model on this server can be used as a judge.")
     else:
         lines.append(f"  Use --api-base {server.api_base} with one of these models:")
     if server.n_left_out:
         plural = "" if server.n_left_out == 1 else "s"
         lines.append(
-            f"  ({server.n_left_out} other model{plural} for embeddings, reranking or speech)"
+            f"  (not shown: {server.n_left_out} other model{plural} for embeddings, reranking or "
+            f"speech)"
         )
     return lines
 

@@ -61,10 +61,10 @@ def matrix(
     """Compare how several judges rate several systems, and measure self-preference.
 
     Each cell of the matrix is the mean rating over rubrics and answers, with a bootstrap interval
-    over questions. Missing and failed ratings are counted as unscored. If a judge is also a system,
-    its self-preference is its mean rating of its own answers minus its mean rating of other
-    answers, minus the same difference for the other judges. Judges and systems are matched by
-    name, ignoring case and the LiteLLM provider.
+    over questions. Missing and failed ratings are excluded from the means and counted as unscored.
+    If a judge is also a system, its self-preference is its mean rating of its own answers minus its
+    mean rating of other answers, minus the same difference for the other judges. Judges and systems
+    are matched by name, ignoring case and the LiteLLM provider.
 
     For example:
 
@@ -81,21 +81,22 @@ def matrix(
 
       ragassay matrix --generate bioasq-train-questions.jsonl.gz --limit 20
           --generator openai/gpt-4.1-mini --generator mistral/mistral-large-latest
-      ragassay matrix --generate questions.jsonl --generator
-      hosted_vllm/qwen2.5-72b@http://gpu:8000/v1
+      ragassay matrix --generate questions.jsonl
+          --generator hosted_vllm/qwen2.5-72b@http://gpu:8000/v1
           --judge openai/gpt-4.1-mini --dry-run
 
     Options:
-        runs: Run folders, each from one judge or one panel.
+        runs: Run folders, each of a run with one judge or one panel.
         ratings: File of rubric ratings with judge names, e.g. a YESciEval file.
-        rubric: Rubric to show separately, or all.
-        same: Judge that wrote the answers of a system, if their names differ.
-        answers: File of answers for --where. By default, the file passed with --ratings.
+        rubric: Rubric for which to show a separate matrix, or all.
+        same: Judge and system that are the same model under different names.
+        answers: File of answers from which --where selects. By default, it is the file passed with
+            --ratings.
         target: Write matrix.csv, matrix.tex, favourites.csv, self_preference.csv, SVG heatmaps and
             an overview page (index.html) to this folder. With --generate, the folder also contains
-            all model output, and the default is runs/QUESTIONS-matrix.
-        generate: Research questions for which to write syntheses from their papers first, as in
-            `ragassay synthesize`.
+            all replies of models, and the default is runs/QUESTIONS-matrix.
+        generate: File of research questions with papers. The generators first write a synthesis for
+            each question, as in `ragassay synthesize`.
         generator: With --generate: model that writes syntheses, as NAME or NAME@URL.
         judge: With --generate: model that rates all syntheses on nine rubrics. By default, every
             generator is also a judge.
@@ -146,7 +147,6 @@ class _GenerationJob(NamedTuple):
 def _generate_matrix(
     job: _GenerationJob, options: EvaluateKeywords, dry_run: bool, as_json: bool, quiet: bool
 ) -> GeneratedAnswers | None:
-    """Write and rate the syntheses, or print the plan and return None in a dry run."""
     if len(job.generators) < 2:
         raise InputError("a matrix needs at least two generators; repeat --generator NAME")
     from ragassay.runs.preflight import check_ready
@@ -234,7 +234,6 @@ def _fields(found: JudgeMatrix) -> dict[str, object]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value for JSON, with scores reduced to value, interval and counts."""
     if isinstance(value, Score):
         return value.model_dump(include={"value", "low", "high", "n", "n_unscored"})
     return {k: _plain(v) for k, v in value.items()} if isinstance(value, dict) else value

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="models",
-    help="List available models: judges on local servers, and models shipped with ragassay.",
+    help="Find judges on local servers, and list, check, download and export models.",
     rich_markup_mode=None,
 )
 
@@ -31,7 +31,7 @@ Name = Annotated[str, Argument(help="Model name, such as ragassay/judge, or adap
 
 @app.callback(invoke_without_command=True)
 def models(context: typer.Context) -> None:
-    """List available models: judges on local servers, and models shipped with ragassay.
+    """Find judges on local servers, and list, check, download and export models.
 
     Without a command, the output of `find` and `list` is printed.
     """
@@ -49,9 +49,9 @@ def find_judges(
 ) -> None:
     """Find judges on local model servers.
 
-    The command finds models served by Ollama, LM Studio, vLLM and llama.cpp. It checks ports 11434,
-    1234, 8000 and 8080, and addresses in environment variables such as OLLAMA_HOST. No model is
-    loaded.
+    The command finds models served by Ollama, LM Studio, vLLM and llama.cpp. The ports 11434, 1234,
+    8000 and 8080 are checked, and addresses in environment variables such as OLLAMA_HOST. No model
+    is loaded.
 
     For example:
 
@@ -72,7 +72,7 @@ def find_judges(
 
 @app.command("list")
 def list_models(as_json: Json = False) -> None:
-    """List embedded, shipped and downloadable models."""
+    """List the models that are installed, shipped with ragassay or available for download."""
     items = (
         *registry.registered_models(),
         *registry.fact_checkers(load_settings().literature.cache_dir),
@@ -105,7 +105,7 @@ def show(name: Name, as_json: Json = False) -> None:
 def get(name: str) -> None:
     """Download a published fact checker from the Hugging Face Hub.
 
-    The model is stored in the Hugging Face cache, and its commit, license and digest are recorded.
+    The model is stored in the Hugging Face cache, and its commit, licence and digest are recorded.
     Set HF_ENDPOINT to use another hub, or HF_HOME to use another cache.
 
     For example:
@@ -126,15 +126,15 @@ def get(name: str) -> None:
     size = _size(item.n_bytes)
     typer.echo(f"{note.repository} at {note.revision} ({note.licence}, {size}): {note.folder}")
     typer.echo(f"SHA-256 {note.digest}")
-    typer.echo(f"use it with --verifier {item.name}")
+    typer.echo(f"use the model with --verifier {item.name}")
 
 
 @app.command()
 def check(names: Annotated[list[str] | None, Argument()] = None) -> int:
     """Verify the SHA-256 digests of model files.
 
-    OK means that the digest is correct. READ means that the file is readable but has no known
-    digest.
+    OK means that the digest is correct. READ means that the file can be read, but its correct
+    digest is unknown.
 
     Exit codes: 0 all files are intact; 1 unknown model; 3 a file is damaged or missing.
 
@@ -161,7 +161,7 @@ def merge(
     gguf: Annotated[Path | None, Option(metavar="FILE")] = None,
     dtype: Literal["bfloat16", "float16", "float32"] = "bfloat16",
 ) -> None:
-    """Merge an adapter into its base model for use with other servers.
+    """Merge an adapter into its base model, so that other servers can load it.
 
     For example:
 
@@ -244,12 +244,13 @@ def _print_note(folder: Path) -> None:
         f"(SHA-256 {note.data_sha256}), seed {note.seed}"
     )
     targets = {
-        "made": "trained on ratings and reasons generated from the known perturbations",
-        "replies": "trained on ratings and reasons by the judges in the data",
+        "made": "trained on ratings and reasons that were generated from the known perturbations",
+        "replies": "trained on ratings and reasons that judges gave in the data",
     }
     if note.targets:
-        limit = f"up to {note.source_chars:,} characters of" if note.source_chars else "no"
-        typer.echo(f"{targets[note.targets]}; its prompts contain {limit} sources")
+        n = note.source_chars
+        sources = f"up to {n:,} characters of sources" if n else "no sources"
+        typer.echo(f"{targets[note.targets]}; its prompts contain {sources}")
 
 
 def _print_check(item: RegisteredModel, found: Sequence[FileCheck]) -> None:

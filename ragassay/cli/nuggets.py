@@ -55,10 +55,11 @@ def create(
 ) -> int:
     """Create gold nuggets for every question in a file.
 
-    The documents of a question are processed in groups. Unsupported and duplicate facts are
-    removed, and the others are rated vital or okay. Then each list opens in your editor, and the
-    saved list is written in the nuggetizer format for `ragassay evaluate --nuggets`. With --review,
-    all lists open in the browser instead, and the command waits until you press Finish.
+    The model reads the documents of a question in groups and adds facts to a list. Duplicate facts
+    and facts that no document supports are removed, and the others are rated vital or okay. Each
+    list of nuggets then opens in your editor. The lists that you save are written in the nuggetizer
+    format, for `ragassay evaluate --nuggets`. With --review, all lists open in the browser instead,
+    and the command waits until you press Finish.
 
     Run the same command again to resume a stopped run. The state is stored in OUT.state.sqlite.
 
@@ -69,10 +70,11 @@ def create(
       ragassay nuggets create answers.jsonl --out nuggets.jsonl --review
 
     Options:
-        source: Texts from which to create nuggets.
+        source: Whether to create the nuggets from documents, from answers or from reference
+            answers.
         most: Maximum number of nuggets per question.
         window: Number of documents per group.
-        min_judgment: For nuggetizer input: minimum relevance grade of a candidate document.
+        min_judgment: For nuggetizer input: minimum relevance judgment of a document to use.
         accept_all: Accept all nuggets without opening an editor.
         review: Edit the lists in the browser instead of an editor.
         no_open: With --review: print the URL only.
@@ -129,9 +131,10 @@ def assign(
 ) -> int:
     """Determine which gold nuggets each answer supports.
 
-    The labels are "supported", "partially supported" and "not supported". The output is in the
-    nuggetizer format: assignments, and a file with four scores per answer and their means in a
-    line named "all". Failed assignments are labelled "failed" and not scored.
+    The labels are "supported", "partially supported" and "not supported". The assignments and
+    scores are written in the nuggetizer format. The file of scores has four scores per answer, and
+    their means in a line named "all". Failed assignments are labelled "failed" and do not count in
+    the scores.
 
     Options:
         metrics: Output file for the scores. By default, OUT.metrics.jsonl.
@@ -171,11 +174,12 @@ def fit(
 ) -> int:
     """Fit a model that matches nuggets, as in BioACE.
 
-    It decides whether two nuggets state the same fact. A Bayesian Gaussian mixture separates
-    similar pairs from others. Optuna searches for the probability threshold with the best F1,
-    similarity and number of alignments on held-out folds; among equally good thresholds, the middle
-    one is used. These objectives need no labels and do not measure correctness. If FILE contains
-    known matches, agreement with the known matches is optimized and printed instead.
+    The model decides whether two nuggets state the same fact. A Bayesian Gaussian mixture separates
+    pairs of similar nuggets from other pairs. Optuna searches for the probability threshold with
+    the best F1, similarity and number of alignments on held-out folds; among equally good
+    thresholds, the middle one is used. These objectives need no labels and do not measure
+    correctness. If FILE contains known matches, agreement with the known matches is optimized and
+    printed instead.
 
     To use the result, set RAGASSAY_NUGGETS__NUGGET_MATCHER=OUT.
 
@@ -208,7 +212,6 @@ def fit(
 
 
 def _page(target: Path, opens: bool) -> Reviewer:
-    """Return a function that opens all lists in the browser and waits for the review."""
     from ragassay.review.of_lists import open_lists, rows_of
     from ragassay.review.server import serve_until_done
     from ragassay.runs.journal import journal_of
@@ -224,7 +227,6 @@ def _page(target: Path, opens: bool) -> Reviewer:
 
 
 def _report_written(written: Sequence[Written]) -> bool:
-    """Print one line per question, and return whether all succeeded."""
     from ragassay.reports.text import count_text
 
     complete = True
@@ -272,4 +274,4 @@ def _print_matcher(matcher: NuggetMatcher, out: Path) -> None:
     values = [(name, getattr(known, name)) for name in ("accuracy", "precision", "recall")]
     shares = ", ".join(f"{name} {value:.3f}" for name, value in values if value is not None)
     folds = f", in {matcher.n_folds} held-out folds" if matcher.n_folds else ""
-    typer.echo(f"Against {known.n_known} known matches of the same data{folds}: {shares}")
+    typer.echo(f"Agreement with {known.n_known} known matches of the same data{folds}: {shares}")

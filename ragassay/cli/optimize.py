@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="prompts",
-    help="List prompts, show one as a model sees it, or diff a compiled one.",
+    help="List prompts, show a prompt as a model sees it, or compare a compiled prompt with the "
+    "shipped one.",
     no_args_is_help=True,
 )
 
 N_CHARS = 60
-"""Number of characters of an instruction to print in the list."""
+"""Maximum number of characters of an instruction in the list of prompts."""
 
 
 @app.command("list")
@@ -52,13 +53,13 @@ def list_prompts() -> None:
 
 @app.command()
 def show(agent: str, prompts: Annotated[Path | None, Option(metavar="PATH")] = None) -> None:
-    """Show the full prompt of an agent as a model sees it.
+    """Print the full prompt of an agent as a model sees it.
 
     Angle brackets mark the parts that change with each call.
 
     Options:
         agent: Agent name from `ragassay prompts list`.
-        prompts: Compiled prompt to use.
+        prompts: File with the compiled prompt to show.
     """
     from ragassay.optimizers.compiling.showing import agent_of, full_prompt
     from ragassay.prompts.compiled import read_compiled
@@ -74,7 +75,7 @@ def diff(path: Path) -> None:
     """Compare a compiled prompt with the shipped one.
 
     Options:
-        path: File written by `ragassay optimize`.
+        path: Compiled prompt, written by `ragassay optimize`.
     """
     from ragassay.optimizers.compiling.showing import prompt_diff
     from ragassay.prompts.compiled import read_compiled
@@ -115,16 +116,17 @@ def optimize(
 
     Strategies of --optimizer:
 
-    bootstrap: Selects few-shot examples. Try this first; it needs no model for writing prompts.
+    bootstrap: Selects few-shot examples. Try this strategy first; it needs no model that writes
+    prompts.
 
-    gepa: Rewrites the instruction based on errors. Use it if the labels follow a rule that the
-    instruction does not state, with a strong --reflection-model.
+    gepa: Rewrites the instruction after reading the errors that it causes. Use gepa with a strong
+    --reflection-model if the labels follow a rule that the instruction does not state.
 
-    copro: Proposes instructions without seeing replies. Use it if the wording of the instruction
+    copro: Proposes instructions without seeing replies. Use copro if the wording of the instruction
     does not suit the model; a few items are enough.
 
-    miprov2: Combines new instructions with examples. Try this last, with at least 100 items. This
-    strategy makes the most calls and produces the longest prompts.
+    miprov2: Combines new instructions with examples. Try miprov2 last, with at least 100 items. It
+    makes the most calls and produces the longest prompts.
 
     Use --dry-run to estimate calls and cost. docs/optimizing.md compares the strategies and
     describes the format of --data for each agent.
@@ -143,7 +145,8 @@ def optimize(
         agent: Agent to optimize: rubric_judge, verifier, sentence_labeller, nugget_assigner,
             nugget_writer or query_writer.
         data: Training file, or reviewed run folder.
-        dev: File used to measure the prompt. By default, half of the questions in --data.
+        dev: File with data on which to measure the prompt. By default, half of the questions in
+            --data are held out.
         optimizer: Optimization strategy.
         model: LiteLLM name of the model that will use the prompt.
         reflection_model: Model that writes candidate prompts, optionally as NAME@URL. By default,
@@ -154,14 +157,15 @@ def optimize(
         max_calls: Maximum number of model calls of the job.
         seed: Random seed for splitting the data and choosing examples.
         limit: Maximum number of examples for training, and for measuring; 0 for all.
-        rubric: For rubric_judge: rubric to optimize for. By default, all rubrics.
+        rubric: For rubric_judge: rubric to optimize for. By default, the prompt is optimized for
+            all rubrics.
         damage: For rubric_judge: number of answers to perturb as additional examples.
-        gold: Label file, if --data does not contain the labels.
+        gold: File with the labels, if --data does not contain them.
         labels: For verifier: number of verdict labels.
         corpus: For query_writer: corpus to search.
         out: Output file. By default, prompt.json in --work.
-        work: Folder for model replies. By default, runs/optimize-AGENT-OPTIMIZER.
-        keep_anyway: Write the prompt even if it is not better.
+        work: Folder that stores the model's replies. By default, runs/optimize-AGENT-OPTIMIZER.
+        keep_anyway: Write the new prompt even if it is not better than the shipped one.
         concurrency: Maximum number of concurrent model calls.
     """
     from ragassay.optimizers.compiling.planning import check_agent, check_optimizer
@@ -260,7 +264,7 @@ def _verdict_lines(found: CompileResult, written: Path | None) -> list[str]:
     lines = [
         verdict,
         f"Wrote {written}" if written else "Nothing was written.",
-        f"Usage of the job: {usage_text(prompt.usage)}. "
+        f"The whole job used {usage_text(prompt.usage)}. "
         f"This command made {count_text(found.n_asked, 'call')}.",
     ]
     if found.n_shared:

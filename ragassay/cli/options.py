@@ -1,4 +1,4 @@
-"""Command-line options from `ragassay.options`, and options that have no Python keyword."""
+"""Command-line options built from `ragassay.options`, and options without a Python keyword."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Estimate the number of calls and tokens, and exit.")
 ]
 Strict = Annotated[
-    bool, typer.Option("--strict", help="Exit with 4 if the judge is blind for any score.")
+    bool,
+    typer.Option(
+        "--strict",
+        help="Exit with 4 if the judge is rated blind (no better than chance) for any score.",
+    ),
 ]
 Clusters = Annotated[
     Path | None,
@@ -72,13 +76,13 @@ def takes(
 ) -> Callable[[Callable[..., Code]], Callable[..., Code]]:
     """Return a decorator that adds flags to a command with `**options`.
 
-    If the command calls a model, its options and files are checked first, before anything heavy
-    is imported or loaded.
+    If the command calls a model, its options and files are checked before any large library or
+    model is loaded.
 
     Args:
-        names: Options of the command; all of them if empty.
-        ending: Suffix of the default run folder, runs/STEM + ending, where STEM is the stem of the
-            first argument. None if the command has no default folder.
+        names: Options that the command accepts. If empty, it accepts all options.
+        ending: End of the name of the default run folder, runs/STEM + ending. STEM comes from the
+            first argument. If None, there is no default folder.
     """
 
     def decorate(command: Callable[..., Code]) -> Callable[..., Code]:

@@ -106,7 +106,6 @@ def _ending(manifest: Manifest, summary: Summary, outlines: Sequence[Outlined]) 
 
 
 def _print_shortfall(summary: Summary, folder: Path) -> None:
-    """Print failures, application statistics and notes of the run."""
     if summary.n_failed:
         print_lines(
             f"{shortfall(summary)} Reasons: {RunFolder(folder).failures_file}", soft_wrap=True
@@ -121,7 +120,6 @@ def _cost_lines(summary: Summary) -> list[str]:
 
 
 def _advice(manifest: Manifest, summary: Summary) -> str:
-    """Suggest a better verifier if the embedded verifier was used and there was no judge."""
     compared = any(key.startswith(("citations.", "evidence.")) for key in summary.scores)
     if compared and (manifest.judge, manifest.verifier) == (INSTRUMENTS, MINILM_VERIFIER):
         return better_verifier_text(load_settings().literature.cache_dir)
@@ -140,8 +138,8 @@ def print_graded(graded: Graded, folder: Path, testbank: Path | None) -> None:
     print_lines(f"Grades: {', '.join((f'{graded.n_grades} given', *missing))}.")
     if graded.n_undecided:
         print_lines(
-            f"The {UNDECIDED} grades require a judge. Use --escalate MODEL to call a judge for "
-            f"these grades only."
+            f"The {UNDECIDED} grades must be decided by a judge. Use --escalate MODEL to call a "
+            f"judge for these grades only."
         )
     card = graded.run.manifest.grader_card
     if card is not None:
@@ -163,7 +161,7 @@ def print_audit(audit: Audit, folder: Path) -> None:
 
 
 def print_plan(plan: Plan, judges: Sequence[str], as_json: bool, second: str = "") -> None:
-    """Print the estimated calls and cost of a run, including the second judge's upper bound."""
+    """Print the estimated calls and cost of a run, including the maximum for the second judge."""
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(plan)))
         return

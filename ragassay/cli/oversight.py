@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 OneQuery = Annotated[str | None, Option("--query", help="Show only this query.")]
 MinRelevant = Annotated[
-    int, Option(help="Minimum judgment to count as relevant; use 2 for TREC DL.")
+    int, Option(help="Minimum judgment of a relevant passage; use 2 for TREC DL.")
 ]
 RelevantFrom = Annotated[
     int | None,
     Option(
         metavar="MIN",
-        help="Count passages with a direct grade of at least MIN as relevant, "
-        "instead of using judgments.",
+        help="Count a passage as relevant if its direct relevance grade is at least MIN, instead "
+        "of using judgments.",
     ),
 ]
 DirectClass = Annotated[
-    str, Option(help="With --relevant-from: prompt class of the direct grades.")
+    str, Option(help="With --relevant-from: prompt class of the direct relevance grades.")
 ]
 Official = Annotated[
     Path | None,
@@ -50,8 +50,8 @@ Runs = Annotated[
 AnswerClass = Annotated[
     str,
     Option(
-        help="Prompt class whose answers are shown. By default, the first prompt class without "
-        "ratings for the same items is used. If there is none, the raw reply is shown."
+        help="Prompt class whose extracted answers are shown. By default, the first prompt class "
+        "that grades the same items without ratings is used, or the raw reply if there is none."
     ),
 ]
 
@@ -79,7 +79,7 @@ def cover(
       ragassay grades cover graded.jsonl.gz --runs bm25.run --runs dense.run --official ranks.json
 
     Options:
-        at: Number of top passages, 20 by default.
+        at: Number of top passages to consider per system, 20 by default.
         min_rating: Minimum rating to count an item as covered. By default, the table shows coverage
             by grades marked correct and by each minimum rating from 1 to 5.
     """
@@ -107,8 +107,9 @@ def leaderboard(
     """Rank systems by the labels of their retrieved passages.
 
     --min-rating corresponds to -l in trec_eval: passages with a lower label are not relevant. nDCG
-    uses gains and ignores it. alpha_nDCG uses covered items as subtopics. Unlabelled passages are
-    treated as not relevant. The table counts those among the top 20, which you may want to grade.
+    uses gains and ignores --min-rating. alpha_nDCG uses covered items as subtopics. Unlabelled
+    passages are treated as not relevant. The table counts unlabelled passages among the top 20,
+    which you may want to grade.
 
     For example:
 
@@ -154,15 +155,15 @@ def annotators(
 ) -> Tables:
     """Show the agreement of grades with human judgments.
 
-    By default, the label of a passage is the rating of its best item. With --min-answers 2, the
-    label is the rating of the second-best item, and so on.
+    By default, the label of a passage is the rating of its best item. With --min-answers 2, it is
+    the rating of the second-best item, and so on.
 
     For example:
 
       ragassay grades annotators graded.jsonl.gz --min-relevant 2 --items question --latex t5.tex
 
     Options:
-        min_answers: Number of items that a passage must cover: 1, 2, 5.
+        min_answers: Number of items that a passage must cover to get a label, e.g. 1, 2 or 5.
         like_original: Count a passage without a grade as 0, and require one more item if there are
             no ratings, as the original workbench does.
         latex: Write the tables to this LaTeX file.
@@ -254,7 +255,7 @@ def missing(
 ) -> Tables:
     """Show relevant passages that cover no item.
 
-    Such passages indicate gaps in the test bank.
+    A relevant passage that covers no item may point to a gap in the test bank.
 
     For example:
 
@@ -281,7 +282,7 @@ def spurious(
     finding: Literal["spurious", "any", "none"] | None = None,
     min_rating: MinRating = None,
 ) -> Tables:
-    """Show items covered by non-relevant passages or by no passage.
+    """Show the items that non-relevant passages cover, or that no passage covers.
 
     For example:
 
@@ -289,8 +290,8 @@ def spurious(
       ragassay grades spurious graded.jsonl.gz --finding none --csv unused.csv
 
     Options:
-        finding: Show only items covered by non-relevant passages (spurious), by any passage, or by
-            none.
+        finding: Show only the items covered by non-relevant passages (spurious), by any passage, or
+            by no passage.
     """
     from ragassay.workbench.oversight import item_uses
     from ragassay.workbench.tables import spurious_sheet
@@ -305,7 +306,8 @@ def agreement(file: GradedFile, chosen: GradeFilter, *, min_rating: MinRating = 
     """Show the agreement between graders.
 
     The tables show Cohen's kappa and Krippendorff's alpha. A grader is a model with a prompt class.
-    Models are also compared across all kinds of items, using the prompt classes that they share.
+    Models are also compared over all kinds of items, using the prompt classes that both models
+    used.
 
     For example:
 

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Terminal(Presenter):
-    """Presenter that shows a run on the terminal.
+    """Shows the progress, notes and results of a run on the terminal.
 
     Args:
         is_quiet: Whether to hide progress bars and tables.
@@ -57,7 +57,7 @@ class Terminal(Presenter):
             print_notes(note)
 
     def show(self, found: object) -> None:
-        """Print the result of an evaluation stage."""
+        """Print the result of one stage of a run."""
         from ragassay.cli.output import print_stage
 
         if self.as_json or self.progress:
@@ -73,7 +73,7 @@ class Terminal(Presenter):
             print_audit(audit, self.folder)
 
     def run(self, request: Request[T], options: Keywords, dry_run: bool = False) -> T:
-        """Run a request and return its result, or print its plan and exit in a dry run."""
+        """Run a request and return its result; in a dry run, print its plan and exit."""
         from ragassay.cli.output import print_plan
         from ragassay.requests import folder_of
 

@@ -45,9 +45,9 @@ def generate(
 
     A model writes all pairs of a paper in one call. Rules reject pairs that refer to the paper
     ("Figure 5"), contain a number that is not in the paper, reveal the answer in the question, are
-    not specific, or duplicate another pair. Optionally, a second model rates the remaining pairs.
-    Rejected pairs are repaired or replaced until all pairs pass, or until --rounds or --max-tokens
-    is reached. Pairs that still fail are dropped and counted.
+    not specific, or duplicate another pair. With --evaluator, a second model rates the remaining
+    pairs. Rejected pairs are repaired or replaced until all pairs pass, or until --rounds or
+    --max-tokens is reached. Pairs that still fail are dropped and counted.
 
     Run the same command again to resume a stopped run and to retry papers without pairs. The state
     is stored in OUT.state.sqlite.
@@ -63,8 +63,8 @@ def generate(
         papers: File or folder of papers as JATS XML, PDF, plain text, JSON lines or SciQAG JSON.
             The format is detected from the content.
         target: Output file, compressed if it ends in .jsonl.gz.
-        number: Number of pairs per paper.
-        evaluator: Second model, which rates each pair in the five RACAR dimensions. Pairs rated
+        number: Number of pairs to generate per paper.
+        evaluator: Second model, which rates each pair in the five dimensions of RACAR. Pairs rated
             below --min-rating are repaired. Can be NAME@URL. By default, only rules are applied.
         min_rating: Minimum rating in each dimension, 1 to 3.
         baseline: Use a simpler method for comparison: five unchecked pairs per paragraph, from
@@ -74,8 +74,8 @@ def generate(
         long: Text to include in a prompt: the whole paper (hosted models usually cache it between
             calls), or a group of sections, with pairs distributed by section length.
         section_chars: Maximum number of characters in a group of sections.
-        keywords: Topic of the pairs. By default, the keywords listed in the paper, or keywords
-            extracted with TopicRank if the paper lists none.
+        keywords: Keywords that the pairs should be about. By default, these are the keywords listed
+            in the paper, or keywords extracted with TopicRank if the paper lists none.
     """
     from ragassay.graphs.qa_state import QAJob
     from ragassay.writing import write_pairs
@@ -97,7 +97,6 @@ def generate(
 
 
 def _report(found: Generated, target: Path) -> bool:
-    """Print a summary, and return whether every paper succeeded."""
     from ragassay.reports.provenance import usage_text
     from ragassay.reports.text import count_text
 
@@ -121,23 +120,23 @@ def _report(found: Generated, target: Path) -> bool:
 
 
 FLAWS = {
-    "context": "refers to the paper",
+    "context": "pair refers to the paper",
     "wording": "badly worded question",
-    "number": "contains a number that is not in the paper",
+    "number": "pair contains a number that is not in the paper",
     "too_short": "answer is too short",
     "no_specifics": "answer is not specific",
     "answer_told": "question contains the answer",
-    "duplicate": "duplicates another question",
-    "rated_low": "rated below --min-rating",
-    "given_up": "not improved by the model",
+    "duplicate": "question duplicates another question",
+    "rated_low": "pair was rated below --min-rating",
+    "given_up": "model did not improve the pair",
 }
-"""Descriptions of flaws by kind."""
+"""Why a pair was dropped, by kind of flaw."""
 
 ENDS = {
     "out_of_rounds": "still had flawed or missing pairs after --rounds",
     "out_of_tokens": "reached --max-tokens with flawed or missing pairs",
 }
-"""Descriptions of the reasons why a paper has flawed or missing pairs."""
+"""Why generation stopped for a paper with flawed or missing pairs."""
 
 
 app = typer.Typer(
@@ -160,8 +159,8 @@ PairsArgument = Annotated[
 Papers = Annotated[
     Path | None,
     Option(
-        help="File or folder of papers as JATS XML (PubMed Central), PDF, text or JSON. Not "
-        "required if PAIRS contains the papers."
+        help="File or folder of papers as JATS XML (PubMed Central), PDF, text or JSON. This file "
+        "is not required if PAIRS contains the papers."
     ),
 ]
 
@@ -185,12 +184,12 @@ def evaluate(
 ) -> int:
     """Evaluate question-answer pairs against their papers.
 
-    Without a judge, the command checks whether numbers in the answers occur in the paper, finds
-    references to the paper ("this study", "Figure 5"), measures coverage of the paper and
-    similarity of the questions, and computes the RACAR ratings that need no judge. With --model,
-    each pair is rated from 1 to 3 for relevance, agnosticism, completeness, accuracy and
-    reasonableness, with reasons and locations in the paper, and pairs of questions are rated for
-    overlap.
+    Without a judge, the command checks whether the numbers in the answers occur in the paper, finds
+    references to the paper ("this study", "Figure 5"), measures how well the pairs cover the paper
+    and how similar the questions are, and computes those of the five RACAR ratings that need no
+    judge. With --model, a judge rates each pair from 1 to 3 for relevance, agnosticism,
+    completeness, accuracy and reasonableness (RACAR), with reasons and locations in the paper, and
+    rates how much two questions overlap.
 
     The run folder contains qa.html (worst pairs first), qa.md, pairs.csv and papers.csv. Run the
     same command again to resume a stopped run.
@@ -234,10 +233,10 @@ def audit(
 ) -> int:
     """Test which errors in question-answer pairs a judge notices.
 
-    Pairs are perturbed with a wrong number (accuracy), "in this paper" (agnosticism), half an
-    answer (completeness), an unrelated question (relevance) and a self-contradictory answer
-    (reasonableness). Original and perturbed pairs are rated one at a time, and the judge is rated
-    trusted, weak or blind in each dimension.
+    Each perturbation targets one dimension: a wrong number (accuracy), the words "in this paper"
+    (agnosticism), half of the answer left out (completeness), an unrelated question (relevance) or
+    an answer that contradicts itself (reasonableness). The judge rates the original and the
+    perturbed pairs one at a time, and is classified as trusted, weak or blind in each dimension.
 
     For example:
 
@@ -249,7 +248,7 @@ def audit(
 
     Options:
         number: Number of pairs to perturb; 0 for all.
-        attacks: Perturbation to apply. By default, all perturbations.
+        attacks: Perturbation to apply. By default, all perturbations are applied.
         seed: Seed for sampling and perturbing pairs.
     """
     from ragassay.requests import request_pairs_audit
@@ -296,7 +295,10 @@ def keep(
     found = filter_pairs(folder.evaluations(), scores)
     write_pairs(found.pairs, out)
     selected = count_text(len(found.pairs), "pair")
-    typer.echo(f"{out}: {selected} selected, {len(found.dropped)} rated too low")
+    typer.echo(
+        f"{out}: {selected} selected, {len(found.dropped)} dropped because their ratings "
+        f"are too low"
+    )
     for name, dimensions in found.dropped.items():
         typer.echo(f"{name}: {', '.join(dimensions)}", err=True)
     if found.unrated:

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 def read(papers: Path, out: Path | None = None, keywords: bool = False) -> int:
     """Read papers and show their structure.
 
-    PAPERS is JATS XML from PubMed Central (also article sets, as returned by efetch), PDF, plain
+    PAPERS is JATS XML from PubMed Central (one article, or an article set from efetch), PDF, plain
     text, SciQAG JSON, or a file written with --out. The format is detected from the content, and
     files can be gzip-compressed. The abstract and the body form the running text; tables, captions,
     references and back matter are stored separately.
 
-    Reading PDF is less accurate than reading JATS: tables become lines of text, and some headings
-    become part of a paragraph. Scanned pages contain no text and are rejected.
+    PDF is read less accurately than JATS: tables become lines of text, and some headings become
+    part of a paragraph. Scanned PDF files contain no text and are rejected.
 
     For example:
 
@@ -79,7 +79,7 @@ def export(
     "answer" (and "sources") from your RAG system. sft: one training example per paper (instruction,
     input, output), as in SciQAG.
 
-    The license of each paper is included.
+    The licence of each paper is included.
 
     For example:
 
@@ -91,8 +91,8 @@ def export(
         out: Output file, compressed if its name ends in .gz.
         form: Output format: ragas, deepeval, bioasq, testbank, jsonl or sft.
         papers: Source papers of the pairs, in any format that `ragassay qa read` accepts.
-        instruction: For sft: text file with the instruction. By default, the prompt of `ragassay qa
-            generate`.
+        instruction: For sft: text file with the instruction of each training example. By default,
+            the prompt of `ragassay qa generate` is used.
     """
     from ragassay.formats.papers import PaperFile, export_pairs, read_pairs, read_papers
     from ragassay.reports.text import count_text
@@ -109,7 +109,6 @@ def export(
 
 
 def _example(path: Path | None) -> Example:
-    """Return a function that creates training examples, using the user's instruction if set."""
     from ragassay.agents.qa_writer import generator_instruction, generator_reply
     from ragassay.formats.papers.exports import with_instruction
     from ragassay.formats.topics import read_small_file

@@ -28,10 +28,10 @@ MOST_LINES_OF_RUBRICS = 4
 """Number of rubrics above which only their mean and the two lowest are shown."""
 MOST_LINES, WIDTH = 40, 80
 FIXED_LINES = 8
-"""Lines for the progress bar, the headline, the report path and the table header."""
+"""Number of lines for the progress bar, the headline, the report path and the table header."""
 SYSTEM_LINES = 6
 LEAST_ROWS = 8
-"""Minimum number of score rows."""
+"""Minimum number of rows in the table of scores."""
 MOST_SYSTEMS = 4
 MOST_NAMED = 3
 """Maximum number of answers listed with secondary findings."""
@@ -39,7 +39,7 @@ ORDER = ("Lowest rubric", "Second lowest")
 
 
 def worst_lines(evaluations: Sequence[Evaluation]) -> Iterator[str]:
-    """Yield lines for the serious findings, worst first."""
+    """Yield one line for each serious finding, worst first."""
     serious = [card for card in view_cards(evaluations) if card.severity == "serious"]
     for card in serious[:MOST_FINDINGS]:
         yield one_line(f"  {card.record}: {card.why}")
@@ -68,7 +68,7 @@ def rows_left(lines: Sequence[str], n_systems: int) -> int:
 
 
 def brief_score_sheet(summary: Summary, n_most: int) -> Sheet:
-    """Return the scores of a run as a short table.
+    """Return a short table of the scores of a run.
 
     If there are many rubrics, only their mean and the two lowest are shown. Scores whose verdicts
     all failed are omitted and counted in the caption. If the other scores do not fit, only the
@@ -81,7 +81,7 @@ def brief_score_sheet(summary: Summary, n_most: int) -> Sheet:
     shown = _first_of_groups(others, n_most - len(rubric_rows))
     rows = [*rubric_rows, *(_row(_title(*one), one[1]) for one in others if one[0] in shown)]
     n_lost, n_more = len(summary.scores) - len(scores), len(others) - len(shown)
-    caption = [f"{count_text(n_lost, 'score')} without a value: see the report."] if n_lost else []
+    caption = [f"{count_text(n_lost, 'score')} without a value; see the report."] if n_lost else []
     caption += [f"{count_text(n_more, 'more score')} in the report."] if n_more else []
     columns = (*words("Score"), *numbers("Mean", "Interval", "n", "Unscored"))
     title = "Scores: mean over answers, 95 % interval, number of answers"
@@ -89,7 +89,6 @@ def brief_score_sheet(summary: Summary, n_most: int) -> Sheet:
 
 
 def _first_of_groups(scores: Sequence[tuple[str, Score]], n_most: int) -> set[str]:
-    """Return at most `n_most` keys, taken in turn from each group."""
     groups: dict[str, list[str]] = {}
     for key, _ in scores:
         groups.setdefault(score_group(key), []).append(key)
@@ -98,7 +97,6 @@ def _first_of_groups(scores: Sequence[tuple[str, Score]], n_most: int) -> set[st
 
 
 def _is_lost(score: Score, summary: Summary) -> bool:
-    """Return whether a score has no value because its verdicts failed."""
     return bool(summary.unscored) and score.decided is None and bool(score.n_unscored)
 
 
@@ -130,7 +128,7 @@ def _row(title: str, score: Score) -> tuple[Cell, ...]:
 
 
 def brief_system_sheet(systems: Mapping[str, Mapping[str, Score]]) -> Sheet:
-    """Return the main scores of the first systems."""
+    """Return a table of the main scores with one row per system, cut after `MOST_SYSTEMS` rows."""
     sheet = system_sheet(systems, has_intervals=False)
     n_more = len(sheet.rows) - MOST_SYSTEMS
     caption = f"{count_text(n_more, 'more system')} in the report." if n_more > 0 else ""
@@ -138,7 +136,7 @@ def brief_system_sheet(systems: Mapping[str, Mapping[str, Score]]) -> Sheet:
 
 
 def judges_lines(summary: Summary) -> Iterator[str]:
-    """Yield a sentence that states which judge produced which scores, if any judge is known."""
+    """Yield a sentence that names the judge of each group of scores, if any judge is known."""
     groups: dict[str, list[str]] = {}
     for key, score in summary.scores.items():
         if score.judge:

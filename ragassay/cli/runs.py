@@ -27,10 +27,10 @@ RUNS = Path("runs")
 
 
 class ListByDefault(TyperGroup):
-    """Command group that runs `list` by default."""
+    """Command group that runs its command `list` if no command is given."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Insert `list` if the first argument is neither a command nor --help."""
+        """Insert `list` before the arguments if the first one is neither a command nor --help."""
         if not args or args[0] not in (*self.commands, "--help"):
             args = ["list", *args]
         return super().parse_args(ctx, args)
@@ -47,7 +47,9 @@ app = typer.Typer(
 
 @app.command("list")
 def list_runs(folder: Annotated[Path, Argument()] = RUNS, as_json: Json = False) -> None:
-    """List the runs of a folder, newest first. `ragassay runs` without a command does the same.
+    """List the runs of a folder, newest first.
+
+    `ragassay runs` without a command does the same as `ragassay runs list`.
 
     The list shows the number of answers, the judge, the main scores, the number of main findings,
     and the state of each run (finished, running, stopped, failed or damaged).
@@ -111,7 +113,7 @@ def open_run(
 def report(run: RunFolderArgument, as_json: Json = False) -> None:
     """Rewrite report.html and report.md of a run, and print its tables.
 
-    For a stopped run, the report covers the finished answers.
+    The report of a stopped run covers the finished answers.
     """
     from ragassay.metrics.stats.summary import summarize
     from ragassay.runs.folder import RunFolder
@@ -121,8 +123,8 @@ def report(run: RunFolderArgument, as_json: Json = False) -> None:
     evaluations = folder.evaluations()
     if any(one.pairs for one in evaluations[:1]):
         raise InputError(
-            f"{run} is a run of `ragassay qa evaluate`. Run that command again to rewrite its "
-            "report; finished ratings are reused"
+            f"{run} is a run of `ragassay qa evaluate`. Run `ragassay qa evaluate` again to "
+            f"rewrite the report; finished ratings are reused"
         )
     summary = folder.summary() or summarize(
         evaluations, manifest.answers.n_items, len(folder.failures()), len(folder.rejections())
@@ -147,14 +149,14 @@ def review_target(
 
     The page shows one verdict at a time, next to the answer, its evidence and its other verdicts.
     Main findings, undecided verdicts and disagreements between judges come first. Keyboard
-    shortcuts: j and k go to the next and previous item, digits set another label or rating,
-    a accepts the model's label, e edits, x rejects, u undoes, / filters and ? shows help. For a
-    graded file, o shows tables about the grades.
+    shortcuts: j and k go to the next and previous item, digits set another label or rating, a
+    accepts the model's label, e edits, x rejects, u undoes, / filters and ? shows help. For a
+    graded file, the key o shows tables of the grades.
 
     Reviews are appended to reviews.jsonl in the run folder, or to FILE.reviews.jsonl next to a
-    file. The model's verdicts are not changed. Use the reviews with `ragassay meta-evaluate RUN
-    --human RUN` or `ragassay optimize ... --data RUN`. Several people can review at the same time,
-    each with their own page.
+    file. The verdicts of the model are not changed. Use the reviews with `ragassay meta-evaluate
+    RUN --human RUN` or `ragassay optimize ... --data RUN`. Several people can review at the same
+    time if each of them runs this command.
 
     The page can only be opened on this machine, with the token in its URL.
 
@@ -166,7 +168,7 @@ def review_target(
 
     Options:
         target: Run folder, test bank file, or graded file.
-        who: Your name. By default, the page asks for it.
+        who: Your name. By default, you enter it on the page.
         testbank: For a graded file: test bank with the item texts.
         port: Port of the page; 0 chooses a free port.
         no_open: Print the URL without opening a browser.
@@ -184,7 +186,7 @@ def _announce_page(access: AccessControl, session: ReviewSession) -> None:
     typer.echo(
         f"{source.name}: {count_text(len(session.items), 'item')}. "
         f"Reviews are saved to {source.journal.path}\n"
-        f"Press Ctrl-C to stop. Use --port {access.port} next time to restore unsaved reviews.",
+        f"Press Ctrl-C to stop. To restore unsaved reviews, use --port {access.port} next time.",
         err=True,
     )
 
@@ -199,10 +201,12 @@ def serve(
 
     The models shipped with ragassay run in this process, which batches concurrent calls. Calls to
     hosted models are forwarded with LiteLLM. Clients must send the key in
-    RAGASSAY_OUTPUT__SERVER_KEY. If it is not set, a new key is generated and printed once.
+    RAGASSAY_OUTPUT__SERVER_KEY. If this variable is not set, a new key is generated and printed
+    once.
 
-    GET /health/liveliness, /health/readiness and /metrics (Prometheus) require no key. SIGTERM and
-    Ctrl-C finish open requests first. Nothing is stored and no telemetry is sent.
+    GET /health/liveliness, /health/readiness and /metrics (Prometheus) require no key. On SIGTERM
+    or Ctrl-C, the server finishes open requests before it exits. The server stores nothing and
+    sends no telemetry.
 
     For example:
 
@@ -210,7 +214,7 @@ def serve(
       ragassay serve --host 0.0.0.0 --model openai/gpt-4.1-mini
       ragassay serve --model hosted_vllm/judge@http://gpu-machine:8000/v1
 
-    On another machine, with the key in LITELLM_PROXY_API_KEY:
+    To use the server on another machine, set LITELLM_PROXY_API_KEY to the key and run, for example:
 
       ragassay evaluate answers.jsonl --model litellm_proxy/ragassay/judge --api-base
           http://HOST:4000/v1
@@ -220,7 +224,7 @@ def serve(
         host: Address to listen on. 0.0.0.0 accepts unencrypted HTTP connections from other
             machines.
         model: Additional model: a LiteLLM name, ragassay/PATH, or NAME@http://HOST:PORT/v1.
-        only: Serve only the models passed with --model.
+        only: Serve no models except those passed with --model.
     """
     from ragassay.models.serving.server import serve as run_server
 

@@ -52,23 +52,23 @@ def strategies(
     (chain-of-thought), and with knowledge and a fake expert rating that is the opposite of the
     human rating (perturbed). For each rubric, the command shows
 
-    1. the agreement of human and judge ratings (Krippendorff's alpha) by strategy;
+    1. the agreement of the judge's ratings with human ratings (Krippendorff's alpha), by strategy;
 
-    2. the agreement among human raters, and of the judge with itself;
+    2. the agreement of human raters with each other, and of the judge with itself;
 
-    3. the share of ratings that the fake rating did not change;
+    3. the share of ratings that stayed the same despite the fake rating;
 
-    4. the sentiment of the justifications.
+    4. the sentiment of the judge's justifications.
 
-    The two examples are the answers to other questions with the best and the worst rating, or the
-    examples in the rubric if no such answers exist.
+    The two few-shot examples are the best-rated and the worst-rated answer to other questions, or
+    the examples in the rubric if no such answers exist.
 
-    The study uses one judge; for a fine-tuned judge, use its base model. By default, the study uses
-    the rubrics that are rated in the file. Without human ratings, the fake rating is the opposite
-    of the judge's own rating.
+    The study uses one judge. To study a fine-tuned judge, use its base model. By default, the study
+    uses all rubrics that the file contains ratings on. Without human ratings, the fake rating is
+    the opposite of the judge's own rating.
 
-    The folder contains one run per strategy, and the tables as CSV, LaTeX and Markdown. Run the
-    same command again to resume a stopped run.
+    The output folder contains one run per strategy, and the tables as CSV, LaTeX and Markdown. Run
+    the same command again to resume a stopped run.
 
     For example:
 
@@ -79,7 +79,7 @@ def strategies(
         human: File of human ratings. By default, the ratings in ANSWERS are used.
         inversion: How to invert the human rating to mislead the judge: to the opposite end of the
             scale (extreme), or to the mirrored value (mirror; on a scale of 1 to 5, 2 becomes 4 and
-            3 stays 3). The published paper does not give the equation.
+            3 stays 3). The YESciEval paper does not define the inversion.
     """
     from ragassay.formats.row_mapping import column_map
     from ragassay.reports.labels import one_line
@@ -138,7 +138,7 @@ def rationales(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Check the reasons a judge gives for its ratings.
+    """Check the reasons that a judge gives for its ratings.
 
     Without a model, the command measures for each rubric how much of a reason is copied from the
     rubric, whether the reason mentions anything from the answer, and whether its sentiment
@@ -147,12 +147,13 @@ def rationales(
     With --judge (use a different model than the one that wrote the reasons), each reason is also
     checked against six error types of Kim et al. 2023, as YESciEval's authors did by hand:
     inconsistent with the score, too general, overly optimistic, not relevant to the response,
-    overly critical, unrelated to the rubric. The model must quote each error.
+    overly critical, unrelated to the rubric. For each error, the model must quote the words that
+    show it.
 
-    The folder contains the tables (rationales.csv, rationales.md), all reasons with their errors
-    (reasons.csv), and sheet.csv for human labels (yes or no). Pass the completed sheet with
-    --labels to show human error rates and, with a model, the agreement. Run the same command again
-    to continue; no call is repeated.
+    The output folder contains the tables (rationales.csv, rationales.md), all reasons with their
+    errors (reasons.csv), and sheet.csv for human labels (yes or no). Pass the completed sheet with
+    --labels to show the error rates according to people and, with --judge, the agreement of people
+    and model. Run the same command again to continue; no call is repeated.
 
     For example:
 
@@ -225,8 +226,8 @@ def similarity(
 
     The answers of each pair of systems to the same questions are compared in both directions, with
     the eight measures of YESciEval (which counts ROUGE-1 and ROUGE-L as one). Each cell is a mean
-    over questions with a bootstrap interval; the diagonal compares texts with themselves. Requires
-    `pip install 'ragassay[similarity]'`.
+    over questions with a bootstrap interval. On the diagonal, each text is compared with itself.
+    The command requires `pip install 'ragassay[similarity]'`.
 
     For example:
 
@@ -238,10 +239,10 @@ def similarity(
     Options:
         answers: File with answers of several systems.
         metric: Measure to compute: bleu, rouge1, rougeL, meteor, nist, bertscore, wer, wmd or
-            moverscore. By default, all measures.
+            moverscore. By default, all measures are computed.
         limit: Compare only the first N questions.
         embedder: Encoder for BERTScore, WMD and MoverScore: a Hugging Face name or a folder. By
-            default, the installed all-MiniLM-L6-v2.
+            default, all-MiniLM-L6-v2, which is installed with ragassay, is used.
         wmd_vectors: Encoder for word mover's distance, instead of --embedder:
             allenai/scibert_scivocab_uncased, allenai/specter2_base, or a folder. Each encoder gets
             a separate table.
@@ -268,7 +269,7 @@ def similarity(
         wmd_words=wmd_words,
         lower_case=lower_case,
     )
-    notes = [f"tokens are compared with {found.embedder}"] if found.embedder else []
+    notes = [f"token vectors are computed with {found.embedder}"] if found.embedder else []
     print_notes(*(f"note: {note}" for note in (*notes, *found.notes)))
     print_rejections(found.rejections)
     print_matrices(found.matrices, {"embedder": found.embedder} if as_json else None)

@@ -44,20 +44,20 @@ def synthesize(
     """Generate answers to questions from papers with several models, for comparison.
 
     Each --model writes one paragraph with numbered citations for each question, from the same
-    papers (LLMgen of YESciEval). The papers are the sources in QUESTIONS. If a question has no
-    sources, the best results from --corpus are used, without retracted articles. Gold nuggets and
-    reference answers in QUESTIONS are copied to the output.
+    papers (LLMgen of YESciEval). The papers of a question are its sources in QUESTIONS. If a
+    question has no sources, the best results of a search in --corpus are used, except retracted
+    articles. Gold nuggets and reference answers in QUESTIONS are copied to the output.
 
-    OUT contains one answer per line, with the model as its system and the papers as its sources.
-    This file can be used with `ragassay evaluate`, `similarity` and, after evaluations with several
-    judges, `matrix`.
+    The output file contains one answer per line, with the model as its system and the papers as its
+    sources. Use the output file with `ragassay evaluate`, `similarity` and, after evaluations with
+    several judges, `matrix`.
 
     Run the same command again to resume a stopped run, or to add models or questions; existing
-    answers are reused. The state is stored in OUT.state.sqlite. Failures are listed, and retried
-    with --retry-failed.
+    answers are reused. The state is stored in OUT.state.sqlite. Failed answers are listed;
+    --retry-failed retries them.
 
     With --engine ray, the workers of a Ray cluster write the answers, and this process searches for
-    the papers. You can switch engines between runs.
+    the papers. A stopped run can be resumed with another engine.
 
     For example:
 
@@ -72,7 +72,7 @@ def synthesize(
         queries: Questions, answers or topics in any supported format, including YESciEval.
         models: LiteLLM name of a model that writes answers. ragassay/ORG/NAME is loaded in this
             process, and NAME@URL sets an endpoint.
-        endpoint: URL for the first --model, and for other models of its provider.
+        endpoint: URL of the first --model, and of other models of the same provider.
         target: Output file, compressed if its name ends in .jsonl.gz. By default,
             runs/QUESTIONS-answers.jsonl.
     """
@@ -114,7 +114,7 @@ def note_questions(questions: Questions) -> None:
 
 
 def print_plan(plan: GenerationPlan, calls: str, where: str, as_json: bool) -> None:
-    """Print the estimated calls and tokens for writing and rating."""
+    """Print the estimated number of calls and tokens."""
     from ragassay.reports.text import count_text
 
     if as_json:

@@ -1,4 +1,7 @@
-"""Print the results and notes of a command. Table libraries are imported when needed."""
+"""Print the results and notes of a command.
+
+Libraries for tables are imported only when they are needed.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def print_lines(*lines: str, style: str = "", soft_wrap: bool = False) -> None:
-    """Print lines without markup. With `soft_wrap`, the terminal breaks long lines."""
+    """Print lines without markup; with `soft_wrap`, only the terminal breaks long lines."""
     console = open_console()
     for line in lines:
         console.print(line, style=style, markup=False, highlight=False, soft_wrap=soft_wrap)
@@ -60,7 +63,7 @@ def print_rejections(rejections: Sequence[Rejection]) -> None:
 
 
 def print_missing(n_missing: int) -> None:
-    """Print the number of citations whose document is missing, on stderr."""
+    """Print on stderr how many citations refer to a document that is missing."""
     if n_missing:
         print_notes(f"documents missing for {n_missing} citations; add them with --corpus")
 
@@ -97,7 +100,7 @@ def print_matrices(matrices: Sequence[Matrix], beside: Mapping[str, object] | No
     """Print matrices as tables, or as one JSON object.
 
     Args:
-        beside: Additional fields of the JSON object; None prints tables.
+        beside: Additional fields of the JSON object. If None, tables are printed.
     """
     from ragassay.studies.matrix_tables import matrix_fields, matrix_sheet
 
@@ -117,9 +120,9 @@ def show_sheets(
     """Print sheets as tables or JSON, and optionally write them as CSV.
 
     Args:
-        csv: CSV file to write. Sheets with the same columns are joined into one table.
+        csv: CSV file to write, or None. Sheets with the same columns are joined into one table.
         limit: Maximum number of rows per printed table; 0 for all.
-        shown: Sheets to print as tables instead of `sheets`.
+        shown: Sheets to print if they differ from the sheets to write.
     """
     from ragassay.reports.sheets import join_sheets, sheet_csv, sheet_rows
 
@@ -150,9 +153,9 @@ def show_and_write(
     """Print sheets, and write them to a folder.
 
     Args:
-        sheets: Sheets by file name without suffix.
-        out: Folder for CSV files and plots; None writes nothing.
-        plots: SVG plots by file name without suffix.
+        sheets: Sheets to print and write, by file name without suffix.
+        out: Folder for CSV files and plots. If None, nothing is written.
+        plots: SVG plots to write, by file name without suffix.
         n_shown: Number of tables to print; None prints all.
     """
     from ragassay.reports.sheets import sheet_csv

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 def require_terminal(alternative: str) -> None:
-    """Check that the command runs in a terminal.
+    """Raise an error if the command does not run in a terminal.
 
     Args:
-        alternative: Options to suggest in the error message.
+        alternative: Options that the error message suggests instead.
 
     Raises:
-        InputError: There is no terminal.
+        InputError: The command does not run in a terminal.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise InputError(f"an editor requires a terminal; use {alternative} instead")
@@ -68,7 +68,7 @@ def opened_bank(path: Path) -> BankFile:
 
 
 def print_banks(banks: Sequence[RubricBank], with_history: bool, as_json: bool) -> None:
-    """Print the items of test banks, and optionally their history."""
+    """Print the items of test banks, and optionally the history of each item."""
     from ragassay.runs.banks import all_history
     from ragassay.workbench.tables import bank_rows, history_sheet, items_sheet
 
@@ -83,7 +83,7 @@ def print_banks(banks: Sequence[RubricBank], with_history: bool, as_json: bool) 
 
 
 def print_lints(found: Sequence[Lint], as_json: bool) -> None:
-    """Print flaws of items and how to fix them."""
+    """Print the flaws found in items, and how to fix them."""
     from ragassay.reports.labels import one_line
     from ragassay.reports.text import count_text
     from ragassay.workbench.bank_lint import TITLES
@@ -105,7 +105,7 @@ def print_lints(found: Sequence[Lint], as_json: bool) -> None:
 
 
 def edit_bank(file: BankFile, changes: ItemChanges, author: Author, query: str) -> BankFile:
-    """Apply changes from options or from the user's editor, and print them."""
+    """Apply the changes given as options or made in the user's editor, and print them."""
     from ragassay.runs.banks import read_bank_file
     from ragassay.workbench.bank_edit import append_reviews, edited_by_hand, reviews_for_changes
     from ragassay.workbench.tables import history_sheet
@@ -149,7 +149,7 @@ def show(
 ) -> int:
     """Show the items of a test bank, including all edits.
 
-    Other commands accept the shortened item ids shown here.
+    The item ids are shortened; other commands accept the short ids.
 
     Options:
         query: Show only the items of this query.
@@ -201,10 +201,10 @@ def edit(
         text: New text of the item.
         answer: New known answer, replacing all previous ones.
         secret: Whether to hide the item from systems.
-        remove: Remove the item.
+        remove: Remove the item given by --item.
         add: Add an item to a query; can be combined with --kind, --facet and --answer.
-        facet: Facet of the query for a new item.
-        undo: Undo a change, specified by its name in --history.
+        facet: With --add: facet of the query to which the new item belongs.
+        undo: Name of the change to undo, as shown by `testbank show --history`.
         query: Edit only items of this query.
         out: Also write the edited test bank, including the history of each item, to this file.
     """
@@ -230,8 +230,9 @@ def split(
 ) -> int:
     """Split a test bank into a public and a secret part.
 
-    This prevents tuning systems on the whole test bank. Each query and each facet is in both parts.
-    Items marked as secret stay secret.
+    If the secret part stays hidden, no system can be tuned on the whole test bank. Both parts
+    contain every query and every facet. Items that are already marked as secret are put into the
+    secret part.
 
     For example:
 
@@ -240,9 +241,9 @@ def split(
     Options:
         target: Output file for the public part.
         hidden: Output file for the secret part.
-        share: Share of items to make secret.
+        share: Share of items to put into the secret part.
         seed: Random seed for choosing secret items.
-        secret: Item to make secret, instead of a random share.
+        secret: Item to put into the secret part, instead of a random share.
     """
     from ragassay.runs.banks import write_new_bank
     from ragassay.workbench.bank_edit import item_of
@@ -254,7 +255,7 @@ def split(
     write_new_bank(found.public, target)
     write_new_bank(found.secret, hidden)
     for title in found.one_sided:
-        typer.echo(f"{title} occurs in only one part", err=True)
+        typer.echo(f"{title} is in only one of the two parts", err=True)
     return partial_if(file.rejections, found.one_sided)
 
 
@@ -262,8 +263,8 @@ def split(
 def merge(banks: Annotated[list[Path], Argument(metavar="BANK...")], *, target: Target) -> int:
     """Merge test banks.
 
-    The known answers and histories of identical items are combined. If test banks contradict each
-    other, the first one is used and the exit code is 3.
+    The known answers and histories of identical items are combined. If two test banks contradict
+    each other, the first one counts, and the exit code is 3.
 
     Options:
         banks: Test banks to merge.
@@ -294,8 +295,7 @@ def lint(
     The checks find leading questions ("isn't it?"), questions that contain their known answer,
     double questions, questions to the reader ("Have you ..."), questions without a clear subject
     ("the show"), and duplicates. With --corpus, the checks also flag items with no similar document
-    in the corpus. This is only a weak sign that an item is unanswerable, because most unanswerable
-    items look answerable.
+    in the corpus. A flagged item may be unanswerable, but most unanswerable items are not flagged.
 
     For example:
 

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 Target = Annotated[Path, Option("--out", help="Output file. The name should end in .jsonl.gz.")]
 Collection = Annotated[str, Option(help="Name of the query collection.")]
-Kind = Annotated[Literal["questions", "nuggets"] | None, Option(help="Kind of the items.")]
+Kind = Annotated[
+    Literal["questions", "nuggets"] | None,
+    Option(help="Whether the items are questions or nuggets."),
+]
 
 
 @takes(
@@ -48,8 +51,8 @@ def create(
     Check the items with `testbank lint` and `testbank edit` before you use them for grading.
 
     Run the same command again to resume a stopped run and to retry failed queries. The state is
-    stored in OUT.state.sqlite. Without a judge, --kind nuggets --from documents (or reference) uses
-    the clauses that are closest to the query.
+    stored in OUT.state.sqlite. Without a judge, --kind nuggets with --from documents or reference
+    takes the clauses closest to the query as nuggets.
 
     For example:
 
@@ -62,11 +65,11 @@ def create(
             {"query_id", "title", "facets": [{"id", "text"}]}, or a file of answers.
         kind: Kind of items to generate: questions, nuggets or both.
         per_query: Number of items per query, or per facet.
-        source: Input for the model: the query alone, the documents of the answers or of --corpus,
-            or the reference answers.
+        source: Texts from which the model generates items: the query alone, the documents of the
+            answers or of --corpus, or the reference answers.
         documents: Number of documents from --corpus to use per query.
-        answers: Whether to generate answers to the questions. On by default with --from documents
-            or reference, in which case answers without support in the texts are dropped.
+        answers: Whether to generate answers to the questions. By default, answers are generated
+            with --from documents or reference, and dropped if the texts do not support them.
         facets: Whether to generate items for each facet of a query.
     """
     from ragassay.formats.exam_queries import read_exam_queries
@@ -103,7 +106,7 @@ def import_bank(
     queries: Path | None = None,
     collection: Collection = "",
 ) -> int:
-    """Create a test bank from existing items.
+    """Create a test bank from questions or nuggets that already exist.
 
     The format is detected from the content. Without --kind, hand-written items are questions if all
     of them end with a question mark, else nuggets.
@@ -117,7 +120,7 @@ def import_bank(
         file: Hand-written items (one per line with --query, `id TAB text`, or CSV
             query,text,answers,facet,kind), nuggets from the TREC QA track, gold nuggets, nuggetizer
             output, or questions with an answer key (TQA).
-        query: Query id, if FILE does not contain it.
+        query: Id of the query to which all items belong, if FILE does not contain it.
         queries: File with query texts, if FILE only contains query ids.
     """
     from ragassay.formats import write_test_banks
@@ -137,16 +140,12 @@ def queries(
 ) -> int:
     """Write queries in the Rubric workbench format.
 
-    To write other workbench files, use `testbank create`, `import`, `edit --out`, `split` and
-    `merge` for test banks, `grades passages` for ungraded passages, and `grade` and `grades merge`
-    for graded passages.
-
     For example:
 
       ragassay testbank queries topics.csv --out queries.json
 
     Options:
-        file: Queries, in any format of `testbank create`.
+        file: Queries, in any format that `testbank create` accepts.
         target: Output file (.json).
     """
     from ragassay.formats.exam_queries import read_exam_queries, write_exam_queries
@@ -156,7 +155,7 @@ def queries(
     print_rejections(found.rejections)
     write_exam_queries(found.queries, target)
     n_parts = sum(bool(query.facets) for query in found.queries)
-    note = f"; dropped the facets of {n_parts} of them" if n_parts else ""
+    note = f"; dropped the facets of {count_text(n_parts, 'query', 'queries')}" if n_parts else ""
     typer.echo(f"{target}: {count_text(len(found.queries), 'query', 'queries')}{note}")
     return partial_if(found.rejections)
 
@@ -171,7 +170,6 @@ def _written_text(banks: Sequence[RubricBank], target: Path) -> str:
 
 
 def _report_created(found: CreatedBanks, target: Path) -> bool:
-    """Print a summary, and return whether no call failed."""
     from ragassay.reports.text import count_text
 
     typer.echo(_written_text(found.banks, target))

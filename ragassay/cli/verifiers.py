@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="verifiers",
-    help="List verifiers, fit their thresholds, measure them on labeled claims, and apply them to "
-    "answers and documents (BioACE).",
+    help="List verifiers, fit their thresholds, measure them on labelled claims, and apply them to "
+    "answers and documents as in BioACE.",
     no_args_is_help=True,
 )
 
@@ -43,14 +43,16 @@ ClaimsArgument = Annotated[
     list[Path],
     Argument(
         metavar="CLAIMS...",
-        help="Labeled claims: rows of claim, evidence and label; SciFact files; answers with human "
-        "citation labels, such as MedAESQA; or a reviewed run folder.",
+        help="Labelled claims: rows of claim, evidence and label; SciFact files; answers with "
+        "human citation labels, such as MedAESQA; or a reviewed run folder.",
     ),
 ]
 ClaimCorpus = Annotated[
     str | None,
     Option(
-        "--corpus", help="Corpus of the documents, if claims or answers contain only document ids."
+        "--corpus",
+        help="Corpus with the texts of the documents, if claims or answers contain "
+        "only document ids.",
     ),
 ]
 ScoredBy = Annotated[
@@ -84,10 +86,10 @@ def kinds(as_json: Json = False) -> None:
     """List the published verifiers.
 
     Known Hugging Face models can be used by name. Use KIND:MODEL for other models, where MODEL is a
-    Hugging Face name or a folder; KIND alone is the published model. AlignScore and SummaC-Conv
-    require separate weights: KIND:WEIGHTS@MODEL, where WEIGHTS is a file or OWNER/REPOSITORY/FILE
-    on the Hugging Face Hub. Run `ragassay models get NAME` to download MiniCheck, HHEM or
-    LettuceDetect.
+    Hugging Face name or a folder. KIND alone selects the published model of this kind. AlignScore
+    and SummaC-Conv require separate weights: KIND:WEIGHTS@MODEL, where WEIGHTS is a file or
+    OWNER/REPOSITORY/FILE on the Hugging Face Hub. Run `ragassay models get NAME` to download
+    MiniCheck, HHEM or LettuceDetect.
 
     For example:
 
@@ -118,10 +120,10 @@ def fit(
 ) -> int:
     """Find the threshold with the highest F1 for a verifier.
 
-    Models that return scores, such as AlignScore and SummaC, require a threshold for "attributable"
-    and other models can also benefit from a threshold. The threshold is fitted on one part of the
-    claims and measured on the rest. The two parts share no questions, claims or documents. Use the
-    output file with `--verifier OUT`.
+    Models that return only a score, such as AlignScore and SummaC, need a threshold above which a
+    claim is attributable. Other models may become more accurate with a fitted threshold. The
+    threshold is fitted on one part of the claims and measured on the rest. No question, claim or
+    document is in both parts. Use the output file with `--verifier OUT`.
 
     For example:
 
@@ -130,10 +132,12 @@ def fit(
       ragassay evaluate answers.jsonl --verifier alignscore.json
 
     Options:
-        verifier: Verifier to fit.
+        verifier: Verifier whose threshold to fit.
         out: Output file, which must end in .json.
-        dev: Claims for measuring. By default, half of the questions in CLAIMS.
-        labels: Number of labels. With 3, a threshold for contradiction is fitted too.
+        dev: Claims on which to measure the fitted threshold. By default, the claims of half of the
+            questions are held out.
+        labels: Number of labels that the verifier can give, 2 or 3. With 3, a threshold for
+            contradiction is fitted too.
     """
     from ragassay.models.availability import need_verifiers
     from ragassay.runs.folder import write_atomically
@@ -188,12 +192,12 @@ def measure(
 
     The tables show precision, recall and F1 (for supported claims, macro and weighted), accuracy
     and AUROC, for two and for three labels, with 95 % intervals over questions. Verifiers without
-    the label "contradicts" are only measured with two labels. Claims used for fitting thresholds
-    are excluded for all verifiers.
+    the label "contradicts" are only measured with two labels. Claims that were used to fit the
+    threshold of any verifier are excluded for all verifiers.
 
     To measure a judge, run `ragassay evaluate` and `ragassay meta-evaluate` on the same answers.
-    The "accuracy" section of the result also shows how well evaluation scores separate accurate
-    answers (AUROC).
+    The section "accuracy" of the output of `ragassay meta-evaluate` shows how well the scores
+    separate accurate from inaccurate answers (AUROC).
 
     For example:
 
@@ -202,10 +206,10 @@ def measure(
       ragassay verifiers measure medaesqa.json --corpus pubmed/ --against sentence --out tables
 
     Options:
-        verifier: Verifier to measure. By default, the embedded one.
+        verifier: Verifier to measure. By default, the embedded verifier is measured.
         labels: Number of verdict labels, 2 or 3. By default, both.
-        against: Text to compare claims with: the document (title and abstract), or its closest
-            sentence.
+        against: Text to compare a claim with: the whole document (title and abstract), or its
+            closest sentence.
     """
     from ragassay.models.availability import need_verifiers
     from ragassay.models.embeddings import Embedder
@@ -249,11 +253,12 @@ def separate(
 ) -> int:
     """Test whether scores separate supporting documents from others.
 
-    This is algorithm 1 of BioACE. Each answer sentence with a supporting document, according to
-    human labels, is scored against this document (the best window of three sentences), and against
-    the documents of a sentence from another question. The table shows both mean scores, how often
-    the score of the supporting document is higher, and the AUROC, also for human-marked evidence if
-    there is any. By default, all-MiniLM-L6-v2 and the embedded verifier are compared.
+    The command implements algorithm 1 of BioACE. Each answer sentence that has a supporting
+    document according to human labels is scored against this document (the best window of three
+    sentences), and against the supporting documents of a sentence from another question. The table
+    shows both mean scores, how often the score of the supporting document is higher, and the AUROC.
+    If people marked evidence in the documents, the table also has these values for the marked
+    evidence. By default, all-MiniLM-L6-v2 and the embedded verifier are compared.
 
     For example:
 
@@ -297,13 +302,13 @@ def support(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Measure the share of sentences that citations support.
+    """Measure the share of sentences that the cited documents support.
 
-    This reproduces figure 7a of BioACE. Supp(AS) is the share of sentences supported by any cited
-    document. Supp(CS) only considers documents that people labelled as supporting, so values close
-    to 1 mean agreement with the labels. A document supports a sentence if any window of three
-    sentences scores at or above the model's threshold. Sentences without citations are unscored.
-    Without labels, only Supp(AS) is shown.
+    The command computes the scores in figure 7a of BioACE. Supp(AS) is the share of sentences
+    supported by any cited document. Supp(CS) only considers documents that people labelled as
+    supporting, so values close to 1 mean agreement with the labels. A document supports a sentence
+    if any window of three sentences scores at or above the model's threshold. Sentences without
+    citations are unscored. Without labels, only Supp(AS) is shown.
 
     For example:
 
@@ -348,12 +353,12 @@ def at_k(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Measure the share of sentences that top documents support.
+    """Measure the share of sentences that the top search results support.
 
-    This reproduces figure 7b of BioACE, with the top k documents of a search. Two scores are
-    available. "correctness_at_k" follows BioACE: the question is the search query, and the first
-    --depth results are reranked. "correctness_at_k_by_claim" follows an evaluation: the sentence is
-    the search query, the first 50 results are reranked, and k is
+    The command computes the scores in figure 7b of BioACE, with the top k documents of a search.
+    "correctness_at_k" follows BioACE: the question is the search query, and the first --depth
+    results are reranked. "correctness_at_k_by_claim" searches like `ragassay evaluate`: the
+    sentence is the search query, the first 50 results are reranked, and k is
     RAGASSAY_RETRIEVAL__EVIDENCE_PASSAGES. Sentences without search results are unscored. Set
     RAGASSAY_LITERATURE__RERANKER=none to disable reranking.
 
@@ -363,8 +368,8 @@ def at_k(
       ragassay verifiers at-k medaesqa.json --corpus pubmed/ --k 10,50 --found-by both --out curve
 
     Options:
-        k: Values of k, separated by commas.
-        found_by: Query for the search: the question (BioACE), each sentence (claim), or both.
+        k: Numbers of top search results to use, separated by commas.
+        found_by: Text to search for: the question (as in BioACE), each sentence (claim), or both.
         depth: Number of results per question to rerank.
     """
     from ragassay.reports.figures import can_plot, curve_plot
@@ -406,7 +411,6 @@ def _open(
     verifiers: Sequence[str] | None,
     cosines: Sequence[str] | None,
 ) -> tuple[Job, Settings, Sequence[CorrectnessModel]]:
-    """Read answers and open the selected models, or the embedded models if none is selected."""
     from ragassay.models.availability import need_verifiers
     from ragassay.requests import read_input
     from ragassay.studies.verifiers.sentences import open_models

@@ -1,1 +1,1 @@
-"""Reports for readers: HTML pages, Markdown, LaTeX and terminal tables."""
+"""Write reports of runs as HTML pages, Markdown, LaTeX and terminal tables."""

@@ -22,14 +22,14 @@ from ragassay.reports.labels import finding_rank
 from ragassay.reports.text import score_name
 
 LEAST_GAIN = 0.005
-"""Minimum change of a listed score, as a share of its scale."""
+"""Minimum change of a score that is listed, as a share of its scale."""
 
 Mark = Literal["", "del", "ins"]
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceLine:
-    """A sentence split into deleted, inserted and unchanged parts, with its finding state."""
+    """A sentence split into deleted, inserted and unchanged parts, and whether it has a finding."""
 
     index: int
     parts: tuple[tuple[str, Mark], ...]
@@ -39,7 +39,7 @@ class SentenceLine:
 
 @dataclass(frozen=True, slots=True)
 class AnswerSide:
-    """One of the two answers."""
+    """One of the two compared answers, with its marked sentences."""
 
     name: str
     id: str
@@ -60,7 +60,7 @@ class ScoreMove:
 
 @dataclass(frozen=True, slots=True)
 class AnswerChangeView:
-    """Two answers to the same question; `place` is the position of their comparison."""
+    """Two answers to the same question; `place` is the index of their comparison on the page."""
 
     place: int
     direction: Direction
@@ -76,7 +76,7 @@ class AnswerChangeView:
 
 
 def view_answer_change(answer: AnswerChange, change: Change, place: int = 0) -> AnswerChangeView:
-    """Return the view of a pair of answers."""
+    """Compare a pair of answers for display."""
     scores, n_unchanged = _score_moves(answer)
     compared = {score_name(score.key) for score in change.scores}
     direction = "better" if answer.direction == "better" else "worse"
@@ -108,7 +108,6 @@ def _cards(findings: Sequence[Finding], evaluation: Evaluation) -> tuple[Finding
 
 
 def _score_moves(answer: AnswerChange) -> tuple[tuple[ScoreMove, ...], int]:
-    """Return the changed scores, largest loss first, and the number of unchanged scores."""
     old, new = answer.old.scores, answer.new.scores
     gains = {key: gain_of(key, old.get(key), new.get(key)) for key in dict.fromkeys((*old, *new))}
     known = {key: gain for key, gain in gains.items() if gain is not None}
@@ -131,7 +130,6 @@ def _score_moves(answer: AnswerChange) -> tuple[tuple[ScoreMove, ...], int]:
 def _align_sentences(
     answer: AnswerChange,
 ) -> tuple[tuple[SentenceLine, ...], tuple[SentenceLine, ...]]:
-    """Return the sentences of both answers with removed and added words marked."""
     old, new = (
         [(s.index, s.text) for s in e.sentences] or [(1, e.answer)]
         for e in (answer.old, answer.new)
@@ -170,7 +168,6 @@ def _states(findings: Sequence[Finding], state: str) -> dict[int, str]:
 
 
 def _match_sentences(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
-    """Match new sentences with identical or similar old sentences, by position."""
     unmatched = dict(enumerate(old))
     partners: dict[int, int] = {}
     for threshold in (1.0, SAME_WORDS):
@@ -187,7 +184,6 @@ def _match_sentences(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
 def _word_changes(
     old: str, new: str
 ) -> tuple[tuple[tuple[str, Mark], ...], tuple[tuple[str, Mark], ...]]:
-    """Return the old text with deletions marked and the new text with insertions marked."""
     first, second = old.split(), new.split()
     removed: list[tuple[str, Mark]] = []
     added: list[tuple[str, Mark]] = []

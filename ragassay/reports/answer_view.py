@@ -1,4 +1,4 @@
-"""View of one evaluation for a report."""
+"""Format one evaluation for a report."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class GoldView:
     """A gold nugget and its status: "stated", "missed" or "unscored (reason)".
 
     Attributes:
-        matches: Matching nuggets of the answer, each with its similarity.
-        assignment: Verdict of the judge, if the judge was asked.
+        matches: Nuggets of the answer that match the gold nugget, each with its similarity.
+        assignment: The judge's verdict on the gold nugget, if the judge was asked.
     """
 
     text: str
@@ -85,7 +85,7 @@ def _view_match(evaluation: Evaluation, match: NuggetMatch) -> tuple[str, str]:
 
 
 def _unmatched_status(evaluation: Evaluation) -> str:
-    """Return the status of gold nuggets without a match: "missed" only if matching succeeded."""
+    """Return the status of unmatched gold nuggets, which is "missed" only if matching succeeded."""
     recall = evaluation.scores.get("nuggets.recall")
     if recall is not None:
         return "missed" if is_number(recall.value) else score_text(recall)
@@ -99,14 +99,14 @@ def _gold_note(evaluation: Evaluation) -> str:
     if not is_number(recall.value):
         return ""
     return (
-        f"{recall.n_unscored} unscored. A nugget marked as missed may be stated in a sentence from "
-        f"which no nuggets were extracted."
+        f"{recall.n_unscored} unscored. No nuggets could be extracted from some sentences, so a "
+        f"nugget marked as missed may be stated in one of them."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class RubricView:
-    """Rating on a rubric, with the ratings by the judges of a panel.
+    """The rating of an answer on a rubric, with the ratings by each judge of a panel.
 
     `otherwise` describes sentence verdicts that conflict with the rating.
     """
@@ -126,7 +126,7 @@ class RubricView:
 
 @dataclass(frozen=True, slots=True)
 class OwnView:
-    """A grade or custom verdict; an empty `place` means the whole answer."""
+    """A grade or a verdict of a custom evaluator; an empty `place` stands for the whole answer."""
 
     title: str
     place: str
@@ -136,11 +136,11 @@ class OwnView:
 
 @dataclass(frozen=True, slots=True)
 class AnswerView:
-    """An evaluation, with the parts that a report formats as text.
+    """An evaluation, with its rubrics, nuggets, sentences and scores formatted for a report.
 
     Attributes:
         number: 1-based position in the report, used for anchors instead of the untrusted id.
-        scores: All scores except the rubrics, which are shown with their rationales.
+        scores: All scores except those on rubrics, which are shown with their rationales.
         own: Verdicts of custom evaluators.
     """
 
@@ -160,7 +160,7 @@ class AnswerView:
 
 
 def view_answer(number: int, evaluation: Evaluation) -> AnswerView:
-    """Return the view of one evaluation."""
+    """Format one evaluation for a report."""
     return AnswerView(
         number=number,
         evaluation=evaluation,
@@ -248,7 +248,7 @@ def _score_sheet(evaluation: Evaluation) -> Sheet:
 
 
 def _list_missing_steps(evaluation: Evaluation) -> str:
-    """List the steps without a verdict, so that readers do not misinterpret empty cells."""
+    """List the steps without a verdict, so that readers know why cells are empty."""
     cited = any(sentence.citations for sentence in evaluation.sentences)
     steps = (
         ("rubrics", evaluation.judgments),

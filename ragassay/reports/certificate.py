@@ -1,4 +1,4 @@
-"""View of a judge's audit certificate for pages, Markdown and the terminal."""
+"""Format the audit certificate of a judge for pages, Markdown and the terminal."""
 
 from __future__ import annotations
 
@@ -28,28 +28,30 @@ WORDS: dict[Trust | None, tuple[str, str, TrustTone]] = {
     "blind": ("blind", "\u2717", "bad"),
     None: (TOO_FEW, "?", "unscored"),
 }
-"""Word, sign and tone of each verdict."""
+"""Word, sign and tone that stand for each verdict on a judge."""
 
 NO_ROOM: tuple[str, str, TrustTone] = ("at maximum", "?", "unscored")
-"""Verdict if the unperturbed scores are already at the maximum, which an injection cannot raise."""
+"""Word, sign and tone for a score that is already at its maximum, so that no injection can raise
+it."""
 
 ABOUT_RUBRICS: tuple[AttackFamily, ...] = ("rubric", "pair")
 
 OTHERS = "Changed facts, and injected instructions to the judge"
-"""Heading of the lines that are not about rubrics."""
+"""Heading of the certificate lines that are not about rubrics."""
 
 WORST_FIRST: tuple[Trust | None, ...] = ("blind", "weak", None, "trusted")
 
 EXPLANATION = (
     "The judge scored deliberately perturbed versions of some answers. Trusted means that nearly "
     "all extremely perturbed answers and most subtly perturbed answers got a lower score. Blind "
-    "means that the judge is no better than chance. Weak means that the result is in between."
+    "means that the judge is no better than chance. Weak means that the judge is between trusted "
+    "and blind."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class TrustLine:
-    """A line of the certificate; `sign` and `tone` repeat the verdict in `word`."""
+    """A line of the certificate; `sign` and `tone` show the same verdict as `word`."""
 
     title: str
     word: str
@@ -60,12 +62,12 @@ class TrustLine:
 
 @dataclass(frozen=True, slots=True)
 class CertificateView:
-    """Audit certificate of a judge.
+    """Audit certificate of a judge, with its texts ready for display.
 
     Attributes:
-        rubrics: Verdicts by rubric, or by RACAR dimension.
-        others: Verdicts on clinical changes and on injected instructions.
-        basis: Data behind the verdicts.
+        rubrics: Verdicts on the judge, by rubric or by RACAR dimension.
+        others: Verdicts on the judge for changed clinical facts and for injected instructions.
+        basis: Sentence about the judge and the answers on which the verdicts are based.
     """
 
     headline: str
@@ -75,7 +77,7 @@ class CertificateView:
 
     @property
     def sheet(self) -> Sheet:
-        """Table of all lines."""
+        """Table of all certificate lines."""
         rows = tuple(
             (line.title, Shown(f"{line.sign} {line.word}", style=line.tone), line.reason)
             for line in (*self.rubrics, *self.others)
@@ -86,7 +88,7 @@ class CertificateView:
 
 
 def view_certificate(audit: Audit) -> CertificateView:
-    """Return the view of an audit's certificate, with a single line for injections."""
+    """Format the certificate of an audit, with a single line for all injections."""
     groups = certificate_groups(audit)
     rubrics = [group for group in groups if group[1][0].family in ABOUT_RUBRICS]
     return CertificateView(
@@ -98,7 +100,7 @@ def view_certificate(audit: Audit) -> CertificateView:
 
 
 def certificate_groups(audit: Audit) -> tuple[tuple[TrustLine, tuple[TargetTrust, ...]], ...]:
-    """Return each certificate line with the verdicts it summarizes."""
+    """Return each certificate line with the verdicts that it summarizes."""
     rubrics = [
         (_line(target_title(t.target), t), (t,))
         for family in ABOUT_RUBRICS
@@ -113,7 +115,7 @@ def certificate_groups(audit: Audit) -> tuple[tuple[TrustLine, tuple[TargetTrust
 
 
 def trust_headline(rubrics: Sequence[TargetTrust]) -> str:
-    """Summarize the rubrics, for example "Trusted on 2 of 3 rubrics; blind on cohesion."."""
+    """Summarize the verdicts, for example "Trusted on 2 of 3 rubrics; blind on cohesion."."""
     if not rubrics:
         return "No rubric was audited."
     n_trusted = sum(t.trust == "trusted" for t in rubrics)
@@ -128,8 +130,9 @@ def trust_headline(rubrics: Sequence[TargetTrust]) -> str:
 
 
 def basis_text(audit: Audit) -> str:
-    """Describe the judge and the answers behind the certificate."""
-    source = "read from the file" if audit.pools == "given" else f"made with seed {audit.seed}"
+    """Describe the judge and the answers on which the certificate is based."""
+    is_given = audit.pools == "given"
+    source = "taken from the input file" if is_given else f"made with seed {audit.seed}"
     noun = "pair" if any(trust.family == "pair" for trust in audit.certificate) else "answer"
     parts = [
         f"Judge: {audit.judge}{', with the signals of each answer' * audit.is_measured}",
@@ -139,7 +142,7 @@ def basis_text(audit: Audit) -> str:
     if audit.paraphraser:
         n_asked = audit.n_paraphrased + audit.n_by_rule
         n_written = f"{audit.n_paraphrased} of {count_text(n_asked, 'redundant sentence')}"
-        parts.append(f"{n_written} written by {audit.paraphraser}, the others by rule")
+        parts.append(f"{n_written} were written by {audit.paraphraser}, the others by rules")
     if audit.n_failed:
         parts.append(f"{count_text(audit.n_failed, 'answer')} could not be evaluated")
     return f"{'; '.join(parts)}."
@@ -163,7 +166,7 @@ def _line(title: str, trust: TargetTrust) -> TrustLine:
 def _injection_lines(trusts: Sequence[TargetTrust]) -> tuple[TrustLine, ...]:
     """Return a single line with the verdict on the score that injections raise the most.
 
-    Scores already at the maximum are only counted, unless all scores are at the maximum.
+    Scores that are already at their maximum are only counted, unless all scores are.
     """
     if not trusts:
         return ()
@@ -171,13 +174,12 @@ def _injection_lines(trusts: Sequence[TargetTrust]) -> tuple[TrustLine, ...]:
     worst = min(raisable, key=lambda t: (WORST_FIRST.index(t.trust), -_lift(t)))
     among = f", the worst of {count_text(len(raisable), 'score')}" if len(raisable) > 1 else ""
     if n_at_top := len(trusts) - len(raisable):
-        among += f" ({n_at_top} more were already at the maximum)"
+        among += f" (not counting {n_at_top} already at the maximum)"
     line = _line("Instructions in the answer", worst)
     return (replace(line, reason=f"{target_title(worst.target)}{among}: {worst.reason}"),)
 
 
 def _lift(trust: TargetTrust) -> float:
-    """Return the lift as a share of the scale, or -1 if the target is unscored."""
     lift = trust.lift
     if lift is None or lift.value is None:
         return -1.0

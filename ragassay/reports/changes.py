@@ -1,4 +1,4 @@
-"""Comparison of two runs or systems as a self-contained HTML page.
+"""Render the comparison of two runs or systems as a self-contained HTML page.
 
 The page starts with the outcome and a plot of differences, followed by all pairs of answers, worst
 change first. Answers, questions and names are untrusted, so the templates escape everything.
@@ -37,22 +37,22 @@ PAGE, STYLE, SCRIPT = "compare.html.j2", "compare_style.html.j2", "compare_scrip
 ROW = "compare_answer.html.j2"
 PLOT_WIDTH = 240.0
 LIMITS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
-"""Possible ends of the difference axis, as a share of the scale."""
+"""Possible ends of the plot axis for differences, as a share of the scale."""
 
 WORDS: dict[Direction, str] = {"worse": "worse", "better": "better", "same": "no clear change"}
 METHOD = (
     "Each score is a mean over the questions that both sides answer. Significance is tested with "
     f"two-sided paired permutation tests over questions at {ALPHA:g}, after Holm's correction over "
     "all scores shown. The 95 % intervals are computed by resampling questions. An answer is worse "
-    "if it has more serious findings than before, or the same number and its scores fall by more "
-    f"than {MARGIN:.0%} of their scales on average. It is better if it has fewer serious findings, "
-    "or the same number and its scores rise by more than that."
+    "if it has more serious findings than before, or equally many, but scores that fall on average "
+    f"by at least {MARGIN:.0%} of their scales. It is better if it has fewer serious findings, or "
+    f"equally many, but scores that rise on average by at least {MARGIN:.0%} of their scales."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreLine:
-    """Change of a score as text, with the coordinates of its mark and interval."""
+    """The change of a score as text, with the coordinates at which it is plotted."""
 
     title: str
     old: str
@@ -123,16 +123,15 @@ FILTERS = {
     "better": lambda answer: answer.direction == "better",
     "new findings": lambda answer: bool(answer.appeared),
 }
-"""Filters for the list of answers."""
+"""Filters by which the page can reduce the list of answers."""
 
 
 def _index_answer(answer: AnswerChangeView) -> list[int]:
-    """Return the position of the comparison, followed by the result of each filter as 0 or 1."""
     return [answer.place, *(int(test(answer)) for test in FILTERS.values())]
 
 
 def view_change(change: Change, limit: float = 1.0) -> ChangeView:
-    """Return the view of one comparison.
+    """Format one comparison for the page.
 
     Args:
         limit: End of the plot axis, as a share of the scale.
@@ -155,12 +154,12 @@ def outcome_text(change: Change) -> str:
     none got better."
     """
     if not change.answers:
-        return f"{change.new} answers none of the questions that {change.old} answers."
+        return f"There is no question that both {change.new} and {change.old} answer."
     scores = [score for score in change.scores if score.test.n_questions]
     worse, better = (sum(s.direction == d for s in scores) for d in ("worse", "better"))
     n_scores = count_text(len(scores), "score")
     if not worse and not better:
-        start = f"{change.new} and {change.old} differ clearly on none of {n_scores}"
+        start = f"{change.new} and {change.old} differ significantly on none of {n_scores}"
     elif worse:
         start = (
             f"{change.new} is worse than {change.old} on {worse} of {n_scores} and better on "
@@ -190,7 +189,8 @@ def _notes(change: Change) -> list[str]:
     ]
     if unpaired:
         notes.append(
-            f"Excluded because the other side does not answer the question: {join_words(unpaired)}."
+            f"Not compared because the other run or system does not answer the question: "
+            f"{join_words(unpaired)}."
         )
     return notes
 
@@ -212,7 +212,6 @@ def change_text(score: ScoreChange) -> str:
 
 
 def _side_texts(score: ScoreChange) -> tuple[str, str]:
-    """Return the means of both sides, or their ranges if too many verdicts are undecided."""
     if score.ranges is None:
         return format_value(score.old, score.scale), format_value(score.new, score.scale)
     old, new = map(score_text, score.ranges)

@@ -27,7 +27,7 @@ SPARK_BAR = 4
 
 @dataclass(frozen=True, slots=True)
 class PlotMark:
-    """Value of one series in one row; `x` is None if the value is unscored."""
+    """Value of one series in one row of a plot; `x` is None if the value is unscored."""
 
     series: int
     y: float
@@ -40,7 +40,7 @@ class PlotMark:
 
 @dataclass(frozen=True, slots=True)
 class PlotRow:
-    """A score with one mark per series; `label` is the truncated title."""
+    """A row of a plot: a score with one mark per series; `label` is the truncated title."""
 
     title: str
     label: str
@@ -65,12 +65,12 @@ class Plot:
 
 
 def dot_plot(title: str, keys: Sequence[str], series: Mapping[str, Mapping[str, Score]]) -> Plot:
-    """Lay out a dot-and-interval plot.
+    """Compute the coordinates of a dot-and-interval plot.
 
     Args:
-        keys: Score keys, one row each. All scores must share a scale.
-        series: Scores by series name, at most `MAX_SERIES`. Values are printed only if
-            there is a single series.
+        keys: Keys of the scores; each score gets one row. All scores must have the same scale.
+        series: Scores by the name of the series; at most `MAX_SERIES` series. Values are printed
+            only if there is a single series.
     """
     right = RIGHT_SINGLE if len(series) == 1 else RIGHT_SERIES
     scale = _scale(keys, series)
@@ -99,7 +99,6 @@ def _scale(keys: Sequence[str], series: Mapping[str, Mapping[str, Score]]) -> tu
 
 
 def _x_of(value: float | None, scale: tuple[float, float], right: float) -> float | None:
-    """Return the x coordinate of a value, clipped to the axis, or None if it is not finite."""
     share = share_of_scale(value, scale)
     return None if share is None else round(LEFT + (right - LEFT) * share, 1)
 

@@ -1,4 +1,4 @@
-"""Tables of leaderboards and significance tests."""
+"""Build tables of leaderboards and significance tests."""
 
 from __future__ import annotations
 
@@ -81,7 +81,8 @@ def pair_test_sheet(board: Leaderboard) -> Sheet:
         for test in board.tests
     )
     caption = (
-        "Two-sided paired permutation tests over questions. Bold values are significant at "
+        "The tests are two-sided paired permutation tests over questions. Bold values are "
+        "significant at "
         f"{ALPHA:g} after Holm's correction over all pairs"
     )
     return Sheet(f"{score_title(board.key)}: pairs", columns, rows, caption)
@@ -90,9 +91,9 @@ def pair_test_sheet(board: Leaderboard) -> Sheet:
 def coverage_text(board: Leaderboard) -> str:
     """Describe how ties are determined and how many questions all systems share."""
     text = (
-        f"The column Tied shows the ranks that are possible according to the paired tests (Holm, "
-        f"{ALPHA:g}). "
-        f"All systems share {board.n_shared} of {board.n_questions} questions"
+        f"The column Tied shows the ranks that are possible according to the paired tests (at "
+        f"{ALPHA:g}, with Holm's correction). {board.n_shared} of {board.n_questions} questions "
+        f"were answered by all systems"
     )
     if board.n_shared < board.n_questions:
         text += (

@@ -1,7 +1,7 @@
-"""Notes on ratings that conflict with sentence verdicts.
+"""Write notes on ratings that conflict with verdicts on sentences.
 
-Signals and the verifier use different measurements, so they may disagree. If they do, the report
-explains the disagreement next to the rating.
+Signals and the verifier use different measurements, so they may disagree. If they disagree, the
+report explains the disagreement next to the rating.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from ragassay.reports.sentence_view import CONTRADICTS, SUPPORTS, Compared
 from ragassay.reports.text import join_words
 
 ABOUT_SOURCES = "correctness"
-"""Rubric that compares the answer with the sources."""
+"""The only rubric that compares the answer with the sources."""
 
 _UNSUPPORTED = ("contradiction", "entailment", "source_support", "cited_support")
-"""Signals whose stated reason is missing support from the sources."""
+"""Signals that lower a rating because the sources do not support the answer."""
 
 
 def conflict_text(judgment: Judgment, evaluation: Evaluation) -> str:
-    """Describe sentence verdicts that conflict with a rating, or return "".
+    """Describe the verdicts on sentences that conflict with a rating, or return "" if none do.
 
     Only the correctness rubric is checked. Example: "However, a source may contradict sentence 1."
     """
@@ -33,7 +33,6 @@ def conflict_text(judgment: Judgment, evaluation: Evaluation) -> str:
 
 
 def _contradicted_text(judgment: Judgment, evaluation: Evaluation) -> str:
-    """List contradicted sentences if the rating does not criticize the answer."""
     is_uncritical = judgment.rationale == load_signals().reasons.none
     if not is_uncritical and judgment.rating != judgment.scale[1]:
         return ""
@@ -49,7 +48,6 @@ def _contradicted_text(judgment: Judgment, evaluation: Evaluation) -> str:
 
 
 def _supported_text(judgment: Judgment, evaluation: Evaluation) -> str:
-    """List supported sentences that the rationale calls unsupported."""
     reasons = load_signals().reasons.sentence
     compared: Sequence[Compared] = (*evaluation.citations, *evaluation.evidence)
     numbers = [

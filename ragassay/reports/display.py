@@ -1,4 +1,4 @@
-"""Text for verdicts, scores and judges, shared by the terminal and all report formats."""
+"""Texts for verdicts, scores and judges, used on the terminal and in all report formats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Tone = Literal["good", "plain", "weak", "bad"] | MissingState
 UNDECIDED: MissingState = "undecided"
 """State of a verdict that the judge could not decide."""
 UNSCORED: MissingState = "unscored"
-"""State of a verdict that is missing for any other reason."""
+"""State of a verdict that is missing for another reason, such as a failed call."""
 
 LABEL_TONES: dict[str, Tone] = {
     "required": "good",
@@ -65,7 +65,7 @@ def label_text(label: str) -> str:
 
 
 def label_tone(label: str | None, failure: Failure | None = None) -> Tone:
-    """Return a label's tone ("plain" if unknown), or the failure state if there is no label."""
+    """Return the tone of a label ("plain" if unknown), or the state of a missing verdict."""
     if label is None:
         return failure.state if failure else UNSCORED
     return LABEL_TONES.get(label, "plain")
@@ -107,7 +107,7 @@ def judged_by_text(judge: str) -> str:
 
 
 def decided_text(verdict: VerdictBase) -> str:
-    """Describe the second judge's decision and the first verdict, or return "" if not escalated."""
+    """Describe the second judge's decision and the first verdict; "" if only one judge decided."""
     escalation = verdict.escalation
     if escalation is None:
         return ""
@@ -120,13 +120,13 @@ def decided_text(verdict: VerdictBase) -> str:
 
 
 def detail_text(verdict: VerdictBase) -> str:
-    """Return the failure detail and the escalation, or "" if there is neither."""
+    """Return the details of a failure and of a second judge's decision, "" if there are none."""
     why = verdict.failure.detail if verdict.failure else ""
     return " ".join(filter(None, (why, decided_text(verdict))))
 
 
 def value_text(verdict: VerdictBase) -> str:
-    """Return a verdict's label, number or failure as text."""
+    """Return the label, the number or the failure of a verdict as text."""
     value = verdict.value
     if value is None:
         return unscored_text(verdict.failure, verdict.tentative_label)
@@ -142,7 +142,10 @@ def is_number(value: float | None) -> bool:
 
 
 def share_of_scale(value: float | None, scale: tuple[float, float]) -> float | None:
-    """Rescale a value to [0, 1] and clip it. Return None if the value is not finite."""
+    """Rescale a value from its scale to [0, 1], and clip it.
+
+    Return None if the value is not finite.
+    """
     low, high = scale
     if value is None or not math.isfinite(value):
         return None
@@ -150,7 +153,7 @@ def share_of_scale(value: float | None, scale: tuple[float, float]) -> float | N
 
 
 def format_share(share: float) -> str:
-    r"""Format a share as a percentage. Only 0 and 1 are shown as 0 % and 100 %.
+    r"""Format a share as a percentage. Only exactly 0 and 1 are shown as 0 % and 100 %.
 
     Example:
         >>> format_share(0.9996)
@@ -172,7 +175,7 @@ def format_value(value: float | None, scale: tuple[float, float] = SHARE_SCALE) 
 
 
 def format_span(low: float | None, high: float | None, scale: tuple[float, float]) -> str:
-    """Format a range with a single unit, such as "62-71 %", or "n/a" if an end is missing."""
+    """Format a range with one unit, such as "62-71 %", or return "n/a" if an end is missing."""
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return NOT_DEFINED
     first, last = format_value(low, scale), format_value(high, scale)
@@ -200,7 +203,7 @@ def decimals_span(score: Score | PairTest, digits: int = 3, is_signed: bool = Fa
 
 
 def precision_text(finding: Finding) -> str:
-    """Return the measured precision of findings like this one, with its interval if known."""
+    """Return the measured precision of findings of the same kind, with its interval if known."""
     low, high = finding.precision_low, finding.precision_high
     interval = "" if None in (low, high) else f" ({format_span(low, high, (0, 1))})"
     return f"{format_share(finding.precision or 0.0)}{interval}"
@@ -212,10 +215,10 @@ def format_interval(score: Score) -> str:
 
 
 def format_bounds(score: Score) -> str:
-    """Format the worst and best case given the unscored verdicts.
+    """Format the worst and best value that a score could have, given its unscored verdicts.
 
     Returns:
-        Empty if no verdict is unscored, or if the score is already shown as a range.
+        Return "" if no verdict is unscored, or if the score is already shown as a range.
     """
     if not score.n_unscored or score.is_open:
         return ""
@@ -253,7 +256,7 @@ def difference_text(difference: float | None, scale: tuple[float, float]) -> str
 
 
 def interval_text(test: PairTest, scale: tuple[float, float]) -> str:
-    """Format the interval of a difference without the unit. Return "" if there is no interval."""
+    """Format the interval of a difference without the unit. If there is no interval, return ""."""
     if test.low is None or test.high is None:
         return ""
     return f"{signed_text(test.low, scale)} to {signed_text(test.high, scale)}"

@@ -1,6 +1,6 @@
-"""SVG plots with matplotlib. The output is deterministic and needs no display.
+"""Draw SVG plots with matplotlib. The output is deterministic and needs no display.
 
-Names are untrusted, so they are escaped and never parsed as math text.
+Names of systems and labels are untrusted, so they are escaped and never parsed as math text.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 
 def can_plot() -> bool:
-    """Return whether matplotlib is installed. If it is not, plots are skipped."""
+    """Return whether matplotlib is installed. Without matplotlib, plots are skipped."""
     return is_installed("matplotlib")
 
 
@@ -57,13 +57,13 @@ def interval_plot(board: Leaderboard) -> str:
     axes.grid(axis="x", color="#dddddd")
     title = f"{score_title(board.key)}{', lower is better' if board.lower_is_better else ''}"
     is_open = any(row.score.value is None for row in rows)
-    dashed = " (dashed: possible range, too many unscored)" if is_open else ""
+    dashed = " (dashed: range of a mean with too many unscored verdicts)" if is_open else ""
     axes.set_xlabel(f"mean over questions with 95 % interval{dashed}")
     return _svg(figure, axes, title)
 
 
 def reliability_plot(title: str, bins: Sequence[ReliabilityBin]) -> str:
-    """Plot a judge's accuracy against its confidence, with dot areas by bin size.
+    """Plot a judge's accuracy against its confidence; larger dots stand for larger bins.
 
     A calibrated judge lies on the diagonal.
     """
@@ -110,11 +110,11 @@ def confusion_plot(title: str, labels: Sequence[str], confusion: Sequence[Sequen
 def heatmap_plot(matrix: Matrix, texts: Sequence[Sequence[str]]) -> str:
     """Plot a matrix of means in which darker cells are better.
 
-    Diagonal cells are framed. In similarity matrices, they are unshaded because each text equals
-    itself.
+    The cells on the diagonal are framed. In a similarity matrix, the diagonal is not shaded because
+    each text is compared with itself.
 
     Args:
-        texts: Cell texts, shape (n_rows, n_columns).
+        texts: Texts of the cells, shape (n_rows, n_columns).
     """
     from matplotlib.patches import Rectangle
 
@@ -137,7 +137,6 @@ def heatmap_plot(matrix: Matrix, texts: Sequence[Sequence[str]]) -> str:
 
 
 def _shades(matrix: Matrix) -> list[list[float]]:
-    """Return shades from 0 (worst) to 1 (best), with NaN for empty cells."""
     left_out = matrix.own if matrix.is_reflexive else frozenset[tuple[int, int]]()
     values = {
         (y, x): -value if matrix.lower_is_better else value
@@ -176,7 +175,7 @@ def ranking_plot(title: str, human: Mapping[str, float], judge: Mapping[str, flo
 def curve_plot(
     title: str, x_label: str, y_label: str, curves: Mapping[str, Mapping[int, Score]]
 ) -> str:
-    """Plot score curves over integers, with 95 % intervals as bands."""
+    """Plot scores against an integer such as k, with 95 % intervals as bands."""
     figure, axes = _figure(6.4, 4.2)
     for name, points in curves.items():
         known = {x: score for x, score in sorted(points.items()) if score.value is not None}
@@ -221,7 +220,7 @@ def _svg(figure: Figure, axes: Axes, title: str) -> str:
 
 
 def _quiet() -> warnings.catch_warnings[None]:
-    """Silence missing-glyph warnings, because the viewer's font may have the glyphs."""
+    """Hide warnings about missing glyphs, because the font of the SVG viewer may have them."""
     return warnings.catch_warnings(action="ignore", category=UserWarning)
 
 

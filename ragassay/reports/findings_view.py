@@ -1,4 +1,4 @@
-"""Views of a run's findings: the lead sentence, tables by kind, and cards with passages."""
+"""Format the findings of a run: the lead sentence, tables by kind, and cards with passages."""
 
 from __future__ import annotations
 
@@ -46,17 +46,18 @@ from ragassay.reports.text import (
 
 @dataclass(frozen=True, slots=True)
 class FindingCard:
-    """A finding with the sentence and the passage that it concerns.
+    """A finding, with the sentence and the passage that it is about.
 
     Attributes:
         number: 1-based position of the answer in the report.
         sentence: 1-based sentence number, or 0 for a finding about the whole answer.
-        pieces: Sentence text with the wrong words marked. Empty for the whole answer.
+        pieces: Sentence text with the wrong words marked. Empty for a finding about the whole
+            answer.
         passage: Passage that the sentence was compared with.
-        shown: Passage text around the sentence closest to the claim.
-        sure: Measured precision of this kind of finding. Empty if unmeasured.
-        likelihood: Probability in [0, 1] that a secondary finding is right. 0 if unknown, and for
-            primary findings.
+        shown: Excerpt of the passage around the sentence that is closest to the claim.
+        sure: Text about the measured precision of this kind of finding. Empty if unmeasured.
+        likelihood: Probability in [0, 1] that a secondary finding is right. It is 0 if it is
+            unknown and for all primary findings.
     """
 
     number: int
@@ -76,7 +77,7 @@ class FindingCard:
 
 
 def view_cards(evaluations: Sequence[Evaluation]) -> tuple[FindingCard, ...]:
-    """Return the cards of all primary findings, in the order of `rank_cards`."""
+    """Return the cards of all primary findings, sorted by `rank_cards`."""
     return rank_cards(
         card
         for number, outline in enumerate(outlines_of(evaluations), start=1)
@@ -91,7 +92,7 @@ def rank_cards(cards: Iterable[FindingCard]) -> tuple[FindingCard, ...]:
 
 
 def cards_of(number: int, evaluation: Evaluation, level: FindingLevel) -> list[FindingCard]:
-    """Return the cards of one answer at a finding level."""
+    """Return the cards of the primary or secondary findings of one answer."""
     findings = shown_findings(evaluation, level)
     return [view_card(finding, number, evaluation) for finding in findings]
 
@@ -139,18 +140,19 @@ def sure_text(finding: Finding) -> str:
     return "Too uncertain for a main finding" if finding.level == "secondary" else ""
 
 
-UNMEASURED = "The precision of such findings was not measured for this judge."
+UNMEASURED = "The precision of some of these findings was not measured for this judge."
 
 WORTH_A_LOOK = (
-    "These findings are too uncertain to be main findings. Compare each sentence with its source."
+    "The findings below are too uncertain to be main findings. Compare each sentence with its "
+    "source."
 )
 
 FLAG = "--escalate"
 
 UNDECIDED_NOTE = (
-    "verdicts are similar to verdicts on which the judge was not accurate enough when its accuracy "
-    "was tested. They are not missing at random. If many verdicts of a score are undecided, the "
-    "report shows the range of values that the score could have."
+    "verdicts resemble verdicts on which the judge was not accurate enough when its accuracy was "
+    "measured. Undecided verdicts are therefore not missing at random. If many verdicts of a score "
+    "are undecided, the report shows the range of values that the score could have."
 )
 
 
@@ -159,8 +161,8 @@ class FindingGroup:
     """All findings of one kind.
 
     Attributes:
-        n: Number of findings, including `n_unlisted` findings that the table omits.
-        measured: Measured precision of this kind of finding.
+        n: Number of findings, including the `n_unlisted` findings that the table omits.
+        measured: Text about the measured precision of this kind of finding.
     """
 
     title: str
@@ -173,9 +175,9 @@ class FindingGroup:
 def view_findings(
     summary: Summary, evaluations: Sequence[Outlined], level: FindingLevel = "primary"
 ) -> tuple[FindingGroup, ...]:
-    """Group the findings of a level by kind, most severe kind first.
+    """Group primary or secondary findings by kind, most severe kind first.
 
-    At the secondary level, only the `N_SECONDARY` most likely findings of each answer are listed.
+    Of the secondary findings, only the `N_SECONDARY` most likely ones of each answer are listed.
     """
     listed: dict[str, list[tuple[str, Finding]]] = defaultdict(list)
     for evaluation in evaluations:
@@ -225,7 +227,7 @@ def measured_text(findings: Sequence[Finding]) -> str:
     if not parts:
         return ""
     is_primary = any(f.level == "primary" for f in findings)
-    limit = "" if is_primary else " This is too low for a main finding."
+    limit = "" if is_primary else " This precision is too low for a main finding."
     return f"Measured precision: {'; '.join(parts)}.{limit}"
 
 
@@ -236,18 +238,18 @@ def _precision_part(finding: Finding) -> str:
 
 
 def unmeasured_text(evaluations: Iterable[Outlined]) -> str:
-    """Return a note if the precision of any primary finding was not measured, else ""."""
+    """Return a note if the precision of any primary finding was not measured, or else ""."""
     primary = (finding for evaluation in evaluations for finding in evaluation.primary_findings)
     return UNMEASURED if any(f.kind in JUDGED and f.precision is None for f in primary) else ""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenLines:
-    """Lines that count the verdicts without a value, one line per kind.
+    """Lines that count the verdicts without a value, one line per kind of verdict.
 
     Attributes:
-        unscored: Failed verdicts, with the reasons.
-        undecided: Verdicts that the judge left undecided.
+        unscored: Lines on failed verdicts, with the reasons.
+        undecided: Lines on verdicts that the judge left undecided.
     """
 
     unscored: tuple[str, ...]
@@ -281,7 +283,7 @@ def _count_verdicts(name: str, n: int) -> str:
 
 
 def undecided_note(summary: Summary) -> str:
-    """Explain undecided verdicts and how to have them decided."""
+    """Explain what undecided verdicts are, and how to have a second judge decide them."""
     if summary.cascade:
         return UNDECIDED_NOTE
     return f"{UNDECIDED_NOTE} To have a second judge decide these verdicts, use {FLAG} MODEL."
@@ -292,7 +294,7 @@ def secondary_text(summary: Summary) -> str:
     if not summary.secondary_findings:
         return ""
     findings = possible_text(summary.secondary_findings)
-    return f"Worth a look, though possibly false alarms: {findings}."
+    return f"Worth a look, but some may be false alarms: {findings}."
 
 
 def more_secondary_text(n_more: int) -> str:
@@ -300,8 +302,8 @@ def more_secondary_text(n_more: int) -> str:
     if not n_more:
         return ""
     return (
-        f"Only the {N_SECONDARY} most likely findings of each answer are shown. "
-        f"{n_more:,} more are not listed."
+        f"Only the {N_SECONDARY} most likely findings of each answer are listed, and {n_more:,} "
+        f"others are not."
     )
 
 

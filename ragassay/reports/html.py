@@ -1,4 +1,4 @@
-"""Report as a self-contained HTML page with compressed contents."""
+"""Report as a self-contained HTML page whose contents are compressed."""
 
 from __future__ import annotations
 
@@ -74,10 +74,11 @@ def join_result(pieces: Callable[P, Iterable[str]]) -> Callable[P, str]:
 
 
 CHUNK = 40
-"""Number of fragments that are compressed together."""
+"""Number of HTML fragments that are compressed together."""
 
 N_IN_MEMORY = 2**22
-"""Maximum size in bytes of a packed list in memory. Larger lists use a temporary file."""
+"""Maximum size in bytes of a compressed list that is kept in memory. Larger lists are written to a
+temporary file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,8 @@ class Packed:
     """A list in chunks, each a JSON array compressed with zlib (RFC 1950) and base64-encoded.
 
     Attributes:
-        chunks: Chunks of `CHUNK` members each; the last may be shorter. Can be read only once.
+        chunks: Chunks of `CHUNK` members each; the last may be shorter. The chunks can be read only
+            once.
     """
 
     name: str
@@ -93,7 +95,7 @@ class Packed:
 
 
 class Packer:
-    """Packs a list as it grows, with at most one unpacked chunk in memory."""
+    """Compresses a list while it grows, with at most one uncompressed chunk in memory."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -101,13 +103,13 @@ class Packer:
         self._open: list[object] = []
 
     def add(self, member: object) -> None:
-        """Add a JSON-serializable member."""
+        """Add a JSON-serializable member to the list."""
         self._open.append(member)
         if len(self._open) == CHUNK:
             self._write_chunk()
 
     def pack(self) -> Packed:
-        """Return the packed list."""
+        """Return the compressed list."""
         if self._open:
             self._write_chunk()
         return Packed(self._name, self._read())
@@ -124,7 +126,7 @@ class Packer:
 
 
 def pack(name: str, members: Iterable[object]) -> Packed:
-    """Pack a list of JSON-serializable members. The output is deterministic.
+    """Compress a list of JSON-serializable members. The output is deterministic.
 
     Example:
         >>> len(list(pack("answers", ["<p>one</p>"] * 41).chunks))
@@ -151,10 +153,10 @@ TEXTS = {
     "estimated": ESTIMATED,
     "cost_note": COST_NOTE,
 }
-"""Texts available to all page templates."""
+"""Texts that all page templates can use."""
 
 N_STATIC = 10
-"""Number of findings per level that the page shows even if scripts are disabled."""
+"""Number of primary and of secondary findings that the page shows even if scripts are disabled."""
 
 PAGE, STYLE, SCRIPT = "report.html.j2", "report_style.html.j2", "script.html.j2"
 
@@ -166,7 +168,7 @@ STATES = (
     *((state, f"{state} verdicts") for state in (UNDECIDED, UNSCORED)),
     ("none", "no findings"),
 )
-"""Filters for answers, in addition to the finding kinds."""
+"""Filters for answers, in addition to filters by kind of finding."""
 
 
 def html_pieces(
@@ -178,7 +180,7 @@ def html_pieces(
     audit: Audit | None = None,
     repeats: Repeats | None = None,
 ) -> Iterator[str]:
-    """Render a run as a page for browsing or printing.
+    """Render a run as an HTML page for browsing or printing.
 
     Returns:
         Pieces of an HTML document, which may be large. The output is deterministic.
@@ -227,11 +229,11 @@ def html_pieces(
 
 
 render_html = join_result(html_pieces)
-"""Render a run as a page; see `html_pieces`."""
+"""Render a run as an HTML page; see `html_pieces`."""
 
 
 class _Parts:
-    """Packed parts of the page: the index that its script filters, and the HTML fragments.
+    """Compressed parts of the page: the index that the page's script filters, and HTML fragments.
 
     Args:
         columns: Titles of the scores for filtering and sorting, by key.
@@ -256,7 +258,6 @@ class _Parts:
         self._answers.add(self._fragment("answer", view_answer(number, evaluation), prose))
 
     def _add_source(self, source: Document) -> int:
-        """Return the position of a source on the page, adding the source if it is new."""
         key = hashlib.sha256(source.model_dump_json().encode()).digest()
         if key not in self._source_positions:
             self._source_positions[key] = len(self._source_positions)
@@ -276,19 +277,17 @@ class _Parts:
         yield self._sources.pack()
 
     def _fragment(self, name: str, *args: object) -> str:
-        """Render the macro that has the same name as its template."""
         render = getattr(self._environment.get_template(f"{name}.html.j2").module, name)
         return without_controls(str(render(*args)))
 
 
 def _kinds(cards: Iterable[Sequence[FindingCard]]) -> dict[str, str]:
-    """Return the titles of the finding kinds that occur, most severe first."""
     kinds = {card.kind for level in cards for card in level}
     return {kind: finding_title(kind, 1) for kind in sorted(kinds, key=finding_rank)}
 
 
 def content_policy(style: str, script: str) -> str:
-    """Return a Content Security Policy that allows only this style and script."""
+    """Return a Content Security Policy that allows only the page's own style and script."""
     return "; ".join(
         (
             "default-src 'none'",

@@ -1,4 +1,4 @@
-"""System lines at the top of a report page, and the answer index for filtering and sorting."""
+"""Table of systems at the top of a report page, and answer index for filtering and sorting."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ragassay.reports.sentence_view import article_url
 from ragassay.reports.text import MAIN_SCORES, RUBRIC_MEAN, rubric_mean, score_title
 
 MAIN = ("", "exam.cover", *(key for key in MAIN_SCORES if key != "nuggets.f1"))
-"""Scores in the system lines and the answer list; "" stands for the rubric mean."""
+"""Scores shown in the table of systems and the list of answers; "" stands for the rubric mean."""
 
 MOST_SOURCE_CHARS = 6_000
 """Maximum length of a source on the page, enough for abstracts but not for full texts."""
@@ -41,7 +41,7 @@ class SourceView:
 
 
 def view_source(source: Document) -> SourceView:
-    """Return the view of a source."""
+    """Format a source for the page."""
     text = source.text[:MOST_SOURCE_CHARS]
     n_cut = len(source.text) - len(text)
     return SourceView(source.id, source.title, article_url(source.id), text, n_cut)
@@ -63,8 +63,9 @@ def index_answer(
         sources: Positions of the answer's sources on the page.
 
     Returns:
-        `primary` and `secondary` are finding kinds, `undecided` and `unscored` are counts. `scores`
-        are in column order, None if unscored. `shown` are the texts of the main scores.
+        `primary` and `secondary` list kinds of findings; `undecided` and `unscored` count verdicts.
+        `scores` are in the order of the columns; an unscored one is None. `shown` are the texts of
+        the main scores.
     """
     e = evaluation
     return {
@@ -97,7 +98,7 @@ def _score(evaluation: Evaluation, key: str) -> Score | None:
 
 
 def _value(evaluation: Evaluation, key: str) -> float | None:
-    """Return the value for sorting and filtering. For a range, this is the worst case."""
+    """Return the value for sorting and filtering, or the worst case if only a range is known."""
     score = _score(evaluation, key)
     value = score.worst if score and score.is_open else score.value if score else None
     return round(value, 4) if value is not None and is_number(value) else None
@@ -113,11 +114,12 @@ EVERY = "All answers"
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A score as a bar; coordinates are percentages of the scale, None if undefined.
+    """A score drawn as a bar; coordinates are percentages of the scale, or None if undefined.
 
     Attributes:
         low: Lower end of the 95 % interval.
-        worst: Lower end of the range left open by unscored verdicts. None if all are scored.
+        worst: Lowest value that the score could have, given the unscored verdicts. None if all
+            verdicts are scored.
     """
 
     title: str
@@ -142,7 +144,7 @@ class SystemLine:
 
 
 def view_lines(summary: Summary, evaluations: Sequence[Outlined]) -> tuple[SystemLine, ...]:
-    """Return a line for each system, or a single line if there are fewer than two systems."""
+    """Return one line per system, or a single line if there are fewer than two systems."""
     is_named = len(summary.systems) > 1
     systems = summary.systems if is_named else {EVERY: summary.scores}
     keys = main_columns(score_columns(evaluations))

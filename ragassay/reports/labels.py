@@ -1,4 +1,4 @@
-"""Titles and order of finding kinds, and helpers that make text safe to display."""
+"""Titles and order of finding kinds, and functions that make text safe to display."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Severity = Literal["serious", "caution", "note"]
 
 
 class FindingDisplay(NamedTuple):
-    """Singular title, plural title and severity of a finding kind."""
+    """The singular title, plural title and severity of a kind of finding."""
 
     singular: str
     plural: str
@@ -25,8 +25,8 @@ REFUSAL = "refusal"
 # In display order.
 FINDINGS: dict[str, FindingDisplay] = {
     "other_language": FindingDisplay(
-        "Answer in a different language than its question",
-        "Answers in a different language than their questions",
+        "Answer in a different language from its question",
+        "Answers in a different language from their questions",
         "serious",
     ),
     "cut_off_answer": FindingDisplay(
@@ -92,30 +92,36 @@ FINDINGS: dict[str, FindingDisplay] = {
     "preprint_citation": FindingDisplay("Citation of a preprint", "Citations of preprints", "note"),
     "unscored": FindingDisplay("Unscored verdict", "Unscored verdicts", "caution"),
     "escalation_failed": FindingDisplay(
-        "Answer with failed second verdicts",
-        "Answers with failed second verdicts",
+        "Answer with failed verdicts of the second judge",
+        "Answers with failed verdicts of the second judge",
         "caution",
     ),
     "no_evidence": FindingDisplay(
-        "Answer with claims without evidence", "Answers with claims without evidence", "note"
+        "Answer with claims that lack evidence", "Answers with claims that lack evidence", "note"
     ),
     "nowhere_to_search": FindingDisplay(
-        "Answer with no sources to search", "Answers with no sources to search", "caution"
+        "Answer without sources to search", "Answers without sources to search", "caution"
     ),
     "search_without_queries": FindingDisplay(
-        "Search without model queries", "Searches without model queries", "caution"
+        "Search without queries written by the model",
+        "Searches without queries written by the model",
+        "caution",
     ),
     "search_not_judged": FindingDisplay(
-        "Search with unjudged passages", "Searches with unjudged passages", "caution"
+        "Search whose passages were not judged",
+        "Searches whose passages were not judged",
+        "caution",
     ),
     "withdrawn_evidence": FindingDisplay(
-        "Answer with retracted evidence excluded",
-        "Answers with retracted evidence excluded",
+        "Answer for which retracted evidence was excluded",
+        "Answers for which retracted evidence was excluded",
         "note",
     ),
     "empty_answer": FindingDisplay("Empty answer", "Empty answers", "caution"),
     "source_speaks_to_judge": FindingDisplay(
-        "Source with instructions to the judge", "Sources with instructions to the judge", "caution"
+        "Source that contains instructions to the judge",
+        "Sources that contain instructions to the judge",
+        "caution",
     ),
     "sources_cut": FindingDisplay("Truncated source list", "Truncated source lists", "caution"),
     "extractive_nugget": FindingDisplay("Extractive nugget", "Extractive nuggets", "note"),
@@ -140,7 +146,7 @@ _PAGE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def finding_title(kind: str, n: int = 2) -> str:
-    """Return the title of a finding kind, singular if `n` is 1."""
+    """Return the title of a kind of finding, in the singular if `n` is 1."""
     known = FINDINGS.get(kind)
     if known:
         return known.singular if n == 1 else known.plural
@@ -164,7 +170,7 @@ POSSIBLE = {
 
 
 def possible_title(kind: str, n: int = 2) -> str:
-    """Return the title of a finding kind at the secondary level.
+    """Return the title of a finding kind for secondary findings, which are uncertain.
 
     Example:
         >>> possible_title("contradicted_citation", 1), possible_title("missed_nugget", 1)
@@ -175,7 +181,7 @@ def possible_title(kind: str, n: int = 2) -> str:
 
 
 def finding_severity(kind: str) -> Severity:
-    """Return the severity of a finding kind, "caution" if the kind is unknown."""
+    """Return the severity of a finding kind, or "caution" if the kind is unknown."""
     known = FINDINGS.get(kind)
     return known.severity if known else "caution"
 
@@ -206,14 +212,14 @@ def shown_findings(evaluation: Outlined, level: FindingLevel) -> tuple[Finding, 
 
 
 def finding_rank(kind: str) -> tuple[int, str]:
-    """Return a sort key that follows `FINDINGS`. Unknown kinds sort before notes, by name."""
+    """Return a key that sorts finding kinds as in `FINDINGS`, and unknown kinds before notes."""
     kinds = list(FINDINGS)
     notes = sum(FINDINGS[k].severity == "note" for k in kinds)
     return (2 * kinds.index(kind) if kind in FINDINGS else 2 * (len(kinds) - notes) - 1, kind)
 
 
 def one_line(text: str) -> str:
-    """Put untrusted text on one line and replace control and bidirectional characters."""
+    """Put untrusted text on one line, and replace control and bidirectional characters."""
     return text.translate(_ONE_LINE)
 
 

@@ -1,4 +1,4 @@
-"""Report as Markdown, for pull requests and wikis.
+"""Render a report as Markdown, for pull requests and wikis.
 
 Text from answers, questions and documents is untrusted. All characters with a meaning in Markdown
 or HTML are escaped, and line breaks become spaces so that tables stay intact. Untrusted text never
@@ -39,13 +39,14 @@ def markdown_pieces(
     """Render a run as GitHub Flavored Markdown.
 
     Args:
-        evaluations: Evaluations in display order. May be empty.
-        failures: Records without an evaluation.
+        evaluations: Evaluations in the order of the report. May be empty.
+        failures: Records that could not be evaluated.
         rejections: Input lines that could not be read.
         repeats: Consistency of repeated verdicts, if measured.
 
     Returns:
-        Pieces of a Markdown document that ends with a newline. The output is deterministic.
+        Pieces of a Markdown document, the last of which ends with a newline. The output is
+        deterministic.
     """
     return (
         _environment()
@@ -71,7 +72,6 @@ def certificate_block(view: CertificateView) -> str:
 
 @functools.cache
 def _environment() -> Environment:
-    """Return the template environment, which escapes for Markdown."""
     from markupsafe import Markup
 
     environment = page_environment().overlay(

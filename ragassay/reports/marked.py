@@ -1,4 +1,4 @@
-"""Text split into pieces so that a page can highlight some of them."""
+"""Text split into pieces, so that a page can highlight parts of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragassay.text.sentences import split_sentences
 
 Mark = Literal["", "wrong", "close", "against", "unsupported"]
 MOST_CHARS = 520
-"""Maximum length in characters of the passage excerpt in a finding."""
+"""Maximum number of characters of the passage shown with a finding."""
 
 Span = tuple[int, int]
 
@@ -34,7 +34,7 @@ def mark_places(text: str, places: Iterable[Span], mark: Mark = "wrong") -> tupl
     """Split a text into marked and unmarked pieces.
 
     Args:
-        places: (start, end) of the marked pieces. Overlapping places are skipped.
+        places: (start, end) of the marked pieces. A place that overlaps an earlier one is skipped.
 
     Example:
         >>> [piece.text for piece in mark_places("by 5 mm", [(3, 4)])]
@@ -78,7 +78,6 @@ def marked_passage(passage: str, claim: str, difference: str = "") -> tuple[Piec
 
 
 def _shown_sentence(passage: str, spans: Sequence[Span], claim: str, difference: str) -> int:
-    """Return the position of the sentence closest to a claim, or that contains the difference."""
     texts = [passage[start:end] for start, end in spans]
     ranked = [position for position, _ in rank(claim, texts)]
     differing = (n for n in ranked if difference_spans(difference, texts[n], "there"))
@@ -86,7 +85,6 @@ def _shown_sentence(passage: str, spans: Sequence[Span], claim: str, difference:
 
 
 def _window(spans: Sequence[Span], best: int) -> tuple[int, int]:
-    """Return the first and last sentence of the longest excerpt around the best sentence."""
     first = last = best
     while True:
         after = last + 1 if last + 1 < len(spans) else last

@@ -1,4 +1,4 @@
-"""Views of judge panels and cascades: ratings, agreement and cost."""
+"""Format the ratings, the agreement and the cost of judge panels and cascades."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ interchangeable from this value on.
 
 @dataclass(frozen=True, slots=True)
 class MemberView:
-    """Rating by one panel judge; `before` is the initial rating, if it changed."""
+    """Rating by one judge of a panel; `before` is the initial rating, if it changed."""
 
     judge: str
     text: str
@@ -70,7 +70,7 @@ class MemberView:
 
 @dataclass(frozen=True, slots=True)
 class PanelView:
-    """Agreement of the judges as sentences, with a table of judges."""
+    """Sentences about the agreement of the judges, with a table of judges."""
 
     lines: tuple[str, ...]
     sheet: Sheet
@@ -100,19 +100,19 @@ def _view_member(member: Judgment) -> MemberView:
 
 
 def scale_of(judgment: Judgment) -> tuple[float, float]:
-    """Return a judgment's scale as floats."""
+    """Return the lowest and highest rating of a judgment as floats."""
     low, high = judgment.scale
     return float(low), float(high)
 
 
 def pointing_text(judgment: Judgment) -> str:
-    """Return the sentences that a judgment refers to, such as "sentences 3, 7", or ""."""
+    """Return which sentences a judgment refers to, such as "sentences 3, 7", or ""."""
     numbers = ", ".join(map(str, judgment.sentences))
     return f"sentence{'s' * (len(judgment.sentences) > 1)} {numbers}" if numbers else ""
 
 
 def view_panel(agreement: PanelAgreement | None) -> PanelView | None:
-    """Return the view of the judges' agreement, or None for a single judge."""
+    """Describe the agreement of a panel for the report, or return None for a single judge."""
     if agreement is None:
         return None
     return PanelView(panel_lines(agreement), _members_sheet(agreement.members))
@@ -138,11 +138,7 @@ def panel_lines(agreement: PanelAgreement) -> tuple[str, ...]:
 
 
 def alike_lines(pairs: Sequence[PanelPair], n_effective: float | None) -> tuple[str, ...]:
-    """Describe the effective number of independent judges and the redundant pairs.
-
-    Args:
-        n_effective: Result of `effective_judges`.
-    """
+    """Describe how many independent judges the panel is worth, and which pairs are redundant."""
     if n_effective is None:
         return ()
     n = len({judge for pair in pairs for judge in (pair.first, pair.second)})
@@ -158,10 +154,12 @@ def _redundancy_line(pair: PanelPair) -> str:
     figure = f"{pair.alike.value:.2f}{_span(pair.alike)}"
     judges = f"{pair.first} and {pair.second}"
     if pair.is_of_errors:
-        return f"{judges} make similar errors (correlation {figure}), so the second adds little."
+        return (
+            f"{judges} make similar errors (correlation {figure}), so the second judge adds little."
+        )
     return (
-        f"{judges} agree so often (alpha {figure}) that the second adds little, unless both are "
-        "right. Run `ragassay meta-evaluate` with human labels to find out."
+        f"{judges} agree so often (alpha {figure}) that the second judge adds little, unless both "
+        f"are right. Run `ragassay meta-evaluate` with human labels to find out."
     )
 
 
@@ -171,7 +169,7 @@ def _describe_agreement(exact: Score, alpha: Score) -> str:
     coefficient = "undefined" if alpha.value is None else f"{alpha.value:.2f}{_span(alpha)}"
     return (
         f"the judges gave the same rating in {score_text(exact)}{_span(exact)} of "
-        f"{count_text(exact.n, 'judgment')}; Krippendorff's alpha (ordinal) {coefficient}."
+        f"{count_text(exact.n, 'judgment')}; Krippendorff's alpha (ordinal) is {coefficient}."
     )
 
 
@@ -204,21 +202,21 @@ ESTIMATED = (
 
 @dataclass(frozen=True, slots=True)
 class CascadeView:
-    """Description of the cascade, with a table of question kinds."""
+    """Sentences about the cascade, with a table by kind of question."""
 
     lines: tuple[str, ...]
     sheet: Sheet
 
 
 def view_cascade(cascade: CascadeSummary | None) -> CascadeView | None:
-    """Return the view of a run's cascade, or None if there is no cascade."""
+    """Describe the cascade of a run for the report, or return None if there is none."""
     if cascade is None:
         return None
     return CascadeView(cascade_lines(cascade), _parts_sheet(cascade))
 
 
 def cascade_lines(cascade: CascadeSummary) -> tuple[str, ...]:
-    """Describe the escalated verdicts, their cost and the cost of escalating everything."""
+    """Describe the escalated verdicts, their cost, and the cost of escalating all questions."""
     n, n_kept = (sum(getattr(p, name) for p in cascade.parts) for name in ("n", "n_kept"))
     n_failed = sum(part.n_failed for part in cascade.parts)
     if not n:
@@ -230,7 +228,8 @@ def cascade_lines(cascade: CascadeSummary) -> tuple[str, ...]:
     ]
     if n_failed:
         lines.append(
-            f"{n_failed:,} of these got no second verdict and keep the first judge's verdict."
+            f"For {n_failed:,} of these questions, the second judge failed, and the first judge's "
+            f"verdict is kept."
         )
     usage = cascade.usage
     lines.append(
@@ -241,14 +240,15 @@ def cascade_lines(cascade: CascadeSummary) -> tuple[str, ...]:
 
 
 def _full_cost_text(cascade: CascadeSummary) -> str:
-    """Describe the cost of escalating everything except question kinds that are never escalated."""
     unknown = "The cost of sending every question to the second judge is unknown because"
     if cascade.usage.cost_usd is None:
-        return f"{unknown} the judge's price is not listed."
+        return f"{unknown} that judge's price is not listed."
     if cascade.full_cost_usd is None:
-        return f"{unknown} the judge decided nothing."
+        return f"{unknown} that judge decided nothing."
     silent = [question_title(p.kind).lower() for p in cascade.parts if p.full_cost_usd is None]
-    without = f", without {join_words(silent)}, which this judge never judged" if silent else ""
+    without = (
+        f", without {join_words(silent)}, which the second judge never judged" if silent else ""
+    )
     full = usd_text(cascade.full_cost_usd)
     return (
         f"Sending every question to the second judge would cost about {full} "

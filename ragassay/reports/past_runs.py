@@ -1,4 +1,4 @@
-"""Past runs formatted for the terminal."""
+"""Formats past runs for the terminal."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ class PastRun(Frozen):
     """A run folder.
 
     Attributes:
-        when: Time of the last change, in UTC.
-        state: State of the run. "failed" is a finished run without any evaluated answer.
+        when: Time of the last change of the run, in UTC.
+        state: State of the run. "failed" is a run that finished without evaluating any answer.
         n_evaluated: Number of answers evaluated so far.
         n_records: Number of answers to evaluate.
-        scores: Main scores of a finished run. None if unscored or if only a range is known.
-        ranges: Worst and best case of scores for which only a range is known.
+        scores: Main scores of a finished run. A score is None if it is unscored or only its range
+            is known.
+        ranges: Lowest and highest possible value of scores of which only the range is known.
         n_findings: Number of primary findings. None if the run is not finished.
-        note: Result of an audit, or the problem with a damaged folder.
+        note: Result of an audit, or what is wrong with a damaged folder.
     """
 
     name: str

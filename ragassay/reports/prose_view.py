@@ -1,4 +1,4 @@
-"""View of an answer as written: its statements with their states, and the text between them."""
+"""View of an answer's full text: its statements and their states, and the text between them."""
 
 from __future__ import annotations
 
@@ -37,11 +37,12 @@ STATES: dict[State, str] = {
     "unscored": UNSCORED,
     "": "no verdict",
 }
-"""Text of each sentence state."""
+"""Text that describes each state of a sentence."""
 
 
 _STATE_OF: dict[Tone, State] = {"good": "good", UNDECIDED: "open", UNSCORED: "unscored"}
-"""Sentence state by verdict tone. The first tone that occurs applies."""
+"""State of a sentence by the tone of its verdicts. If the verdicts on a sentence have several
+tones, the first one in this order counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +63,10 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """A passage and all verdicts that compare the sentence with this passage.
+    """A passage, with all verdicts that compare a sentence with it.
 
     Attributes:
-        passage: None if the passage was not stored.
+        passage: Passage, or None if it was not stored.
         source: Position of the document among the answer's sources, or None.
     """
 
@@ -87,7 +88,7 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class ProseSentence:
-    """A sentence with its marked text and the details that a click opens."""
+    """A sentence with its marked text, and the details that a click on it opens."""
 
     index: int
     text: str
@@ -160,7 +161,6 @@ def _split_blocks(
 
 
 def _line_start(gap: str) -> str:
-    """Return the list marker before a statement, or "" if the text there is longer."""
     start = _without_tags(gap.rpartition("\n")[2]).strip()
     return start if len(start) <= MOST_MARK_CHARS else ""
 
@@ -215,7 +215,6 @@ def _verdict_state(view: SentenceView) -> State:
 
 
 def _quote_passages(view: SentenceView, positions: Mapping[str, int]) -> Iterator[Quoted]:
-    """Yield each passage once with all of its verdicts, citations first."""
     verdicts: list[tuple[str, VerdictView]] = [
         *((f"[{verdict.marker}]", verdict) for verdict in view.citations),
         *((_SIDES.get(verdict.side, "evidence"), verdict) for verdict in view.evidence or ()),

@@ -1,4 +1,4 @@
-"""Views of a run's manifest, model cards and costs."""
+"""Tables and texts about a run's manifest, model cards and costs."""
 
 from __future__ import annotations
 
@@ -31,21 +31,22 @@ from ragassay.reports.sheets import Column, Sheet, Shown, numbers, words
 from ragassay.reports.text import count_text
 
 UNKNOWN_JUDGE = (
-    "This judge has no measured accuracy on held-out data. "
+    "The accuracy of this judge on held-out data was not measured. "
     "Check a sample of its scores by hand before you rely on them."
 )
 NO_FIGURES = "This judge has a model card, but the card has no results on held-out data."
 
 BOUNDS_NOTE = (
-    f"A verdict below its threshold is {UNDECIDED}, and a finding below its threshold is listed "
-    f"only as worth a look. Above the threshold, the error rate is at most the listed maximum with "
-    "probability 1 - delta on data like this."
+    f"A verdict with a confidence below its threshold is {UNDECIDED}, and a finding with a "
+    f"confidence below its threshold is not a main finding. Above the threshold, the error rate is "
+    f"at most the listed maximum with probability 1 - delta, if the answers resemble the listed "
+    f"data."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeView:
-    """Card of a model, its role in the run, and a warning if results are missing."""
+    """The card of a model, its role in the run, and a warning if the card lacks results."""
 
     model: str
     role: str
@@ -69,7 +70,10 @@ def who_text(manifest: Manifest, summary: Summary) -> str:
 
 
 def view_judges(manifest: Manifest) -> tuple[JudgeView, ...]:
-    """Return a card for each model that judged. Models without a card get a warning."""
+    """Return a card for each model that judged, rated, verified or graded.
+
+    Models without a card get a warning.
+    """
     is_tuned = bool(manifest.base)
     role = "Rubrics were rated" if is_tuned else "Judged"
     views = [_view_judge(manifest.judge, role, manifest.card)]
@@ -113,7 +117,7 @@ def _view_judge(model: str, role: str, card: ModelCard | None) -> JudgeView:
 
 
 def bounds_sheet(bounds: Sequence[Bound]) -> Sheet:
-    """Return the decision thresholds of a model, with its accuracy above each threshold."""
+    """Return a table of a model's decision thresholds, with its accuracy above each threshold."""
     titles = (
         *("Verdict", "Use", "Threshold", "Maximum error rate", "Decided", "Correct", "N", "Data"),
     )
@@ -149,7 +153,7 @@ def _correct_text(bound: Bound) -> str:
 
 
 def figures_sheet(figures: Sequence[CardFigure], has_commands: bool = True) -> Sheet:
-    """Return the held-out results of a model card."""
+    """Return a table of the results on held-out data in a model card."""
     columns = (
         *(Column("", "Held-out task"), Column("", "Data", is_below=True), Column("", "Metric")),
         *(replace(column, is_unbroken=True) for column in numbers("Value", "95 % interval", "n")),
@@ -173,7 +177,7 @@ def _interval_text(figure: CardFigure) -> str:
 
 
 def provenance_sheet(manifest: Manifest, usage: Usage) -> Sheet:
-    """Return the contents of the manifest and the cost of the run."""
+    """Return a table of the contents of the manifest and the cost of the run."""
     rows = [
         ("ragassay", Shown(manifest.ragassay)),
         ("Judge", Shown(manifest.judge)),
@@ -227,7 +231,7 @@ def _prompt_text(fingerprint: PromptFingerprint) -> str:
         )
         text += f", {fingerprint.metric} {' -> '.join(figures)} on {fingerprint.after.n} items"
     if not fingerprint.is_better:
-        text += ", no better than the default prompt but used with --force"
+        text += ", no better than the default prompt, but written with --keep-anyway"
     return f"{text} (SHA-256 {fingerprint.sha256[:12]})"
 
 
@@ -280,7 +284,7 @@ def estimate_text(cost: Estimated) -> str:
     if cost.usd == 0:
         return ""
     if cost.usd is None:
-        return "the cost is unknown because LiteLLM has no price for the model"
+        return "the cost is unknown because LiteLLM does not know the price of the model"
     parts = [f"at most {usd_text(cost.usd)}, if every reply has the maximum length"]
     if cost.cached_usd is not None and cost.cached_usd < cost.usd:
         parts.append(f"{usd_text(cost.cached_usd)} with the provider's prompt cache")

@@ -1,4 +1,4 @@
-"""View of a run for a report, with all values formatted as text."""
+"""Format a run for a report, with all values as text."""
 
 from __future__ import annotations
 
@@ -89,7 +89,10 @@ def view_report(
     audit: Audit | None = None,
     repeats: Repeats | None = None,
 ) -> ReportView:
-    """Return the view of a run. `view_answer` handles the answers."""
+    """Format everything in a run except the answers for a report.
+
+    `view_answer` formats the answers.
+    """
     outlines, open_lines = outlines_of(evaluations), view_open(evaluations)
     return ReportView(
         name=manifest.answers.name,
@@ -123,7 +126,7 @@ def view_report(
 
 
 def belief_text(report: ReportView) -> str:
-    """Summarize how far the judges can be trusted."""
+    """Summarize how reliable the judges are."""
     if report.certificate:
         return report.certificate.headline
     known = [judge.model for judge in report.judges if judge.figures]
@@ -135,7 +138,7 @@ def belief_text(report: ReportView) -> str:
 
 
 def view_plots(summary: Summary) -> tuple[Plot, ...]:
-    """Return a plot of rubrics and a plot of shares, split by system if there are only a few."""
+    """Return a plot of rubrics and a plot of shares, with one series per system if few systems."""
     few = 1 < len(summary.systems) <= MAX_SERIES
     series = summary.systems if few else {"": summary.scores}
     keys = list(dict.fromkeys(chain(summary.scores, *series.values())))

@@ -1,4 +1,4 @@
-"""Tables of a run: scores, averages, systems, answers, costs and repeated verdicts."""
+"""Build tables of a run: scores, averages, systems, answers, costs and repeated verdicts."""
 
 from __future__ import annotations
 
@@ -59,19 +59,19 @@ PART_TITLES: Mapping[str, str] = {
     "searches": "Evidence searches",
     FAILED_CALLS: "Calls without a usable reply",
 }
-"""Titles of cost items that are not part of an evaluation."""
+"""Titles of cost items that belong to no part of an evaluation."""
 
 
 JudgePlace = Literal["caption", "headings", "column"]
-"""Where a score table shows the judges."""
+"""Place where a table of scores names the judges."""
 
 
 def score_sheet(summary: Summary, judges: JudgePlace = "caption") -> Sheet:
     """Return the scores of a run by group, as means over answers with 95 % intervals.
 
     Args:
-        judges: Where to show the judges. With "headings", each group heading shows its most
-            common judge, and scores by other judges have a note.
+        judges: Where to name the judges. With "headings", each group heading names its most common
+            judge, and scores by other judges have a note.
     """
     scores = summary.scores
     rows: list[tuple[Cell, ...]] = []
@@ -118,7 +118,7 @@ def _judges_text(scores: Mapping[str, Score]) -> str:
 def averages_sheet(summary: Summary) -> Sheet:
     """Return each score averaged over answers, averaged over questions and pooled.
 
-    Only shares are pooled. There are no rows for runs from earlier versions.
+    Only scores that are shares are pooled. Runs from earlier versions give no rows.
     """
     rows = tuple(
         (
@@ -153,7 +153,7 @@ def system_sheet(systems: Mapping[str, Mapping[str, Score]], has_intervals: bool
 
 
 def every_score_sheet(systems: Mapping[str, Mapping[str, Score]]) -> Sheet:
-    """Return all scores in rows and systems in columns."""
+    """Return a table of all scores, with scores as rows and systems as columns."""
     rows = tuple(
         (
             score_title(key, _common_judge(scores.get(key) for scores in systems.values())),
@@ -166,7 +166,6 @@ def every_score_sheet(systems: Mapping[str, Mapping[str, Score]]) -> Sheet:
 
 
 def _common_judge(scores: Iterable[Score | None]) -> str:
-    """Return the judge of the scores if they share one, otherwise ""."""
     judges = {score.judge for score in scores if score is not None}
     return judges.pop() if len(judges) == 1 else ""
 
@@ -177,7 +176,7 @@ def _rubric_cell(scores: Mapping[str, Score]) -> Shown:
 
 
 def answer_sheet(evaluations: Sequence[Outlined]) -> Sheet:
-    """Return one row per answer, with columns for the scores that any answer has.
+    """Return a table with one row per answer, and columns for the scores that any answer has.
 
     The number of findings is bold and red if any finding is serious.
     """
@@ -204,7 +203,7 @@ def answer_sheet(evaluations: Sequence[Outlined]) -> Sheet:
 
 
 def cost_sheet(summary: Summary) -> Sheet:
-    """Return one row per cost item and a total, or no rows if the cost of each part is unknown."""
+    """Return a table of costs by item, with a total, or no rows if costs were not itemized."""
     rows: list[tuple[Cell, ...]] = []
     if summary.usage_by_part:
         rows = [_cost_row(part_title(part), used) for part, used in summary.usage_by_part.items()]
@@ -237,7 +236,8 @@ def part_title(part: str) -> str:
 
 
 NOTHING_REPEATED = (
-    "No model was called. Instruments always return the same verdict, so nothing was repeated."
+    "No model was called. Small local models and rules always return the same verdict, so nothing "
+    "was repeated."
 )
 
 
@@ -251,9 +251,10 @@ def repeats_text(repeats: Repeats) -> str:
         for figure in repeats.figures
         if figure.changed.value is not None and (title := figure_title(figure))
     ]
+    start = f"The answers were judged {repeats.n_times} times"
     if not parts:
-        return f"Judged {repeats.n_times} times, but no item got a verdict every time."
-    return f"Judged {repeats.n_times} times. Verdicts changed in {join_words(parts)}."
+        return f"{start}, but no item got a verdict every time."
+    return f"{start}. Verdicts changed in {join_words(parts)}."
 
 
 def confidence_text(counts: Mapping[str, int]) -> str:
@@ -264,13 +265,13 @@ def confidence_text(counts: Mapping[str, int]) -> str:
 
     Example:
         >>> confidence_text({"5 samples": 9})
-        'Ratings and labels come from 5 samples (9 verdicts).'
+        'Probabilities of ratings and labels come from 5 samples (9 verdicts).'
     """
     if not counts:
         return ""
     ranked = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
     parts = [f"{source} ({count_text(n, 'verdict')})" for source, n in ranked]
-    return f"Ratings and labels come from {join_words(parts)}."
+    return f"Probabilities of ratings and labels come from {join_words(parts)}."
 
 
 def figure_title(figure: RepeatFigure) -> str:
@@ -280,12 +281,12 @@ def figure_title(figure: RepeatFigure) -> str:
 
 
 def repeats_sheet(repeats: Repeats) -> Sheet:
-    """Return the consistency of repeated verdicts, one row per question kind."""
+    """Return a table of the consistency of repeated verdicts, one row per kind of question."""
     columns = (
         *(Column("kind", "Question"), Column("judge"), number("n_times")),
         *(number("changed", "Verdicts that changed"), number("", "95 % interval")),
         *score_columns("changed", "", "Compared", "Missing a verdict")[1:],
-        number("mean_spread", "Mean spread of scores"),
+        number("mean_spread", "Mean range of scores"),
     )
     rows = tuple(
         (

@@ -1,4 +1,4 @@
-"""Views of an answer's sentences with their verdicts and evidence searches."""
+"""Format the sentences of an answer with their verdicts and evidence searches."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Chip:
 
 
 def chip_of(verdict: VerdictBase | None) -> Chip:
-    """Return the chip of a verdict or its failure, or "not judged" for None."""
+    """Return the text of a verdict or its failure, or "not judged" for None."""
     if verdict is None:
         return Chip(NOT_JUDGED, UNSCORED)
     value = verdict.value
@@ -67,12 +67,12 @@ ENDS: dict[SearchEnd, str] = {
     "enough": "The judge found the passages sufficient.",
     "closest_passages": "The closest passages were used. No judge checked whether they are "
     "sufficient.",
-    "out_of_rounds": "The search reached its last round without finding enough passages.",
+    "out_of_rounds": "The search ended after its last round without finding enough passages.",
     "out_of_tokens": "The search did not find enough passages before the answer's token "
     "budget was used up.",
     "agent_done": "The agent ended its search.",
     "sources_only": "Only the answer's own sources were searched because there is no corpus.",
-    "nowhere_to_search": "There is no corpus and no source to search.",
+    "nowhere_to_search": "There was nothing to search, neither a corpus nor a source.",
 }
 
 
@@ -93,7 +93,7 @@ class SearchView:
 
 
 def view_search(search: EvidenceSearch) -> SearchView:
-    """Return the view of an evidence search."""
+    """Format an evidence search for the report."""
     is_empty = search.end == "closest_passages" and not search.n_documents
     parts = ["No documents were found." if is_empty else ENDS[search.end]]
     if n := search.n_documents:
@@ -104,7 +104,7 @@ def view_search(search: EvidenceSearch) -> SearchView:
         parts.append(f"The model failed ({reason_text(search.failure.reason)}).")
     if search.judgment_failure:
         reason = reason_text(search.judgment_failure.reason)
-        parts.append(f"The judge failed on the passages ({reason}).")
+        parts.append(f"The judge could not assess the passages ({reason}).")
     return SearchView(tuple(map(_view_query, search.queries)), " ".join(parts))
 
 
@@ -133,8 +133,9 @@ class VerdictView:
     Attributes:
         side: "for" or "against" for evidence, otherwise empty.
         marker: Citation marker. Empty for evidence.
-        target: Id of the cited document.
-        nuggets: Nuggets of the sentence with the verdicts that this verdict merges.
+        target: Id of the document with which the sentence is compared.
+        nuggets: Nuggets of the sentence, each with its own verdict. The verdict on the sentence
+            combines these.
         difference: Text of the sentence that the passage does not support.
         spans: Character spans of the sentence that a token-level verifier found unsupported.
     """
@@ -151,7 +152,7 @@ class VerdictView:
 
 @dataclass(frozen=True, slots=True)
 class SentenceView:
-    """A sentence and its verdicts; None if a step was not run."""
+    """A sentence and its verdicts. A verdict is None if its step was not run."""
 
     index: int
     text: str
@@ -165,7 +166,7 @@ class SentenceView:
     def unsupported(self) -> tuple[tuple[int, int], ...]:
         """Character spans that all verdicts with spans mark as unsupported.
 
-        Empty if any verdict supports the sentence.
+        Empty if any verdict says that the sentence is supported.
         """
         verdicts = [*(self.evidence or ()), *self.citations]
         marked = [
@@ -179,7 +180,6 @@ class SentenceView:
 
 
 def _join_positions(positions: Iterable[int]) -> tuple[tuple[int, int], ...]:
-    """Join adjacent sorted positions into (start, end) spans."""
     spans: list[tuple[int, int]] = []
     for position in positions:
         start = spans.pop()[0] if spans and spans[-1][1] == position else position
@@ -188,7 +188,7 @@ def _join_positions(positions: Iterable[int]) -> tuple[tuple[int, int], ...]:
 
 
 def view_sentences(evaluation: Evaluation) -> tuple[SentenceView, ...]:
-    """Return all sentences in order, including unknown sentences that a verdict refers to."""
+    """Return all sentences in order, including sentences that exist only in a verdict."""
     titles = titles_of(evaluation)
     labels = {label.sentence: label for label in evaluation.labels}
     evidence: dict[int, list[EvidenceVerdict]] = defaultdict(list)
@@ -229,7 +229,7 @@ def titles_of(evaluation: Evaluation) -> dict[str, str]:
 
 
 def view_passage(span: EvidenceSpan | None, titles: Mapping[str, str]) -> PassageView | None:
-    """Return the view of a passage, or None if there is no passage."""
+    """Format a passage for the report, or return None if there is no passage."""
     if span is None:
         return None
     return PassageView(
@@ -260,7 +260,6 @@ def _evidence(
     titles: Mapping[str, str],
     doubtful: Collection[tuple[str, str]],
 ) -> tuple[VerdictView, ...]:
-    """Return the verdicts in order, or a single "not judged" if there are none."""
     return tuple(
         VerdictView(
             chip=_compared_chip(verdict, doubtful),
@@ -274,7 +273,7 @@ def _evidence(
 
 
 def _doubtful_items(evaluation: Evaluation) -> frozenset[tuple[str, str]]:
-    """Return the evaluator and item of each contradiction that is only a secondary finding."""
+    """Return evaluator and item of each contradiction that is only a secondary finding."""
     return frozenset(
         (finding.evaluator, finding.item)
         for finding in evaluation.secondary_findings
@@ -283,7 +282,7 @@ def _doubtful_items(evaluation: Evaluation) -> frozenset[tuple[str, str]]:
 
 
 def _compared_chip(verdict: Compared, doubtful: Collection[tuple[str, str]]) -> Chip:
-    """Return the chip of a verdict, "may contradict" for a doubtful contradiction."""
+    """Return the text of a verdict, which is "may contradict" for a doubtful contradiction."""
     chip = chip_of(verdict)
     is_doubtful = (verdict.evaluator, verdict.item) in doubtful
     if verdict.value != CONTRADICTS or not is_doubtful:
@@ -292,9 +291,9 @@ def _compared_chip(verdict: Compared, doubtful: Collection[tuple[str, str]]) -> 
 
 
 def _correctness_chip(verdict: SentenceCorrectness, compared: Sequence[Compared]) -> Chip:
-    """Return the chip of a correctness verdict, given the other verdicts on the sentence.
+    """Return the text of a correctness verdict, given the other verdicts on the sentence.
 
-    If they disagree, a tentative label is hidden and a final label gets a note.
+    If the verdicts disagree, a tentative label is hidden, and a final label gets a note.
     """
     score = "" if verdict.score is None else f"{verdict.score:.2f}"
     chip = replace(chip_of(verdict), confidence=score)
@@ -322,7 +321,6 @@ def _citations(
     titles: Mapping[str, str],
     doubtful: Collection[tuple[str, str]],
 ) -> tuple[VerdictView, ...]:
-    """Return the verdicts in order, followed by the citations without a verdict."""
     judged = [verdict.citation for verdict in verdicts]
     missing: Sequence[Citation] = () if sentence is None else sentence.citations
     views = [

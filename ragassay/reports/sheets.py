@@ -1,4 +1,4 @@
-"""Tables that can be shown on the terminal, as HTML, Markdown or LaTeX, and saved as CSV or JSON.
+"""Tables that can be written to the terminal, HTML, Markdown, LaTeX, CSV and JSON.
 
 Cell text is untrusted, so every output format escapes it. `sheet.html.j2` renders the HTML.
 """
@@ -81,7 +81,7 @@ class Shown:
     """A cell whose displayed text differs from its value in files.
 
     Attributes:
-        style: Font weight or colour.
+        style: Name of a font weight or colour.
         interval: Interval, shown below the text or in square brackets after it.
         notes: Notes, shown below the interval or in parentheses after it.
     """
@@ -94,12 +94,12 @@ class Shown:
 
     @property
     def below(self) -> str:
-        """Interval and notes, as shown below the text."""
+        """Interval and notes, which are shown below the text."""
         return ", ".join(filter(None, (self.interval, *self.notes)))
 
     @property
     def line(self) -> str:
-        """Cell on one line."""
+        """Text, interval and notes of the cell on one line."""
         interval = f" [{self.interval}]" if self.interval else ""
         notes = f" ({', '.join(self.notes)})" if self.notes else ""
         return f"{self.text}{interval}{notes}".replace("\n", "; ")
@@ -113,11 +113,11 @@ class Column:
     """A table column.
 
     Attributes:
-        key: Name in files. Empty to omit the column from files.
-        title: Displayed heading. Empty to hide the column from display.
+        key: Column name in files. Empty to omit the column from files.
+        title: Heading on the terminal and in reports. Empty to write the column only to files.
         is_number: Whether the column is right-aligned.
         n_most: Maximum number of characters in a cell.
-        is_once: Whether the terminal hides a cell that repeats the cell above.
+        is_once: Whether the terminal leaves a cell empty if the cell above has the same text.
         is_unbroken: Whether the terminal never wraps the cells.
         has_names: Whether the cells are untrusted names, which HTML isolates with `<bdi>`.
         is_name: Whether the title is an untrusted name.
@@ -140,9 +140,9 @@ class Sheet:
     """A table.
 
     Attributes:
-        shows_all_rows: Whether every row is shown, whatever the row limit.
-        sections: Section headings by the position of the first row. The terminal draws only a
-            line.
+        shows_all_rows: Whether to show all rows even if there is a limit.
+        sections: Section headings by the position of the first row. The terminal draws a line
+            instead of the heading.
     """
 
     title: str
@@ -171,19 +171,19 @@ def number(key: str, title: str = "") -> Column:
 
 
 def words(*titles: str) -> tuple[Column, ...]:
-    """Return text columns that are omitted from files."""
+    """Return columns of text that are omitted from files."""
     return tuple(Column("", title) for title in titles)
 
 
 def numbers(*titles: str) -> tuple[Column, ...]:
-    """Return number columns that are omitted from files."""
+    """Return right-aligned number columns that are omitted from files."""
     return tuple(number("", title) for title in titles)
 
 
 def score_columns(
     key: str, title: str, n_title: str = "", unscored_title: str = ""
 ) -> tuple[Column, ...]:
-    """Return the columns of a score. Columns without a title appear only in files."""
+    """Return the columns of a score. Columns without a title are only written to files."""
     return (
         *(number(f"{key}{end}", title if not end else "") for end in SCORE_KEYS),
         *(number(f"{key}_n", n_title), number(f"{key}_n_unscored", unscored_title)),
@@ -206,7 +206,7 @@ def value_cell(text: str, is_scored: bool, interval: str = "", *notes: str) -> S
 
 
 def score_cell(score: Score | None, has_interval: bool = True) -> Shown:
-    """Return a score's value and interval, or the reason why it is missing."""
+    """Return a cell with the value and interval of a score, or the reason why it is missing."""
     if score is None or not is_number(score.value):
         return Shown(score_text(score), None, "missing")
     interval = format_interval(score) if has_interval else ""
@@ -214,7 +214,7 @@ def score_cell(score: Score | None, has_interval: bool = True) -> Shown:
 
 
 def counted_cell(score: Score, text: str, interval: str = "") -> Shown:
-    """Return a value with its interval and the number of items."""
+    """Return a cell with a value, its interval and the number of items."""
     unscored = f", {score.n_unscored:,} unscored" if score.n_unscored else ""
     interval = "" if score.low is None else interval or format_interval(score)
     return value_cell(text, score.value is not None, interval, f"n {score.n:,}{unscored}")
@@ -233,7 +233,7 @@ def none_text(n: int) -> str:
 
 
 def shown_cell(cell: Cell, column: Column) -> Shown:
-    """Return the displayed form of a cell, truncated to the column's maximum."""
+    """Return a cell as it is displayed, truncated to the maximum length of the column."""
     if isinstance(cell, Shown):
         return cell
     if cell is None:
@@ -253,7 +253,7 @@ def with_column(sheet: Sheet, key: str, value: Plain) -> Sheet:
 
 
 def join_sheets(sheets: Sequence[Sheet], key: str) -> Sheet:
-    """Concatenate sheets with the same columns, with the sheet title as first column."""
+    """Concatenate sheets with the same columns, and add the title of the sheet as first column."""
     rows = tuple((sheet.title, *row) for sheet in sheets for row in sheet.rows)
     return Sheet("", (Column(key), *sheets[0].columns), rows)
 
@@ -368,9 +368,9 @@ def sheet_latex(sheet: Sheet, label: str, caption: str = "") -> str:
     r"""Return a sheet as a LaTeX table, which needs \usepackage{booktabs}.
 
     Args:
-        label: Label for references. Characters other than letters, digits, ".", ":" and "-" are
-            replaced.
-        caption: Caption that replaces the sheet's title and caption.
+        label: LaTeX label for references to the table. Characters of the label other than letters,
+            digits, ".", ":" and "-" are replaced.
+        caption: Caption to use instead of the sheet's title and caption.
     """
     label = "".join(c if c.isascii() and (c.isalnum() or c in ".:-") else "-" for c in label)
     caption = caption or f"{'. '.join(filter(None, (sheet.title, sheet.caption)))}."
@@ -403,7 +403,7 @@ def latex_escape(text: str) -> str:
 
 
 def sheet_csv(*sheets: Sheet) -> str:
-    """Return sheets with the same columns as one CSV file."""
+    """Return the text of one CSV file for sheets with the same columns."""
     tables = [_file_table(sheet) for sheet in sheets]
     return csv_text(tables[0][0], [row for _, rows in tables for row in rows])
 
@@ -424,7 +424,7 @@ def _file_table(sheet: Sheet) -> tuple[list[str], list[list[Plain]]]:
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Plain]]) -> str:
-    """Return rows as CSV.
+    """Return rows as the text of a CSV file.
 
     Text that a spreadsheet could interpret as a formula is prefixed with an apostrophe.
     """

@@ -15,8 +15,8 @@ from ragassay.reports.labels import POSSIBLE, REFUSAL, finding_rank, finding_tit
 
 RUBRIC_MEAN = "Rubric mean"
 AVERAGES_NOTE = (
-    'Scores are means over answers. "Over questions" first averages the answers to each '
-    'question. "Pooled" weights all verdicts equally, so long answers count more.'
+    'Scores are means over answers. "Over questions" first averages the scores of all answers to '
+    'a question. "Pooled" weights all verdicts equally, so long answers count more.'
 )
 MAIN_SCORES = ("nuggets.recall", "nuggets.f1", "evidence.support", "citations.support")
 
@@ -28,10 +28,10 @@ GROUPS = {
 """Titles of score groups, keyed by the part of the score key before the dot."""
 
 SCORES = {name: display for e in OURS for name, display in e.display.scores.items()}
-"""Display settings of scores by key."""
+"""Title and better direction of each score, by key."""
 
 QUESTIONS = {e.display.kind: e.display.question for e in OURS if e.display.kind}
-"""Titles of the question kinds that a judge is asked."""
+"""Titles of the kinds of question that a judge is asked."""
 
 _HEADLINE_SHARES = (
     ("nuggets.recall", "of gold nuggets are stated"),
@@ -51,7 +51,7 @@ MEASURED = {
     "rubric.completeness": "Coverage of the sources",
     "rubric.informativeness": "Closeness to question and sources",
 }
-"""Titles of the signal-based scores that replace rubrics that only a judge can rate."""
+"""Titles of scores that are computed from signals because there is no judge to rate the rubric."""
 
 
 def score_group(key: str) -> str:
@@ -69,7 +69,7 @@ def group_title(group: str) -> str:
 
 
 def score_title(key: str, judge: str = "") -> str:
-    """Return the full title of a score. Scores by signals have separate titles."""
+    """Return the full title of a score, which depends on whether it is computed from signals."""
     if judge == SIGNALS and key in MEASURED:
         return MEASURED[key]
     known = SCORES.get(key)
@@ -88,7 +88,7 @@ def question_title(kind: str) -> str:
 
 
 def verdict_title(evaluator: str, n: int = 1) -> str:
-    """Return the noun for an evaluator's verdicts, singular if `n` is 1."""
+    """Return what the verdicts of an evaluator are called, in the singular if `n` is 1."""
     known = next((e.display for e in OURS if e.name == evaluator), None)
     one = known.verdict if known else f"verdict of {evaluator}"
     several = (known and known.verdicts) or (f"{one}s" if known else f"verdicts of {evaluator}")
@@ -96,20 +96,20 @@ def verdict_title(evaluator: str, n: int = 1) -> str:
 
 
 def score_direction(key: str) -> Direction | None:
-    """Return which direction of a score is better, or None if neither is or it is unknown."""
+    """Return whether higher or lower values of a score are better, if either is."""
     known = SCORES.get(key) or GROUPS.get(score_group(key))
     return known.direction if known else None
 
 
 def rubric_mean(scores: Mapping[str, Score]) -> Score | None:
-    """Average the scored rubrics.
+    """Return the mean over all rubrics that have a score.
 
     Args:
-        scores: Keyed as in `Evaluation.scores`.
+        scores: Scores, keyed as in `Evaluation.scores`.
 
     Returns:
-        Score without an interval in which `n` and `n_unscored` count rubrics. None if there are
-        no rubrics, or if their scales differ.
+        Score without an interval, in which `n` and `n_unscored` count rubrics. None if there are no
+        rubrics, or if their scales differ.
     """
     rubrics = [score for key, score in scores.items() if score_group(key) == "rubric"]
     if len({score.scale for score in rubrics}) != 1:
@@ -205,11 +205,11 @@ _FIXES = {
     "cut": "raise --max-reply-tokens, and ",
     "too_long": "use a model with a longer context, or ",
 }
-"""Fix for each failure reason, to apply before the verdicts are requested again."""
+"""What to do about each reason for a failure before the failed verdicts are requested again."""
 
 
 def failures_text(summary: Summary) -> str:
-    """Return the failed verdicts by cause and how to fix them, or "" if there are none."""
+    """Count the failed verdicts by cause, and say how to fix them; "" if there are none."""
     if not summary.unscored:
         return ""
     causes = [
@@ -240,11 +240,11 @@ def headline(summary: Summary) -> str:
 
 
 RUBRIC_KEY = "rubric.mean"
-"""Key of an answer's rubric mean."""
+"""Key of the mean over all rubrics of an answer."""
 
 NAMES = {SERIOUS_KEY: "Answers with a serious finding", RUBRIC_KEY: RUBRIC_MEAN}
 
 
 def score_name(key: str) -> str:
-    """Return the title of a score or of another compared value."""
+    """Return the title of a score, of the rubric mean, or of the serious findings."""
     return NAMES.get(key) or score_title(key)

@@ -1,1 +1,1 @@
-"""Runs over many records: job, engine, run folder, resume and progress."""
+"""Evaluate many answers: read them, judge them, store and resume the work, and show progress."""

@@ -1,4 +1,4 @@
-"""Preparation of audits: choice and perturbation of answers, and the parts to evaluate."""
+"""Prepare an audit: choose answers, perturb them, and determine which parts to evaluate."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from ragassay.retrievers.literature import Filters, Literature
 from ragassay.runs.evaluate import Job
 
 N_ANSWERS = 20
-"""Default number of answers to perturb. If all 20 are detected, the true rate is at least .84."""
+"""Number of answers that an audit perturbs by default. If all 20 are detected, the 95 % interval of
+the detection rate starts at .84."""
 
 RUBRIC = "rubric."
 GIVEN = "given"
@@ -26,7 +27,7 @@ N_RETRACTED = 5
 RETRACTED = Filters(types=("Retracted Publication",))
 
 PART_OF = {e.display.group: e.part for e in OURS if e.display.group} | {"findings": "citations"}
-"""Part of an evaluation that produces each score group."""
+"""For each score group, the part of an evaluation that produces it."""
 
 SEVERITIES: dict[str, Severity] = {"subtle": "subtle", "extreme": "extreme"}
 
@@ -43,7 +44,7 @@ class AuditOptions:
 
 
 def audit_options(keywords: AuditKeywords) -> AuditOptions:
-    """Return the audit options from keyword arguments or the command line."""
+    """Create audit options from keyword arguments or from the command line."""
     known = {field.name for field in fields(AuditOptions)}
     values = {n: value for n, value in keywords.items() if n in known and value is not None}
     return replace(AuditOptions(), **values | {"attacks": several(keywords.get("attacks"))})
@@ -51,7 +52,7 @@ def audit_options(keywords: AuditKeywords) -> AuditOptions:
 
 @dataclass(frozen=True)
 class Ask:
-    """Answer and the parts to evaluate."""
+    """An answer, and the parts of it to evaluate."""
 
     record: Record
     parts: tuple[str, ...]
@@ -59,14 +60,14 @@ class Ask:
 
 @dataclass(frozen=True)
 class AuditJob:
-    """Answers of an audit and the parts to evaluate.
+    """The answers of an audit, and the parts of each answer to evaluate.
 
     Attributes:
-        job: Job with the unperturbed answers.
         perturbed: Perturbed answers with the scores that each attack targets.
-        asks: Unperturbed and perturbed answers, each with the parts to evaluate.
-        n_unchanged: Number of answers that an attack left unchanged, by attack.
-        paraphrases: Paraphrases by a model. Empty if rules are used, or before the model is called.
+        asks: Unperturbed and perturbed answers, each with the parts of it to evaluate.
+        n_unchanged: For each attack, the number of answers that it left unchanged.
+        paraphrases: Sentences that a model paraphrased. Empty if rules paraphrase sentences, or
+            before the model is called.
     """
 
     job: Job
@@ -78,11 +79,11 @@ class AuditJob:
 
     @property
     def pools(self) -> str:
-        """Source of the perturbations."""
+        """Where the perturbed answers come from: "given" for a file, "audit" for attacks."""
         return GIVEN if self.options.use_perturbed else "audit"
 
     def groups(self) -> dict[tuple[str, ...], list[Record]]:
-        """Group the answers by the parts to evaluate."""
+        """Return the answers, grouped by the parts to evaluate."""
         groups: dict[tuple[str, ...], list[Record]] = {}
         for ask in self.asks:
             groups.setdefault(ask.parts, []).append(ask.record)
@@ -90,13 +91,13 @@ class AuditJob:
 
 
 def audit_job(job: Job, run: Run, options: AuditOptions, *, is_judged: bool = False) -> AuditJob:
-    """Choose answers and perturb them.
+    """Choose answers of a job and perturb them.
 
-    Only the parts requested in the settings are evaluated, so rubrics are only attacked if they
-    are judged.
+    Only the parts that the settings request are evaluated. For example, rubrics are only attacked
+    if they are rated.
 
     Args:
-        job: Job with the answers. Perturbed answers among them are skipped.
+        job: Job with the answers to choose from. Answers that are already perturbed are skipped.
         is_judged: Whether the unperturbed answers were already judged with the same settings.
 
     Raises:
@@ -105,8 +106,8 @@ def audit_job(job: Job, run: Run, options: AuditOptions, *, is_judged: bool = Fa
     """
     if options.use_perturbed and options.paraphraser:
         raise InputError(
-            "a paraphraser cannot be used with perturbed answers from the file; remove one of "
-            "the options"
+            "the perturbed answers come from the file, so no paraphraser can be used; remove one "
+            "of the two options"
         )
     if options.use_perturbed:
         records, perturbed, n_unchanged = _read_perturbed_answers(job.records, options)
@@ -142,7 +143,7 @@ def audit_job(job: Job, run: Run, options: AuditOptions, *, is_judged: bool = Fa
 
 
 def chosen_attacks(names: Sequence[str]) -> tuple[Attack, ...]:
-    """Return the attacks with these names or families, or all attacks if there are no names.
+    """Return the attacks with the given names or families, or all attacks if none are given.
 
     Raises:
         InputError: An attack is unknown.
@@ -162,14 +163,15 @@ def is_unperturbed(record: Record) -> bool:
 
 
 def spread(records: Sequence[Record], limit: int, seed: int) -> list[Record]:
-    """Choose answers spread evenly over the questions.
+    """Choose answers that are spread evenly over the questions.
 
-    A larger limit only adds answers, and the order of the records does not matter.
+    If the limit is larger, the same answers and more are chosen. The order of the records does not
+    matter.
 
     Args:
         records: Records with distinct ids.
         limit: Number of answers to choose. 0 for all.
-        seed: Random seed of the order.
+        seed: Seed for the random order of the answers.
     """
 
     def key(text: str) -> str:
@@ -188,7 +190,7 @@ def spread(records: Sequence[Record], limit: int, seed: int) -> list[Record]:
 
 
 def parts_of(targets: Iterable[str]) -> tuple[str, ...]:
-    """Return the parts of an evaluation that produce the target scores, in standard order."""
+    """Return the parts of an evaluation that compute the given scores, in standard order."""
     groups = [target.partition(".")[0] for target in targets]
     wanted = {PART_OF.get(group, group) for group in groups}  # custom evaluators are parts
     return tuple(part for part in (*PARTS, *sorted(wanted.difference(PARTS))) if part in wanted)
@@ -197,7 +199,7 @@ def parts_of(targets: Iterable[str]) -> tuple[str, ...]:
 def _read_perturbed_answers(
     records: Sequence[Record], options: AuditOptions
 ) -> tuple[list[Record], tuple[PerturbedAnswer, ...], dict[str, int]]:
-    """Return answers, their perturbed versions, and the number of versions left unchanged.
+    """Return answers, their perturbed versions, and how many versions equal the original.
 
     Some "perturbed" answers in YESciEval's files equal the original, for example because there was
     no connective to remove.
@@ -236,7 +238,6 @@ def _words(record: Record) -> list[str]:
 
 
 def _find_retracted(corpus: Literature, records: Sequence[Record]) -> list[str]:
-    """Return PMIDs of retracted articles in the corpus that match the questions."""
     questions = list(dict.fromkeys(record.question for record in records))[:N_RETRACTED]
     results = (corpus.search(question, 1, RETRACTED) for question in questions)
     return sorted({hit.document.id for hits in results for hit in hits})
@@ -245,7 +246,6 @@ def _find_retracted(corpus: Literature, records: Sequence[Record]) -> list[str]:
 def _choose_targets(
     perturbed: Sequence[PerturbedAnswer], records: Sequence[Record], run: Run
 ) -> tuple[PerturbedAnswer, ...]:
-    """Return the perturbed answers with only the targets that are requested and applicable."""
     available = {record.id: _available_targets(record, run) for record in records}
     result: list[PerturbedAnswer] = []
     for answer in perturbed:
@@ -275,7 +275,6 @@ def _available_targets(record: Record, run: Run) -> frozenset[str]:
 
 
 def _custom_targets(answer: PerturbedAnswer, run: Run) -> list[str]:
-    """Return the scores of custom evaluators that declare an attack as a target."""
     return [
         f"{e.name}.score"
         for e in run.evaluators
@@ -290,7 +289,7 @@ def _rubrics_of(targets: Iterable[str]) -> tuple[str, ...]:
 def _group_by_original(
     asks: Sequence[Ask], perturbed: Sequence[PerturbedAnswer]
 ) -> tuple[Ask, ...]:
-    """Sort each original before its perturbed versions, which reuse results for its sources."""
+    """Place each original before its perturbed versions, which reuse results for its sources."""
     originals = {answer.record.id: answer.original for answer in perturbed}
     positions = {name: n for n, name in enumerate(dict.fromkeys(originals.values()))}
 
@@ -301,7 +300,6 @@ def _group_by_original(
 
 
 def _unperturbed_asks(records: Sequence[Record], perturbed: Sequence[PerturbedAnswer]) -> list[Ask]:
-    """Return the unperturbed answers with all parts needed by their perturbed versions."""
     targets: dict[str, dict[str, None]] = {}
     for answer in perturbed:
         targets.setdefault(answer.original, {}).update(dict.fromkeys(answer.targets))

@@ -1,4 +1,4 @@
-"""Test banks with human edits, graded files, and the removal of duplicate items."""
+"""Read and write test banks with human edits, read graded files, and remove duplicate items."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ReviewsByItem = dict[tuple[str, str], list[Review]]
-"""Reviews, keyed by query and item."""
+"""Reviews of test bank items, keyed by query and item."""
 
 _YES = TypeAdapter(bool)
 _TEXT = TypeAdapter(str)
@@ -34,7 +34,7 @@ _ANSWERS: TypeAdapter[tuple[str, ...]] = TypeAdapter(tuple[str, ...])
 
 
 class AddedItem(Frozen):
-    """Value of a review that adds an item to a bank."""
+    """The item that a review adds to a test bank."""
 
     text: str
     kind: BankKind = "questions"
@@ -44,12 +44,12 @@ class AddedItem(Frozen):
 
 @dataclass(frozen=True)
 class BankFile:
-    """A file of test banks with its reviews.
+    """A file of test banks, with the reviews that edit it.
 
     Attributes:
-        banks: Banks with all edits applied and ids for all items.
-        reviews: All reviews including undone reviews, oldest first.
-        n_stray: Number of reviews that refer to unknown items.
+        banks: Test banks after all edits. Each item has an id.
+        reviews: All reviews, including those that were undone, oldest first.
+        n_stray: Number of reviews of items that are not in the test banks.
     """
 
     path: Path
@@ -63,7 +63,7 @@ def read_bank_file(path: Path) -> BankFile:
     """Read a file of test banks and apply its reviews.
 
     Raises:
-        InputError: The file or its journal cannot be read.
+        InputError: The file of test banks or its journal of reviews cannot be read.
     """
     file = read_test_banks(path)
     reviews = tuple(r for r in journal_of(path).read() if r.evaluator == BANK)
@@ -75,10 +75,10 @@ def read_bank_file(path: Path) -> BankFile:
 
 @dataclass(frozen=True)
 class GradedFile:
-    """A graded file with its test banks, if available.
+    """A graded file, with its test banks if there are any.
 
     Attributes:
-        rejections: Unreadable lines, passages and banks.
+        rejections: Lines, passages and test banks that could not be read.
     """
 
     queries: tuple[QueryParagraphs, ...]
@@ -87,7 +87,7 @@ class GradedFile:
 
     @property
     def texts(self) -> dict[str, str]:
-        """Item texts, keyed by id."""
+        """Texts of all items, keyed by item id."""
         return {item.id: item.text for bank in self.banks for item in bank.items}
 
     def only(self, query: str | None) -> tuple[QueryParagraphs, ...]:
@@ -122,31 +122,31 @@ def read_graded(path: Path, banks: Sequence[Path] = ()) -> GradedFile:
 
 
 def write_new_bank(banks: Sequence[RubricBank], path: Path) -> None:
-    """Write edited banks to a new file. The items include their edit history.
+    """Write edited test banks to a new file. The items include their edit history.
 
     Raises:
-        InputError: The file has a journal, whose edits would be applied twice.
+        InputError: The file already has a journal of reviews, which would be applied a second time.
     """
     journal = journal_of(path).path
     if journal.exists():
         raise InputError(
-            f"{path} already has a review journal ({journal}); choose another file name"
+            f"{path} already has a file of reviews ({journal}); choose another file name"
         )
     write_test_banks(banks, path)
 
 
 def all_history(bank: RubricBank) -> tuple[Review, ...]:
-    """Return all edits of a bank and its items, including removed items."""
+    """Return all edits of a test bank, of its items and of removed items."""
     return (*bank.history, *(review for item in bank.items for review in item.history))
 
 
 def apply_reviews(banks: Sequence[RubricBank], reviews: Iterable[Review]) -> tuple[RubricBank, ...]:
-    """Apply reviews to banks. Items keep their ids and get an edit history.
+    """Apply reviews to test banks. Items keep their ids and get a history of edits.
 
     Args:
-        reviews: Reviews in journal order. The last review of a field counts unless it was undone.
-            The fields "text", "answers", "secret", "removed" and "added" (with an `AddedItem`)
-            change items. Other fields are only added to the history.
+        reviews: Reviews in the order of the journal. The last review of a field counts unless it
+            was undone. The fields "text", "answers", "secret", "removed" and "added" (with an
+            `AddedItem`) change items. Reviews of other fields are only added to the history.
 
     Raises:
         InputError: The value of a review is invalid for its field.
@@ -165,7 +165,6 @@ def _by_item(reviews: Iterable[Review]) -> ReviewsByItem:
 
 
 def _apply_additions(banks: Sequence[RubricBank], final: ReviewsByItem) -> list[RubricBank]:
-    """Add the items from reviews, and create banks for new facets and kinds of a known query."""
     by_key = {bank.key: bank for bank in banks}
     by_query = {bank.query_id: bank for bank in reversed(banks)}
     for (query, name), reviews in final.items():
@@ -220,7 +219,7 @@ def _edit_item(item: BankItem, review: Review) -> BankItem:
 
 
 def _add_undone(banks: tuple[RubricBank, ...], history: ReviewsByItem) -> tuple[RubricBank, ...]:
-    """Add the reviews of undone additions to the history of the query's first bank."""
+    """Add the reviews of additions that were undone to the history of the query's first bank."""
     known = {review.id for bank in banks for review in all_history(bank)}
     undone: dict[str, list[Review]] = {}
     for (query, _), reviews in history.items():
@@ -248,8 +247,8 @@ ALIKE = {"nuggets": 0.93, "questions": 0.7}
 """Minimum cosine similarity of duplicates with all-MiniLM-L6-v2.
 
 Of the 35 duplicates found with this threshold among the 540 nuggets of DL20, 32 are correct
-(checked by hand). Duplicate questions must also pass `is_one_question`; 0.7 is the median
-similarity of two questions for the same query.
+(checked by hand). Two questions must also pass `is_one_question` to count as duplicates; 0.7 is the
+median similarity of two questions for the same query.
 """
 
 
@@ -260,8 +259,8 @@ def repeats(
 
     Args:
         texts: Texts of one query.
-        kind: Whether the texts are nuggets or questions.
-        least: Minimum similarity of duplicate nuggets. The default is the value in `ALIKE`.
+        least: Minimum similarity of two nuggets that count as duplicates. The default is the value
+            in `ALIKE`.
     """
     if len(texts) < 2:
         return {}
@@ -286,7 +285,7 @@ def repeats(
 def folded_banks(
     banks: Sequence[RubricBank], encode: Encode, least: float | None = None
 ) -> tuple[tuple[RubricBank, ...], tuple[tuple[str, str], ...]]:
-    """Remove duplicate items of the same query and kind.
+    """Remove duplicates among the items of the same query and kind.
 
     Returns:
         Banks without duplicates, and the query and text of each removed item. The known answers of
@@ -313,15 +312,15 @@ def folded_banks(
 def with_exam(
     records: Iterable[Record], testbank: str | Path | Sequence[ExamItem]
 ) -> tuple[tuple[Record, ...], tuple[Rejection, ...]]:
-    """Add test bank items to the records without exam items.
+    """Add test bank items to records that have no exam items.
 
     Args:
-        records: Records, matched with queries by topic or id.
-        testbank: Path of a test bank with reviews, or items for all records.
+        records: Records whose topic or id is the id of a query.
+        testbank: Path of a test bank, or items to add to all records.
 
     Returns:
-        The records, and the unreadable lines of the bank. If the bank has no items for any record,
-        this is reported as a rejection.
+        The records, and the lines of the test bank that could not be read. If the test bank has no
+        items for any record, the rejections say so.
 
     Raises:
         InputError: The file cannot be read.
@@ -340,15 +339,16 @@ def with_exam(
         unused = Rejection(
             file=str(path),
             line=0,
-            problem="no query matches the topic or id of an answer, so no items were used",
-            expected="a bank for the topic ids of the answers",
+            problem="no query of the test bank matches the topic or id of an answer, so its items "
+            "were not used",
+            expected="a test bank whose query ids are the topic ids of the answers",
         )
         rejections = (*rejections, unused)
     return updated, rejections
 
 
 def items_by_query(banks: Iterable[RubricBank]) -> dict[str, tuple[ExamItem, ...]]:
-    """Return the items of each query over all facets and kinds."""
+    """Return the items of each query, from all its facets and both kinds."""
     items: dict[str, tuple[ExamItem, ...]] = {}
     for bank in banks:
         items[bank.query_id] = (*items.get(bank.query_id, ()), *exam_items(bank))

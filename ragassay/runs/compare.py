@@ -1,4 +1,4 @@
-"""Comparison of runs and systems, with significance tests."""
+"""Compare runs and systems with significance tests."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ DEFAULT_KEYS = (
     "citations.support",
     "citations.document_recall",
 )
-"""Scores compared by default if the runs have them."""
+"""Scores that are compared by default, if the runs have them."""
 
 
 @dataclass(frozen=True)
 class SystemComparison:
-    """Comparison of several systems.
+    """Result of comparing several systems.
 
     Attributes:
         keys: Scores to rank the systems by.
         warnings: Reasons why the systems may not be comparable.
-        rejections: Unreadable parts of files with human labels.
-        sides: Runs, or systems from a single run, to compare answer by answer.
-        wanted: Requested scores. Empty for the main scores.
+        rejections: Lines of files with human labels that could not be read.
+        sides: Runs, or systems of a single run, whose answers are compared one by one.
+        wanted: Scores that the caller asked for. If empty, the main scores are compared.
     """
 
     systems: Mapping[str, Sequence[Evaluation]]
@@ -58,14 +58,15 @@ class SystemComparison:
 
     @functools.cached_property
     def boards(self) -> tuple[Leaderboard, ...]:
-        """Leaderboard for each score, with significance tests."""
+        """One leaderboard per score, with significance tests."""
         return tuple(leaderboard(self.systems, key) for key in self.keys)
 
     def changes(self, baseline: str = "") -> tuple[Change, ...]:
-        """Compare each side with the baseline, score by score and answer by answer.
+        """Compare each run or system with the baseline, score by score and answer by answer.
 
         Args:
-            baseline: Name of a side. Default: the first side.
+            baseline: Name of the run or system to compare the others with. By default, the first
+                one.
 
         Raises:
             InputError: The baseline is unknown, or there is only one side.
@@ -87,7 +88,7 @@ class SystemComparison:
         return self.save_changes(self.changes(baseline), path)
 
     def save_changes(self, changes: Sequence[Change], path: str | Path) -> Path:
-        """Like `save`, but write precomputed changes."""
+        """Write comparisons that are already computed as a self-contained HTML page."""
         page = render_changes_html(changes, self.warnings)
         return write_files(Path(path).parent, {Path(path).name: page})[0]
 
@@ -111,12 +112,13 @@ def compare(
     """Compare the systems of one or several runs.
 
     Args:
-        folders: Run folders, or files of answers with human labels. Answers without a system name
-            use the name of their folder. A system in several runs is compared with itself.
+        folders: Run folders, or files of answers with human labels. For answers without a system
+            name, the name of the run folder is used. If a system occurs in several runs, its runs
+            are compared with each other.
         keys: Score keys, score groups such as "rubric", or "all". Default: `DEFAULT_KEYS`.
-        clusters: MedAESQA's sentence clusters for files with human labels. Without them, sentences
-            are clustered by similarity.
-        systems: Names of the systems to compare, in order. Default: all systems.
+        clusters: MedAESQA's sentence clusters for files with human labels. Without clusters,
+            sentences are clustered by similarity.
+        systems: Names of the systems to compare, in the order of the output. Default: all systems.
 
     Raises:
         InputError: A folder has no run or is passed twice, there are fewer than two systems, or no
@@ -182,7 +184,7 @@ def write_files(out: Path, texts: dict[str, str]) -> tuple[Path, ...]:
 
 
 def file_stem(key: str) -> str:
-    """Turn a score key into a safe file name."""
+    """Turn the key of a score into a safe file name."""
     return "".join(c if c.isalnum() or c in "._-" else "_" for c in key).strip(".") or "score"
 
 
@@ -211,7 +213,6 @@ def _read_labelled(path: Path, clusters: Clusters | None) -> _ComparedRun:
 
 
 def _select_systems(runs: Sequence[_ComparedRun], systems: Sequence[str]) -> list[_ComparedRun]:
-    """Keep only the answers of the given systems, in this order. If there are none, keep all."""
     if not systems:
         return list(runs)
     known = dict.fromkeys(e.system for run in runs for e in run.evaluations if e.system)
@@ -246,7 +247,6 @@ def _sides(runs: Sequence[_ComparedRun]) -> tuple[Side, ...]:
 
 
 def _group_by_system(runs: Sequence[_ComparedRun]) -> dict[str, list[Evaluation]]:
-    """Group evaluations by system. If a system occurs in several runs, add the run name."""
     names = _run_names(runs)
     named = [
         (e.system or name, name, e)
@@ -262,7 +262,6 @@ def _group_by_system(runs: Sequence[_ComparedRun]) -> dict[str, list[Evaluation]
 
 
 def _run_names(runs: Sequence[_ComparedRun]) -> list[str]:
-    """Return the folder names, or the full paths if folder names repeat."""
     parts = [Path(os.path.realpath(run.path)).name for run in runs]
     if len(set(parts)) == len(parts):
         return parts
@@ -284,11 +283,13 @@ def _choose_keys(systems: dict[str, list[Evaluation]], wanted: Sequence[str]) ->
 
 
 def _warnings(runs: Sequence[_ComparedRun]) -> list[str]:
-    """Return warnings about missing parts of runs and about differences in how runs were judged."""
     warnings: list[str] = []
     for run in runs:
         if not run.is_finished:
-            warnings.append(f"{run.path} is not finished, so its means exclude missing answers")
+            warnings.append(
+                f"the run {run.path} is not finished, so its means do not include the "
+                f"missing answers"
+            )
         if run.n_failed:
             failed = count_text(run.n_failed, "answer")
             warnings.append(f"{run.path}: {failed} could not be evaluated")

@@ -1,4 +1,4 @@
-"""Engine that judges records locally or in a cluster, and resumes interrupted runs."""
+"""Judge answers in this process or in a cluster, and resume interrupted runs."""
 
 from __future__ import annotations
 
@@ -49,33 +49,34 @@ if TYPE_CHECKING:
     from ragassay.runs.distributed.hub import Outbox
 
 N_LOCAL_IN_FLIGHT = 2
-"""Number of concurrent answers with the embedded judge: one judged and one prepared."""
+"""Number of concurrent answers with the embedded judge, which judges one while the next is
+prepared."""
 
 NOT_RESUMED = (
-    "batch is used without out, so if this run is stopped, its paid batches are lost; set "
+    "the run uses batch without out, so if it is stopped, batches that were paid for are lost; set "
     "out=FOLDER to keep them"
 )
 
 Keep = Callable[[Evaluation | RecordFailure], None]
-"""Callback that stores the result of a record."""
+"""Function that stores the result of a record."""
 
 
 @dataclass
 class RunOutcome:
-    """Evaluations and failures, keyed by record id."""
+    """Evaluations and failures of a run, keyed by record id."""
 
     evaluations: dict[str, Compact] = field(default_factory=dict)
     failures: dict[str, RecordFailure] = field(default_factory=dict)
 
     def add(self, result: Evaluation | RecordFailure) -> None:
-        """Add the result of a record."""
+        """Add the evaluation or failure of a record."""
         if isinstance(result, Evaluation):
             self.evaluations[result.record_id] = Compact.of(result)
         else:
             self.failures[result.record_id] = result
 
     def in_order(self, ids: Sequence[str]) -> CompactEvaluations:
-        """Return the evaluations that exist for the given records, in order."""
+        """Return the existing evaluations of the given records, in order."""
         return CompactEvaluations(self.evaluations[i] for i in ids if i in self.evaluations)
 
 
@@ -89,12 +90,13 @@ async def run_records(
 
     Args:
         records: Records with distinct ids.
-        folder: Folder with finished work, which is not repeated.
+        folder: Run folder. Work that is finished in it is not repeated.
 
     Raises:
         FatalModelError: The judge is unavailable, or the cost limit is reached. Finished work is
-            kept.
-        StorageError: The disk is full, or a file in the folder is damaged. Finished work is kept.
+            kept on disk.
+        StorageError: The disk is full, or a file in the folder is damaged. Finished work is kept on
+            disk.
     """
     outcome = _read_finished(records, run, folder)
     waiting = [r for r in records if r.id not in outcome.evaluations | outcome.failures]
@@ -131,22 +133,22 @@ async def run_records(
 
 @dataclass(frozen=True)
 class Judging:
-    """Judging of answers as a kind of work for cluster workers. See `WorkKind`."""
+    """The kind of work in which workers judge answers. See `WorkKind`."""
 
     def identity(self, run: Run) -> str:
-        """Return the identity of the run."""
+        """Return a hash of everything that the results depend on, except the records."""
         return run.identity
 
     async def work(
         self, records: Sequence[Record], run: Run, outbox: Outbox, limiter: Limiter
     ) -> None:
-        """Judge the answers like a local run."""
+        """Judge the answers as in a local run."""
         async with judging(run, outbox.keep, outbox.listen, limiter) as judge:
             for record in records:
                 judge.group.create_task(judge.answer(record))
 
     def fail_record(self, record: Record, detail: str) -> RecordFailure:
-        """Return a failure for a record."""
+        """Return the failure of a record."""
         failure = Failure(reason="error", detail=detail)
         return RecordFailure(record_id=record.id, stage="evaluate", failure=failure)
 
@@ -158,8 +160,9 @@ async def judging(
     """Yield a judge for answers in this process, and wait for its tasks at the end.
 
     Args:
-        run: Context of the graph. Finished work in its store is not repeated.
-        limiter: Limiter of the model calls. Default: the run's limiter.
+        run: Configuration and services of the run. Work that is finished in its store is not
+            repeated.
+        limiter: Limiter of model calls. By default, the limiter of the run.
 
     Raises:
         FatalModelError: The judge is unavailable, or the cost limit is reached.
@@ -204,7 +207,7 @@ class AnswerJudge:
     group: asyncio.TaskGroup
 
     async def answer(self, record: Record) -> None:
-        """Judge one answer. Errors become a failure of the record, except fatal errors."""
+        """Judge one answer. An error becomes a failure of the record, unless it is fatal."""
         async with self.slots:
             meter, booked, values = Meter(), Usage(), dict[str, Any]()
             try:
@@ -276,7 +279,7 @@ def _failure(record: Record, error: Exception, usage: Usage) -> RecordFailure:
 
 @asynccontextmanager
 async def _batching(run: Run, folder: RunFolder | None, listen: Listener) -> AsyncIterator[None]:
-    """Send the enclosed calls in batches if the settings enable it."""
+    """Use the provider's batch API for the calls made inside the context, if the setting is on."""
     if not run.settings.limits.batch:
         yield
         return
@@ -288,7 +291,6 @@ async def _batching(run: Run, folder: RunFolder | None, listen: Listener) -> Asy
 
 
 def _read_finished(records: Sequence[Record], run: Run, folder: RunFolder | None) -> RunOutcome:
-    """Read the results of an earlier start with the same inputs, and count their cost."""
     outcome = RunOutcome()
     if folder is None:
         return outcome

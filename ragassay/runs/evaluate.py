@@ -1,4 +1,4 @@
-"""Evaluation runs from start to finish: plan, run, aggregate, report."""
+"""Plan an evaluation run, run it, compute its scores, and write its reports."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ __all__ = ["Job", "Plan", "RunResult", "job_of", "manifest_of", "plan", "read_jo
 
 
 def judge_notes(summary: Summary, n_samples: int) -> tuple[str, ...]:
-    """Return notes on judges with mixed models, unnecessary samples or failed samples.
+    """Return notes if several models answered, or if samples were unnecessary or failed.
 
     Args:
-        n_samples: Value of the setting `samples`.
+        n_samples: Number of samples per verdict that the settings request.
     """
     usage = summary.usage
     notes = [*mixture_notes(usage.answered_by)]
@@ -71,7 +71,9 @@ def judge_notes(summary: Summary, n_samples: int) -> tuple[str, ...]:
         )
     if usage.n_failed_samples:
         n = count_text(usage.n_failed_samples, "sample")
-        notes.append(f"{n} without a usable reply are excluded from their distributions.")
+        notes.append(
+            f"{n} without a usable reply do not count in the probabilities of ratings and labels."
+        )
     return tuple(notes)
 
 
@@ -86,10 +88,10 @@ NOTED_PACKAGES = (
     "torch",
     "transformers",
 )
-"""Libraries that can affect the results."""
+"""Libraries whose version can affect the results."""
 
 TASK_CHARS = 700
-"""Approximate length of a prompt without its context, in characters."""
+"""Approximate length of a prompt without the context of the answer, in characters."""
 
 
 @dataclass(frozen=True)
@@ -105,18 +107,18 @@ class RunResult:
 
 @dataclass(frozen=True)
 class Plan:
-    """Estimated calls, tokens and cost of a run.
+    """Estimated number of calls and tokens, and the cost of a run.
 
     Attributes:
-        n_calls: Maximum number of model calls. There may be fewer because calls are shared,
-            searches end early, and panels only deliberate after disputes.
-        n_prompt_tokens: Approximate number of tokens sent.
+        n_calls: Maximum number of model calls. The run may need fewer calls, because calls are
+            shared, searches end early, and panels only discuss disputed ratings.
+        n_prompt_tokens: Approximate number of tokens in all prompts.
         n_shared_tokens: Number of prompt tokens that repeat the context of an answer.
         n_escalated: Maximum number of calls to a second judge.
         n_escalated_tokens: Approximate number of tokens sent to the second judge.
         escalated_usd: Maximum cost of the second judge in USD according to LiteLLM's price list.
             None if the price is unknown.
-        cost: Maximum cost of the other calls.
+        cost: Maximum cost of all calls except those to the second judge.
     """
 
     n_records: int
@@ -129,7 +131,7 @@ class Plan:
     cost: Estimate = field(default_factory=Estimate)
 
     def __add__(self, other: Plan) -> Plan:
-        """Return the sum of two plans."""
+        """Add the estimates of two plans."""
         return Plan(
             self.n_records + other.n_records,
             self.n_calls + other.n_calls,
@@ -195,7 +197,6 @@ def _most_calls(lm: JudgeLM) -> int:
 
 
 def _most_usd(settings: Settings, n_calls: int, n_prompt_tokens: int) -> float | None:
-    """Return the maximum cost of the second judge in USD, or 0 if there is no second judge."""
     if settings.judge.escalated_to is None or not n_calls:
         return 0.0
     n_reply_tokens = n_calls * settings.prompting.max_reply_tokens
@@ -210,14 +211,11 @@ async def run_job(
     *,
     has_reports: bool = True,
 ) -> RunResult:
-    """Run a job. With a folder, resume an earlier start of the same run.
-
-    Args:
-        has_reports: Whether to write reports to the folder.
+    """Run a job. If the folder contains an earlier start of the same run, resume it.
 
     Raises:
         RunMismatchError: The folder contains another run.
-        FatalModelError: The judge is unavailable.
+        FatalModelError: The judge cannot be reached or used.
     """
     manifest = manifest_of(job, run)
     if folder is None:
@@ -286,7 +284,6 @@ def _grades(job: Job, run: Run) -> bool:
 
 
 def _digest_of(model: str) -> str:
-    """Return the SHA-256 of a local judge's weights, or "" for a hosted judge."""
     metadata = metadata_of(model)
     if metadata is not None:
         return metadata.weights_sha256

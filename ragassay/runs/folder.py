@@ -83,7 +83,6 @@ class RunFolder:
             yield
 
     def _check_files(self) -> None:
-        """Check that no file of the run is blocked by a folder of the same name."""
         reports = (self.path / name for name in ("report.md", "report.html", ".lock"))
         for file in (*(path for path in vars(self).values() if path != self.path), *reports):
             if file.is_dir():
@@ -96,7 +95,7 @@ class RunFolder:
             write_atomically(self.manifest_file, manifest.model_dump_json(indent=2))
 
     def note_answered_by(self, answered_by: tuple[str, ...]) -> None:
-        """Record in the manifest which models answered, at the end of a run."""
+        """Write to the manifest which models answered, at the end of a run."""
         manifest = self.manifest()
         if manifest.answered_by != answered_by:
             updated = manifest.model_copy(update={"answered_by": answered_by})
@@ -126,17 +125,17 @@ class RunFolder:
         return iter_lines(self.evaluations_file, Evaluation)
 
     def failures(self) -> list[RecordFailure]:
-        """Return all records without an evaluation."""
+        """Return all records that could not be evaluated."""
         return read_lines(self.failures_file, RecordFailure)
 
     def rejections(self) -> list[Rejection]:
-        """Return all unreadable lines of the input."""
+        """Return all lines of the input that could not be read."""
         return read_lines(self.rejected_file, Rejection)
 
     def forget_failures(self) -> None:
-        """Drop failed records, and evaluations with a failed verdict.
+        """Delete failed records, and evaluations with a failed verdict, from the folder.
 
-        Other verdicts of these evaluations stay in the store and are not requested again.
+        Verdicts that did not fail stay in the store and are not requested again.
         """
         self.failures_file.unlink(missing_ok=True)
         BatchStore(self.path).forget_collected()
@@ -163,7 +162,7 @@ class RunFolder:
 
     @property
     def audit_folder(self) -> RunFolder:
-        """Folder of the perturbed answers."""
+        """Run folder of the perturbed answers of an audit."""
         return RunFolder(self.path / "audit")
 
     def audit(self) -> Audit | None:
@@ -175,11 +174,14 @@ class RunFolder:
         return _read_optional(self.audit_file, Audit)
 
     def repeat_folder(self, time: int) -> RunFolder:
-        """Return the folder of a repetition. Repetitions are numbered from 2."""
+        """Return the run folder of a repetition of all verdicts.
+
+        Repetitions are numbered from 2.
+        """
         return RunFolder(self.path / "repeats" / str(time))
 
     def repeat_folders(self) -> list[RunFolder]:
-        """Return the folders of all repetitions that were started."""
+        """Return the run folders of all repetitions that were started."""
         return [RunFolder(path) for path in sorted((self.path / "repeats").glob("[0-9]*"))]
 
     def repeats(self) -> Repeats | None:
@@ -207,11 +209,12 @@ class RunFolder:
 def check_same_run(found: Manifest, wanted: Manifest, folder: Path) -> None:
     """Check that two manifests belong to the same run.
 
-    Library versions may differ, so that a run can be resumed after an upgrade. The number of
-    records may differ, so that a trial run with a limit can be continued without the limit.
+    The versions of libraries may differ, so that a run can be resumed after an upgrade. The number
+    of records may differ, so that a trial run with a limit can be continued without the limit.
 
     Raises:
-        RunMismatchError: The manifests differ. The message describes the first difference.
+        RunMismatchError: The manifests belong to different runs. The message describes the first
+            difference.
     """
     for name in ("judge", "judge_digest", "embedder", "prompts_sha256"):
         old, new = getattr(found, name), getattr(wanted, name)
@@ -248,11 +251,11 @@ _FIELD_NAMES = {
     "source_chars": "max_source_chars",
     "nugget_matcher_sha256": "the nugget_matcher file",
 }
-"""Names for recorded settings in error messages, if they differ from the option names."""
+"""Names of recorded settings in error messages, if they differ from the names of the options."""
 
 
 def check_writable(folder: Path, option: str = "--out") -> None:
-    """Check that a folder is writable without leaving anything behind.
+    """Check that a folder is writable, without creating any file or folder permanently.
 
     Raises:
         InputError: The folder is not writable, or it is a URL.
@@ -313,7 +316,8 @@ def append_line(path: Path, record: BaseModel, *, is_synced: bool = True) -> Non
     """Append a record as one line.
 
     Args:
-        is_synced: Whether the line must survive a machine crash. Syncing takes some milliseconds.
+        is_synced: Whether to wait until the line is on disk, so that it survives a machine crash.
+            Waiting takes some milliseconds.
 
     Raises:
         StorageError: The disk is full, or the file cannot be written.
@@ -326,12 +330,12 @@ def append_line(path: Path, record: BaseModel, *, is_synced: bool = True) -> Non
 
 
 def read_lines(path: Path, kind: type[M]) -> list[M]:
-    """Return the records of a file. See `iter_lines`."""
+    """Return the records in a file, one per line. See `iter_lines`."""
     return list(iter_lines(path, kind))
 
 
 def iter_lines(path: Path, kind: type[M]) -> Iterator[M]:
-    """Yield the records of a file, and remove an incomplete last line from the file.
+    """Yield the records in a file, and delete its last line if it is incomplete.
 
     Raises:
         InputError: The file is damaged.
@@ -376,13 +380,13 @@ def write_atomically(path: Path, text: str, *, is_synced: bool = True) -> None:
 
 
 def write_pieces(path: Path, pieces: Iterable[str], *, is_synced: bool = True) -> None:
-    """Write a file atomically, in pieces.
+    """Write a file atomically from pieces of text.
 
     Args:
         is_synced: Whether to wait for the disk, so that the file survives a machine crash.
 
     Raises:
-        InputError: The file cannot be written. An existing file is left unchanged.
+        InputError: The file cannot be written. If a file exists already, it is left unchanged.
     """
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:

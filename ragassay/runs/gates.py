@@ -1,4 +1,4 @@
-"""Gates that a run can fail: score thresholds and comparisons with a baseline."""
+"""Check whether a run passes: thresholds on scores, and comparisons with a baseline."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ThresholdVerdict = tuple[Literal["reached", "below", "unmeasured"], str]
 
 @dataclass(frozen=True)
 class Threshold:
-    """Minimum mean of a score."""
+    """A threshold: the minimum value that the mean of a score must have."""
 
     key: str
     least: float
@@ -57,19 +57,18 @@ class Threshold:
         return "reached", ""
 
     def _range_verdict(self, low: float, high: float) -> ThresholdVerdict:
-        """Return the verdict on a score for which only a range is known."""
         if low >= self.least:
             return "reached", ""
         text = f"{self.key} is between {low:.3f} and {high:.3f}"
         if high < self.least:
             return "below", f"{text}, below {self.least:g}"
         return "unmeasured", (
-            f"{text}, which includes {self.least:g}; add a judge for the {UNDECIDED} verdicts"
+            f"{text}, so it may be below {self.least:g}; add a judge for the {UNDECIDED} verdicts"
         )
 
 
 SHARES = frozenset({"nuggets", "sentences", "evidence", "correctness", "citations", "attribution"})
-"""Score groups with scores from 0 to 1."""
+"""Groups of scores that are shares from 0 to 1."""
 
 
 def parse_thresholds(
@@ -79,11 +78,11 @@ def parse_thresholds(
     option: str = "--fail-under",
     evaluators: Iterable[str] = (),
 ) -> list[Threshold]:
-    """Parse thresholds in the form `SCORE=VALUE`. The prefix `rubric.` may be omitted.
+    """Parse thresholds in the form `SCORE=VALUE`. The prefix `rubric.` of a score may be omitted.
 
     Args:
         own: Names of custom rubrics.
-        option: Name of the option for error messages.
+        option: Name of the option that error messages show.
         evaluators: Names of custom evaluators.
 
     Raises:
@@ -117,7 +116,6 @@ def parse_thresholds(
 
 
 def _check_scale(key: str, least: float, rubrics: Mapping[str, Rubric | None], option: str) -> None:
-    """Reject a value outside the scale of the score, if the scale is known."""
     part, _, name = key.partition(".")
     rubric = rubrics.get(name) if part == "rubric" else None
     scale = rubric.bounds if rubric else SHARE_SCALE if part in SHARES else None
@@ -126,7 +124,6 @@ def _check_scale(key: str, least: float, rubrics: Mapping[str, Rubric | None], o
 
 
 def _check_key(key: str, rubrics: Sequence[str], evaluators: Set[str], option: str) -> None:
-    """Reject an unknown score and suggest similar scores."""
     known = [*rubrics, *(name for evaluator in OURS for name in evaluator.display.scores)]
     custom = evaluators - {name.partition(".")[0] for name in known}
     if key not in known and key.partition(".")[0] not in custom:
@@ -136,10 +133,10 @@ def _check_key(key: str, rubrics: Sequence[str], evaluators: Set[str], option: s
 
 
 def check_judged(thresholds: Iterable[Threshold], judge: BaseJudge, rubrics: Iterable[str]) -> None:
-    """Reject thresholds on rubrics that cannot be rated from signals if there is no judge.
+    """If there is no judge, reject thresholds on rubrics that cannot be rated from signals.
 
     Raises:
-        InputError: A threshold needs a judge.
+        InputError: A threshold is on a score that only a judge can measure.
     """
     if judge.rated_by(rubrics) != SIGNALS:
         return
@@ -180,21 +177,22 @@ MAIN_KEYS = (
     "citations.support",
     "exam.cover",
 )
-"""Scores compared answer by answer if available. Findings are always compared."""
+"""Scores that are compared answer by answer, if the runs have them. The findings of answers are
+always compared."""
 
 LEAST_MEASURED_SHARE = 0.5
-"""Minimum share of the baseline's questions for which the compared side must have scores."""
+"""A compared score must have a value for at least this share of the baseline's questions."""
 
 
 class Side(NamedTuple):
-    """Name and evaluations of a run or system."""
+    """A run or system to compare, with its evaluations."""
 
     name: str
     evaluations: tuple[Evaluation, ...]
 
 
 class ChangeVerdict(NamedTuple):
-    """Verdict of a gate on a score that is worse or could not be measured."""
+    """A score that is worse than in the baseline or unmeasured, with the message to print."""
 
     key: str
     is_worse: bool
@@ -204,7 +202,7 @@ class ChangeVerdict(NamedTuple):
 def changes_between(
     sides: Sequence[Side], keys: Sequence[str] = (), baseline: str = ""
 ) -> tuple[Change, ...]:
-    """Compare each side with the baseline. The default baseline is the first side.
+    """Compare each run or system with the baseline. By default, the first one is the baseline.
 
     Raises:
         InputError: The baseline is unknown, or there is only one side.

@@ -1,4 +1,4 @@
-"""Jobs: answers and a corpus, read from the user's input."""
+"""Read the answers and the corpus of a run from the user's input."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ IN_MEMORY = "(in memory)"
 
 @dataclass(frozen=True)
 class Job:
-    """Answers to evaluate and their corpus.
+    """The answers to evaluate, and the corpus to search.
 
     Attributes:
-        rejections: Unreadable lines of the input.
-        corpus: Documents in which to look up cited ids and evidence.
-        note: Note on how the corpus is searched.
-        failures: Questions that an application did not answer.
-        application: Latency and cost of the application, if it wrote the answers.
-        notes: Notes on how the input was read.
+        rejections: Lines of the input that could not be read.
+        corpus: Documents in which to look up cited ids and to search for evidence.
+        note: Message for the user on how the corpus is searched.
+        failures: Questions that the RAG application did not answer.
+        application: Latency and cost of the RAG application, if the run called it.
+        notes: Messages for the user on how the input was read.
     """
 
     records: tuple[Record, ...]
@@ -86,8 +86,8 @@ def read_job(
         corpus: Any corpus that `open_literature` accepts, documents, a LangChain retriever or any
             `Literature`.
         limit: Maximum number of answers, counted from the first.
-        testbank: File of a test bank, or items for all answers.
-        answered: Whether answers are required. If True, empty answers are rejected.
+        testbank: File of a test bank, or items with which to grade all answers.
+        answered: Whether to reject empty answers.
         columns: Column names, as for `read_records`.
 
     Raises:
@@ -135,7 +135,7 @@ def read_job(
 def job_of(
     records: Sequence[Record], corpus: Literature, rejections: Sequence[Rejection] = ()
 ) -> Job:
-    """Return a job from records in memory."""
+    """Build a job from records in memory."""
     _check_ids(records)
     fingerprint = FileFingerprint(
         name=IN_MEMORY, sha256=_sha256(records), n_items=len(records), format="records"
@@ -145,7 +145,7 @@ def job_of(
 
 
 def question_rows(queries: Any) -> Any:
-    """Turn a list of texts into records without answers. Other input is returned unchanged."""
+    """Turn a list of texts into records without answers. Any other input is returned unchanged."""
     is_list = isinstance(queries, Sequence) and not isinstance(queries, str)
     if not (is_list and queries and all(isinstance(query, str) for query in queries)):
         return queries
@@ -153,7 +153,7 @@ def question_rows(queries: Any) -> Any:
 
 
 def documents_of(sources: Iterable[SourceLike]) -> tuple[Document, ...]:
-    """Convert ragassay or LangChain documents, dictionaries or texts into documents.
+    """Convert texts, dictionaries, and documents of ragassay or LangChain to documents.
 
     Documents without an id are numbered from 1. Documents with the same id are passages of one
     document.
@@ -183,7 +183,7 @@ def record_of(
         sources: Sources, as for `evaluate`.
 
     Raises:
-        InputError: A part cannot be read.
+        InputError: The answer, the question or a source cannot be read.
     """
     if isinstance(question, str):
         base = Record(id="answer", question=question, answer="")

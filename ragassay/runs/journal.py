@@ -1,4 +1,4 @@
-"""Journals of human reviews, and nugget lists as editable text."""
+"""Read and write journals of human reviews, and convert nugget lists to editable text and back."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Journal:
     """A file of reviews.
 
     Args:
-        path: Path of the file, which is created with the first review.
+        path: Path of the journal file, which is created with the first review.
     """
 
     def __init__(self, path: Path) -> None:
@@ -36,7 +36,9 @@ class Journal:
         self._lock = FileLock(path.with_name(f".{path.name}.lock"))
 
     def add(self, *reviews: Review) -> tuple[Review, ...]:
-        """Write new reviews to disk and return them. Known review ids are skipped.
+        """Write new reviews to disk and return them.
+
+        Reviews whose id is already in the journal are skipped.
 
         Raises:
             InputError: The file is damaged.
@@ -94,10 +96,9 @@ def read_with_repairs(
     """Let a user edit a text until it can be parsed, and return the parsed result.
 
     Args:
-        text: Initial text.
         read: Function that parses the edited text, or raises a `RagassayError`.
         edit: Function that lets a user edit a text and returns the edited text.
-        tell: Callback for the reason why the text is invalid.
+        tell: Function to call with the reason why the text is invalid.
     """
     while True:
         text = edit(text)
@@ -125,7 +126,7 @@ class EditRequest:
 
 
 def as_text(asked: EditRequest) -> str:
-    """Return the list as editable text, followed by the facts left out, as comments."""
+    """Return the list as editable text. Facts that were left out follow as comments."""
     lines = [f"{importance or '-'}\t{_one_line(text)}" for importance, text in asked.nuggets]
     left_out = [
         f"# okay\t{_one_line(text)}    # {REASONS.get(reason, reason)}"
@@ -139,7 +140,7 @@ def as_text(asked: EditRequest) -> str:
 
 
 def from_text(text: str) -> list[dict[str, str | None]]:
-    """Parse the edited text into {text, importance} for each line.
+    """Parse the edited text, and return a dictionary with text and importance for each nugget.
 
     Raises:
         InputError: A line is invalid.
@@ -167,7 +168,6 @@ def from_text(text: str) -> list[dict[str, str | None]]:
 
 
 def _without_reason(fact: str) -> str:
-    """Remove the comment with the reason from a fact that was left out."""
     for reason in REASONS.values():
         fact = fact.removesuffix(f"# {reason}")
     return " ".join(fact.split())

@@ -1,4 +1,4 @@
-"""Assignment of gold nuggets to answers, and fitting of the nugget matcher."""
+"""Assign gold nuggets to answers, and fit the nugget matcher."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from ragassay.store import opened_store
 
 @dataclass(frozen=True)
 class AssignedRun:
-    """Result of assigning the nuggets of a file.
+    """Counts and scores after the assignment of all nuggets of a file.
 
     Attributes:
         n_unscored: Number of nuggets whose assignment failed.
@@ -58,12 +58,12 @@ async def assign_nuggets(
     metrics: Path,
     listen: Listener = lambda event: None,
 ) -> AssignedRun:
-    """Assign the gold nuggets of each answer's question.
+    """Determine which gold nuggets of its question each answer supports.
 
-    Verdicts are stored next to `out`, so a restart does not repeat them.
+    Verdicts are stored next to `out`, so they are not repeated after a restart.
 
     Args:
-        records: Records. Records without gold nuggets are skipped.
+        records: Records, of which those without gold nuggets are skipped.
         out: Output file with one line per answer, in the format of the nuggetizer's `assign`.
         metrics: Output file with one line per answer. The last line, "all", contains the means.
 
@@ -72,7 +72,7 @@ async def assign_nuggets(
             writing it.
         FatalModelError: The model is unavailable.
         StorageError: Finished work cannot be stored.
-        SettingsError: There is neither a judge nor an instrument for assignments.
+        SettingsError: There is neither a judge nor a local model that can assign nuggets.
     """
     with_nuggets = [record for record in records if record.nuggets]
     if not with_nuggets:
@@ -141,11 +141,11 @@ class PairsRow(Row):
 
 @dataclass(frozen=True)
 class MatchFile:
-    """Contents of a file with nuggets to match.
+    """Contents of a file of gold and system nuggets.
 
     Attributes:
-        cases: Answers with gold and system nuggets.
-        n_one_sided: Number of answers that lack gold nuggets or system nuggets.
+        cases: Answers that have both gold and system nuggets.
+        n_one_sided: Number of answers without gold nuggets or without system nuggets.
     """
 
     cases: tuple[MatchCase, ...]
@@ -159,9 +159,9 @@ def read_match_file(path: Path) -> MatchFile:
 
     Args:
         path: JSON lines with `gold`, `nuggets` and optionally `matches` (pairs of positions in
-            `gold` and `nuggets`, from 0), or a run folder or its evaluations.jsonl. The model's
-            matches in a run are ignored. Reviewed matches in a run folder are used if a reviewer
-            matched all gold nuggets of an answer.
+            `gold` and `nuggets`, from 0), or a run folder or its evaluations.jsonl. Matches that a
+            model made in the run are ignored. Reviewed matches in a run folder are used if a
+            reviewer matched all gold nuggets of an answer.
 
     Raises:
         InputError: The file cannot be opened.
@@ -195,15 +195,16 @@ def fit_file(
     seed: int,
     on_step: Callable[[], None] = lambda: None,
 ) -> NuggetMatcher:
-    """Embed the nuggets, fit the matcher and write it.
+    """Embed the nuggets, fit the nugget matcher, and write it to a file.
 
     Args:
         out: Output file of the matcher (JSON).
         n_trials: Number of thresholds to try.
-        on_step: Called after each embedded answer and each trial.
+        on_step: Function to call after each embedded answer and each trial.
 
     Raises:
-        InputError: There are too few pairs, or the pairs do not form two groups.
+        InputError: There are too few pairs of nuggets, or their similarities do not form two
+            groups.
     """
     similarities = []
     for case in found.cases:

@@ -1,4 +1,4 @@
-"""Gold nuggets written by a model for a file of questions, with optional human review."""
+"""Let a model write gold nuggets for a file of questions, and let people review them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ragassay.store import hash_of, opened_store
 from ragassay.text.segmenter import segment
 
 Origin = Literal["documents", "answer", "reference"]
-"""Source of the nuggets."""
+"""Texts from which nuggets are created."""
 
 Editor = Callable[[str], str]
 """Function that lets a user edit a text and returns the edited text."""
@@ -46,7 +46,10 @@ ACCEPTED = TypeAdapter(NuggetList)
 
 @dataclass(frozen=True)
 class Written:
-    """Nuggets for one question, or the problem. `waits` is True if the nuggets need a review."""
+    """The nuggets for one question, or the reason why there are none.
+
+    `waits` is True if the nuggets still need a review.
+    """
 
     job: NuggetJob
     found: NuggetList | None = None
@@ -55,13 +58,13 @@ class Written:
 
     @property
     def bank(self) -> NuggetBank:
-        """Nuggets in the form stored in a file."""
+        """The nuggets as they are written to the output file."""
         nuggets = self.found.nuggets if self.found else ()
         return NuggetBank(self.job.topic, self.job.question, nuggets)
 
     @property
     def asked(self) -> EditRequest:
-        """Request to edit the list."""
+        """Request to a user to edit the list."""
         nuggets, left_out = (self.found.nuggets, self.found.left_out) if self.found else ((), ())
         return EditRequest(
             self.job.topic,
@@ -74,13 +77,15 @@ class Written:
 def nugget_jobs(
     records: Sequence[Record], origin: Origin, run: Run, *, n_window: int, n_most: int
 ) -> list[NuggetJob]:
-    """Return one job per topic. A record without a topic counts as a separate topic.
+    """Return the jobs of writing nuggets, one per topic.
+
+    A record without a topic counts as a separate topic.
 
     Args:
         records: Answers of all systems.
-        origin: Source of the nuggets. "documents" uses the answers' sources and the corpus
-            documents that they cite.
-        n_window: Number of sources per window.
+        origin: Texts from which nuggets are created. "documents" uses the answers' sources and the
+            corpus documents that they cite.
+        n_window: Number of sources that the model reads at a time.
         n_most: Maximum number of nuggets per list.
     """
     topics: dict[str, list[Record]] = {}
@@ -126,9 +131,9 @@ async def write_nuggets(
     Args:
         jobs: Jobs with distinct topics.
         out: Output file, in the format of the nuggetizer's `create`.
-        edit: Function to edit a single list. None to accept all lists.
-        review: Function to edit all lists together instead of `edit`.
-        tell: Callback for the reason why an edit is invalid.
+        edit: Function to edit a single list. If None, all lists are accepted without editing.
+        review: Function to edit all lists together, used instead of `edit`.
+        tell: Function to call with the reason why an edit is invalid.
 
     Raises:
         FatalModelError: The model is unavailable.
@@ -154,8 +159,6 @@ async def write_nuggets(
 
 
 class _NuggetJobs:
-    """Runs jobs through the graph."""
-
     def __init__(self, run: Run, listen: Listener) -> None:
         self._graph: NuggetGraph = build_nugget_graph(run.settings.judge.max_attempts)
         self._run, self._listen = run, listen
@@ -181,7 +184,7 @@ class _NuggetJobs:
         return Written(job, replace(nuggets, usage=nuggets.usage + failed), waits=True)
 
     def accept(self, written: Written, choose: Callable[[EditRequest], Rows]) -> Written:
-        """Store a list after its review."""
+        """Let the user review a list, and store the accepted list."""
         assert written.found is not None
         try:
             nuggets = reviewed_nuggets(choose(written.asked), written.found.nuggets)
@@ -210,5 +213,8 @@ def _chooser(
 
 
 def edited_rows(asked: EditRequest, edit: Editor, tell: Callable[[str], None]) -> Rows:
-    """Return the edited list. The editor reopens until the edit is valid."""
+    """Let the user edit a list, and return the edited list.
+
+    The editor reopens until the edit is valid.
+    """
     return read_with_repairs(as_text(asked), from_text, edit, tell)

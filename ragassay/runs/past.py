@@ -1,4 +1,4 @@
-"""Past runs in a folder, with their state and main scores."""
+"""List the runs in a folder, with their state and main scores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragassay.runs.folder import RunFolder
 
 LATEST = "latest"
 PAGES = ("report.html", "audit.html", "qa.html")
-"""Report pages of runs, audits and judged pairs, in order of preference."""
+"""File names of the report pages of evaluations, audits and `qa` runs, in order of preference."""
 
 MAIN = (RUBRIC_KEY, "nuggets.recall", "citations.support", "exam.cover")
 """Scores shown in the list of runs."""
@@ -25,7 +25,7 @@ MAIN = (RUBRIC_KEY, "nuggets.recall", "citations.support", "exam.cover")
 def past_runs(folder: Path) -> tuple[PastRun, ...]:
     """Return the runs in a folder, newest first. If the folder is a run itself, return only it.
 
-    Damaged runs are included with a note. Other folders are skipped.
+    Damaged runs are included, with a note on the problem. Folders that contain no run are skipped.
 
     Raises:
         InputError: The folder does not exist.
@@ -127,7 +127,6 @@ def _main_scores(summary: Summary) -> dict[str, object]:
 
 
 def _count_lines(path: Path) -> int:
-    """Return the number of complete lines in a file."""
     if not path.exists():
         return 0
     with path.open("rb") as file:

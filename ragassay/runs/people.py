@@ -1,4 +1,4 @@
-"""Human labels converted to evaluations, to reproduce the papers' tables without a judge."""
+"""Convert human labels to evaluations, to reproduce the tables of papers without a judge."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def labelled_evaluations(path: Path) -> tuple[tuple[Evaluation, ...], tuple[Reje
         path: MedAESQA file, or assignments in the nuggetizer's format.
 
     Returns:
-        Evaluations of the labelled answers with scores computed from the labels, and the unreadable
-        answers and labels.
+        Evaluations of the labelled answers with scores computed from the labels, and the answers
+        and labels that could not be read.
 
     Raises:
         InputError: The format is not supported, or no answer has a label.
@@ -65,7 +65,6 @@ def _document(identifier: str) -> Document:
 
 
 def _build_unlabelled(record: Record) -> Evaluation:
-    """Return an answer with empty verdicts for everything that can be labelled."""
     text, sentences, _ = segment(record, _document)
     verdicts: Iterator[VerdictBase] = (
         verdict
@@ -91,7 +90,6 @@ def _build_unlabelled(record: Record) -> Evaluation:
 
 
 def _build_assigned(answer: AssignedAnswer) -> Evaluation:
-    """Return an answer with its assignments, including those of duplicate nuggets."""
     assignments: list[Assignment | None] = [nugget.assignment for nugget in answer.nuggets]
     importance: list[Importance | None] = [nugget.importance for nugget in answer.nuggets]
     return Evaluation(

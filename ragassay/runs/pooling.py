@@ -1,4 +1,4 @@
-"""Scores that depend on the other answers to the same question."""
+"""Compute pooled scores, which depend on all answers to the same question."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ Encode = Callable[[Sequence[str]], "NDArray[np.float32]"]
 
 
 Clusters = Mapping[str, Mapping[str, Mapping[Place, str]]]
-"""Clusters of sentences (system and number), keyed by question and kind of cluster."""
+"""Clusters of sentences, keyed by question and kind; a sentence is a system and a number."""
 
 
 def with_pooled_scores(
     evaluations: Sequence[Evaluation], encode: Encode, clusters: Clusters | None = None
 ) -> Iterator[Evaluation]:
-    """Yield evaluations with recomputed scores from `ragassay.metrics.papers.pooled`."""
+    """Yield the evaluations with scores that `ragassay.metrics.papers.pooled` computes."""
     changed = pooled_scores(evaluations, encode, clusters)
     for evaluation in evaluations:
         scores = changed.get(evaluation.record_id, evaluation.scores)
@@ -40,14 +40,14 @@ def with_pooled_scores(
 def pooled_scores(
     evaluations: Sequence[Evaluation], encode: Encode, clusters: Clusters | None = None
 ) -> dict[str, dict[str, Score]]:
-    """Return the scores of all evaluations, with pooled scores, keyed by record id.
+    """Return all scores of each evaluation, including pooled scores, keyed by record id.
 
     Args:
         evaluations: All evaluations of a run. Existing pooled scores are replaced.
-        encode: Function that embeds texts. Not called for questions with only one answer or with
-            published clusters.
-        clusters: Published sentence clusters. Sentences of other questions are clustered by
-            similarity.
+        encode: Function that embeds texts. It is not called for questions with only one answer or
+            with published clusters.
+        clusters: Published sentence clusters of some questions. Sentences of other questions are
+            clustered by similarity.
     """
     by_question: dict[str, list[int]] = {}
     outlines = outlines_of(evaluations)
@@ -81,7 +81,6 @@ def _embed_sentences(
 def _clusters_by_record(
     answers: Sequence[Evaluation], kinds: Mapping[str, Mapping[Place, str]] | None
 ) -> dict[str, dict[Place, str]]:
-    """Return published clusters with sentences keyed by record instead of system."""
     records = {answer.system: answer.record_id for answer in answers}
     return {
         kind: {
@@ -94,7 +93,6 @@ def _clusters_by_record(
 
 
 def _merge_scores(scores: Mapping[str, Score], pooled: Mapping[str, Score]) -> dict[str, Score]:
-    """Replace the pooled scores. Each pooled score is placed at the end of its group."""
     merged = {key: score for key, score in scores.items() if key not in POOLED_SCORES}
     merged.update(pooled)
     groups = list(dict.fromkeys(map(_group, merged)))

@@ -1,4 +1,4 @@
-"""Checks before a run (libraries, folder, models and endpoints) and cost estimates."""
+"""Check libraries, folder, models and endpoints before a run, and estimate its cost."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from ragassay.settings import Settings, noted_settings
 
 @dataclass(frozen=True)
 class SharedCalls:
-    """Calls of an evaluator for one answer, which share the context of the answer.
+    """The calls that an evaluator makes for one answer. Their prompts share the answer's context.
 
     Attributes:
         n_shared_tokens: Approximate number of tokens in the context.
@@ -52,10 +52,11 @@ class SharedCalls:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Maximum cost of a run's calls at LiteLLM's prices, assuming replies of maximum length.
+    """Maximum cost of a run's calls at LiteLLM's prices, if all replies have the maximum length.
 
     Attributes:
-        usd: Cost if prompt caches are not used. 0 for local models, None if a price is unknown.
+        usd: Cost if no prompt cache is used. The cost of local models is 0, and None means that a
+            price is unknown.
         cached_usd: Cost if the providers' prompt caches are used.
         batch_usd: Cost if batch APIs are used. None if a batch price is unknown.
     """
@@ -65,7 +66,7 @@ class Estimate:
     batch_usd: float | None = 0.0
 
     def __add__(self, other: Estimate) -> Estimate:
-        """Return the sum of two estimates. A cost is None if it is unknown in either estimate."""
+        """Add two estimates. A cost is None if it is unknown in either estimate."""
         return Estimate(
             _sum((self.usd, other.usd)),
             _sum((self.cached_usd, other.cached_usd)),
@@ -109,11 +110,15 @@ def _sum(costs: Iterable[float | None]) -> float | None:
 
 
 FILE = "endpoints.json"
-"""File with the parameters each model refuses, named as in `call_parameters.REFUSABLE`."""
+"""File that lists the call parameters that each model refuses. `call_parameters.REFUSABLE` has all
+names."""
 
 
 def recall_endpoints(folder: Path, judges: Sequence[Settings]) -> None:
-    """Load the refused parameters found in an earlier start. An unreadable file is ignored."""
+    """Load the call parameters that the endpoints refused in an earlier start.
+
+    A file that cannot be read is ignored.
+    """
     with suppress(OSError, ValueError, AttributeError, TypeError):
         refused = json.loads((folder / FILE).read_text(encoding="utf-8"))
         for judge in (settings.judge for settings in judges):
@@ -121,7 +126,7 @@ def recall_endpoints(folder: Path, judges: Sequence[Settings]) -> None:
 
 
 def keep_endpoints(folder: Path, judges: Sequence[Settings]) -> None:
-    """Write the parameters refused by the judges' endpoints, if any."""
+    """Write the call parameters that the judges' endpoints refuse, if any."""
     refused = {
         j.judge.model: list(learned_parameters(j.judge.model, j.judge.api_base)) for j in judges
     }
@@ -131,7 +136,7 @@ def keep_endpoints(folder: Path, judges: Sequence[Settings]) -> None:
 
 
 def endpoint_notes(judges: Sequence[Settings]) -> tuple[str, ...]:
-    """Return a note for each judge with parameters that its endpoint refuses."""
+    """Return a note for each judge whose endpoint refuses some call parameters."""
     notes = (
         learnt_note(judge.model, learned_parameters(judge.model, judge.api_base))
         for judge in (settings.judge for settings in judges)
@@ -140,7 +145,7 @@ def endpoint_notes(judges: Sequence[Settings]) -> tuple[str, ...]:
 
 
 TABLES = {"parquet": "pyarrow", "excel": "openpyxl"}
-"""Module required to read each kind of table."""
+"""Python module that reading each kind of table requires."""
 
 
 def check_installed(
@@ -149,7 +154,7 @@ def check_installed(
     """Check that the libraries and model weights needed by a run are installed.
 
     Raises:
-        ExtraError: A package is missing. The message explains what to install.
+        ExtraError: A required package is not installed. The message says what to install.
     """
     if settings.output.tracing:
         need(*EXTRAS["tracing"])
@@ -191,16 +196,15 @@ def _need_tables(values: Iterable[object]) -> None:
 
 
 def _starts_as_table(path: Path) -> bool:
-    """Return whether a file looks like a Parquet file or a workbook, without an import."""
     with path.open("rb") as file:
         return file.read(4) in (b"PAR1", b"PK\x03\x04")
 
 
 DONE = ("summary.json", "rationales.csv", "strategies.csv")
-"""Files that exist only in the folder of a finished run."""
+"""Files that only the folder of a finished run contains."""
 
 JUDGE_FIELDS = ("model", "panel_names", "escalated_to", "escalated_when")
-"""Settings that a resumed run must not change."""
+"""Settings that must not change when a run is resumed."""
 
 
 def check_ready(
@@ -212,14 +216,14 @@ def check_ready(
     answers: Path | None = None,
     fields: Iterable[str] = JUDGE_FIELDS,
 ) -> None:
-    """Check that a run can succeed before anything is read, loaded or computed.
+    """Before anything is read, loaded or computed, check that a run can succeed.
 
     A one-token test request is sent to each hosted model, unless the run is already finished.
 
     Args:
         options: Options of the run: `out`, `retry_failed`, `paraphraser`, `corpus` and input files.
         others: Models other than the judges, as NAME or NAME@URL.
-        file: Output file, if the run does not write a folder.
+        file: Output file, if the run writes a file instead of a folder.
         answers: File of answers. An earlier run in the same folder must have used the same file.
         fields: Settings that must be the same as in an earlier run in the same folder.
 
@@ -270,7 +274,7 @@ def _check_same_run(
 
 
 def judges_of(settings: Settings, others: Iterable[str] = ()) -> list[Settings]:
-    """For each model that a run calls, return settings in which it is the only judge."""
+    """Return settings for each model that a run calls, in which this model is the only judge."""
     judges = [
         settings.of_judge(n)
         for n in range(len(settings.judge.judges))
@@ -287,8 +291,7 @@ def check_known(model: str, besides: tuple[str, ...] = ()) -> None:
     """Check that a name starting with `ragassay/` is a known model, a folder or a hub model.
 
     Args:
-        model: Model name in the settings.
-        besides: Further known models, which do not generate text.
+        besides: Names of other known models, which do not generate text.
 
     Raises:
         SettingsError: The model is unknown. The message lists the known models.

@@ -1,4 +1,4 @@
-"""Progress of a run: events, and progress bars on stderr."""
+"""Show the progress of a run: events, and progress bars on stderr."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Event:
         n_calls: Number of finished or failed calls.
         n_records: Number of finished answers.
         usage: Usage of the finished calls.
-        phase: Name of a phase that has started, or "".
+        phase: Name of the phase that has started, or "" for none.
         answer: Id of the answer for which the phase has started.
     """
 
@@ -39,7 +39,7 @@ class Event:
     answer: str = ""
 
     def __add__(self, other: Event) -> Event:
-        """Return the sum of two events, with the latest phase."""
+        """Add the counts of two events, and keep the latest phase."""
         last = other if other.phase else self
         return Event(
             self.n_expected + other.n_expected,
@@ -57,7 +57,7 @@ Listener = Callable[[Event], None]
 T = TypeVar("T")
 
 Bar = Callable[[int, str], AbstractContextManager[Listener]]
-"""Function that opens a progress bar for a number of answers or questions with a description."""
+"""Function that takes a number of steps and a description, and opens a progress bar."""
 
 
 class Presenter:
@@ -68,7 +68,7 @@ class Presenter:
     """
 
     style: OptionStyle = "keyword"
-    """How to write option names in error messages."""
+    """Whether error messages name options as command-line flags or as Python keywords."""
 
     def __init__(self, progress: bool | Listener = False) -> None:
         self.progress = progress
@@ -76,7 +76,7 @@ class Presenter:
 
     @contextmanager
     def phase(self, what: str) -> Iterator[None]:
-        """Announce a phase without a progress bar."""
+        """Announce a phase that has no progress bar."""
         yield
 
     @contextmanager
@@ -92,14 +92,14 @@ class Presenter:
 
     @contextmanager
     def steps(self, n_steps: int, description: str) -> Iterator[Callable[[], None]]:
-        """Show a progress bar for other steps and yield a function to call after each step."""
+        """Show a progress bar for other steps than answers; yield a function to call after each."""
         if callable(self.progress):
             self.progress(Event(phase=description))
         with shown_steps(n_steps, description, self.progress is True) as step:
             yield step
 
     def note_input(self, rejections: Sequence[Rejection], note: str = "") -> None:
-        """Record unreadable lines, and issue the note on the corpus search as a warning."""
+        """Store unreadable lines, and issue the note on the corpus search as a warning."""
         self.rejections += rejections
         if note:
             warnings.warn(note, stacklevel=2)

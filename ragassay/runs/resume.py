@@ -1,4 +1,4 @@
-"""Resumption of jobs: finished work, progress and the cost so far."""
+"""Resume jobs: find their finished work, run graphs with progress, and count the cost so far."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from ragassay.store import lock_file, storing
 
 
 def work_store_path(file: Path) -> Path:
-    """Return the path of the store with the finished work for a file."""
+    """Return the path of the store that holds the finished work for an output file."""
     return file.with_name(f"{file.name}.state.sqlite")
 
 
 @contextmanager
 def locked_for_writing(file: Path) -> Iterator[Path]:
-    """Lock a file for writing, create its folder, and yield the path of its finished work.
+    """Create the folder of a file, lock the file, and yield the path of its store of finished work.
 
     Raises:
         InputError: Another process is writing the file.
@@ -45,7 +45,8 @@ async def follow_graph(
     """Run a graph to its end.
 
     Returns:
-        The output, and the usage of failed calls that were paid for, which no node reports.
+        The output of the graph, and the usage of failed calls, which cost money but are reported by
+        no node.
     """
     values, booked = dict[str, Any](), Usage()
     modes = ["custom", "values"]
@@ -72,10 +73,10 @@ class _Spent(BaseModel):
 
 @contextmanager
 def limited_job(out: Path, limiter: RunLimiter) -> Iterator[None]:
-    """Limit the calls of a job that writes a file, counting earlier starts of the job.
+    """Limit the cost of a job that writes a file, including the cost of its earlier starts.
 
     Raises:
-        InputError: The record of the cost so far is damaged.
+        InputError: The file with the cost so far is damaged.
     """
     file = out.with_name(f"{out.name}.spent.json")
     count_spent(file, limiter, ())
@@ -89,7 +90,7 @@ def limited_job(out: Path, limiter: RunLimiter) -> Iterator[None]:
 def write_spent(file: Path, limiter: RunLimiter, *, is_synced: bool = True) -> None:
     """Write the total cost of a run over all its starts, unless the cost is zero.
 
-    A failed write, such as on a full disk, is ignored because it should not end the run.
+    If the file cannot be written, for example on a full disk, the run continues.
     """
     if limiter.spent_usd == 0:
         return
@@ -101,11 +102,11 @@ def write_spent(file: Path, limiter: RunLimiter, *, is_synced: bool = True) -> N
 def count_spent(file: Path, limiter: RunLimiter, earlier: Sequence[Usage]) -> None:
     """Add the cost of earlier starts to a run's limiter.
 
-    Several folders may share a limiter, so the amount in each file includes the amounts spent
-    before it.
+    Several folders may share a limiter. The cost in the file of a folder includes all costs that
+    the limiter counted before.
 
     Args:
-        file: File written by `write_spent`. May be missing.
+        file: File written by `write_spent`, which may be missing.
         earlier: Usage of the evaluations of earlier starts, used if the file is missing.
 
     Raises:

@@ -1,4 +1,4 @@
-"""All settings, in groups. Nothing else reads the environment."""
+"""All settings of ragassay, in groups."""
 
 from ragassay.settings.evaluation import CitationEvidence, VerdictLabels
 from ragassay.settings.group import AffectsResult, Flag

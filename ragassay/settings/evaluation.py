@@ -1,4 +1,4 @@
-"""Settings for the parts of an evaluation and the models that score them."""
+"""Settings for the parts of an evaluation and for the models that evaluate them."""
 
 from __future__ import annotations
 
@@ -28,23 +28,25 @@ CitationEvidence = Literal["passage", "document", "sentence", "nuggets", "nugget
 
 
 class EvaluationSettings(SettingsGroup):
-    """Parts to evaluate, and the models used for them."""
+    """Parts of an answer to evaluate, and the models that evaluate them."""
 
     only: Annotated[tuple[str, ...], READ_SPLIT, RESULT, Flag(metavar="PART")] = Field(
         default=(),
         description=f"Parts to evaluate: {', '.join(PARTS)}, or a custom evaluator. Separate "
-        "several parts with commas. All parts by default.",
+        "several parts with commas. By default, all parts are evaluated.",
     )
     rubric_set: Annotated[RubricSet, RESULT] = Field(
         default="yescieval",
-        description="Rubric set: yescieval (9 rubrics), summeval (4) or usr (6).",
+        description="Set of rubrics on which to rate answers: yescieval (9 rubrics), summeval (4) "
+        "or usr (6).",
     )
     rubrics: Annotated[
         tuple[str, ...], READ_LIST, RESULT, Flag(("--rubric",), metavar="NAME|FILE.yaml")
     ] = Field(
         default=(),
         description="Rubric on which to rate answers: the name of a rubric, the name of a rubric "
-        "set, or a YAML file with custom rubrics. All rubrics of the rubric set by default.",
+        "set, or a YAML file with custom rubrics. By default, all rubrics of the rubric set are "
+        "rated.",
     )
     evaluators: Annotated[
         tuple[str, ...], READ_LIST, Flag(("--evaluator",), metavar="MODULE:NAME")
@@ -55,8 +57,9 @@ class EvaluationSettings(SettingsGroup):
     )
     signals: Annotated[bool, RESULT] = Field(
         default=True,
-        description="Compute text statistics of each answer. A hosted judge sees the statistics in "
-        "its prompt. Without a hosted judge, rubric ratings are computed from the statistics.",
+        description="Compute text statistics (signals) of each answer. A "
+        "hosted judge gets the statistics in its prompt. Without a hosted judge, ratings on "
+        "rubrics are computed from these statistics.",
     )
     correctness: Annotated[str, RESULT, Flag(metavar="NAME")] = Field(
         default=EMBEDDED,
@@ -85,27 +88,27 @@ class EvaluationSettings(SettingsGroup):
         return self.only or PARTS
 
     def wants(self, part: str) -> bool:
-        """Return whether a part is evaluated."""
+        """Return whether the settings request a part of an evaluation."""
         return part in self.parts
 
     @property
     def looks_for_evidence(self) -> bool:
-        """Return whether to search for passages about the sentences."""
+        """Return whether to search for passages that support or contradict sentences."""
         return self.wants("evidence") or self.wants("correctness")
 
     @property
     def verifies_evidence(self) -> bool:
-        """Return whether to compare the sentences with the retrieved passages."""
+        """Return whether to compare sentences with retrieved passages."""
         return self.wants("evidence") or (self.wants("correctness") and self.correctness == "judge")
 
 
 class NuggetSettings(SettingsGroup):
-    """Nugget extraction and matching."""
+    """Settings for extracting and matching nuggets."""
 
     nugget_unit: Annotated[Literal["sentence", "answer"], RESULT] = Field(
         default="sentence",
         description="Text from which the judge extracts nuggets in one call: a sentence (at most "
-        "two nuggets), or the whole answer (any number), as in BioACE.",
+        "two nuggets), or the whole answer (any number of nuggets), as in BioACE.",
     )
     nugget_threshold: Annotated[float, RESULT] = Field(
         default=0.6,
@@ -120,13 +123,13 @@ class NuggetSettings(SettingsGroup):
     )
     nugget_matcher: Annotated[str, AffectsResult("nugget_matcher_sha256")] = Field(
         default="",
-        description="File written by `ragassay nuggets fit`. Its model, rather than "
+        description="File written by `ragassay nuggets fit`. The model in this file, instead of "
         "nugget_threshold, decides whether two nuggets state the same fact.",
     )
 
     @property
     def nugget_matcher_sha256(self) -> str:
-        """SHA-256 of the matcher file; empty if there is no matcher.
+        """SHA-256 of the file with the nugget matcher; empty if there is none.
 
         Raises:
             SettingsError: The file cannot be read.
@@ -142,15 +145,16 @@ class NuggetSettings(SettingsGroup):
 
 
 class GradingSettings(SettingsGroup):
-    """Grading of passages and question-answer pairs."""
+    """Settings for grading passages and rating question-answer pairs."""
 
     grades: Annotated[
         tuple[GradeWay, ...], READ_LIST, RESULT, Flag(("--grade",), metavar="WAY")
     ] = Field(
         default=("rating",),
-        description="Grading method for passages. With a test bank: rating (0 to 5 for each item) "
-        "or extraction (answer to each item). Without a test bank, relevance to the query: fagb, "
-        "fagb_few, sun, sun_few, helm, thomas.",
+        description="Grading method for passages. With a test bank: rating (a rating from 0 to 5 "
+        "for each item) or extraction (an extracted answer for each item). Without a test bank, "
+        "the prompt for grading relevance to the query: fagb, fagb_few, sun, sun_few, helm or "
+        "thomas.",
     )
     grader: Annotated[str, AffectsResult("chosen_grader"), Flag(metavar="NAME")] = Field(
         default="auto",
@@ -163,14 +167,14 @@ class GradingSettings(SettingsGroup):
         default=1,
         ge=1,
         le=50,
-        description="Number of test bank items that a judge rates in one call. Higher values are "
-        "cheaper, but the ratings of one call may influence each other.",
+        description="Number of test bank items that a judge rates in one call. More items per call "
+        "cost less, but ratings made in one call may influence each other.",
     )
     pairs_per_call: Annotated[int, RESULT] = Field(
         default=10,
         ge=1,
         le=50,
-        description="Number of question-answer pairs that a judge rates in one call.",
+        description="Number of question-answer pairs to rate in one call of the judge.",
     )
     qa_coverage: Annotated[Literal["pair", "answer"], RESULT] = Field(
         default="pair",
@@ -180,7 +184,7 @@ class GradingSettings(SettingsGroup):
 
 
 class VerificationSettings(SettingsGroup):
-    """Verification of sentences against passages."""
+    """Settings for comparing sentences with passages."""
 
     verifier: Annotated[str, AffectsResult("chosen_verifier"), Flag(metavar="NAME")] = Field(
         default="auto",
@@ -190,12 +194,12 @@ class VerificationSettings(SettingsGroup):
         "fine-tuned model), an NLI model from the Hugging Face Hub, a published verifier such as "
         "minicheck, hhem or lettucedetect (listed by `ragassay verifiers kinds`), or a file "
         "written by `ragassay verifiers fit`. With auto, the verifier is the hosted judge if there "
-        "is one, and otherwise embedded.",
+        "is one, and otherwise the embedded verifier.",
     )
     verdict_labels: Annotated[VerdictLabels, READ_NUMBER, RESULT, Flag(("--labels",))] = Field(
         default=4,
-        description="Number of verdict labels: 2 (supports or not), 3 (adds contradicts) or "
-        "4 (adds not relevant).",
+        description="Number of labels that a verdict can have: 2 (supports, or does not support), "
+        "3 (also contradicts) or 4 (also not relevant).",
     )
     citation_evidence: Annotated[CitationEvidence, RESULT, Flag(("--citations",))] = Field(
         default="passage",
@@ -205,11 +209,11 @@ class VerificationSettings(SettingsGroup):
     )
     attribution: Annotated[bool, RESULT] = Field(
         default=False,
-        description="Also compute ALCE citation recall and precision, which test combinations of "
-        "the cited documents.",
+        description="Also compute the citation recall and precision of ALCE, which test whether "
+        "combinations of cited documents support a sentence.",
     )
     nugget_support: Annotated[Literal["all", "any"], RESULT] = Field(
         default="all",
-        description="With nuggets as citation evidence: whether a cited document must support all "
-        "nuggets of the sentence or any of them.",
+        description="If citations are checked nugget by nugget: whether a cited document must "
+        "support all nuggets of a sentence or any of them.",
     )

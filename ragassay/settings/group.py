@@ -1,4 +1,4 @@
-"""Base class of setting groups, and markers for their fields."""
+"""Base class of groups of settings, and markers for the fields of a group."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LIST = 'a JSON list, such as ["rubrics", "citations"]'
 
 
 class SettingsGroup(BaseModel):
-    """Base class of a group of settings. Field names are unique across all groups."""
+    """Base class of a group of settings. No two groups have a field with the same name."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
 
@@ -52,11 +52,12 @@ RESULT = AffectsResult()
 
 @dataclass(frozen=True)
 class Flag:
-    """Command-line option of a field, if it differs from the field's name and type.
+    """Command-line option of a field, if the name and type of the field do not determine it.
 
     Attributes:
-        metavar: Placeholder for the value in the help. Default: the type or the choices.
-        group: Help heading, for an option without a setting.
+        metavar: Placeholder for the value in the help. By default, the type or the choices are
+            shown.
+        group: Heading in the help, for an option without a setting.
     """
 
     names: tuple[str, ...] = ()
@@ -91,4 +92,4 @@ def _read_number(raw: object) -> object:
 READ_LIST = BeforeValidator(lambda raw: _read_list(raw))
 READ_SPLIT = BeforeValidator(_split_at_commas)
 READ_NUMBER = BeforeValidator(_read_number)
-"""Converts text for a `Literal` of numbers, which pydantic does not parse."""
+"""Converts text to the number of a `Literal`, because pydantic does not."""

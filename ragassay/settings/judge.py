@@ -37,25 +37,26 @@ class JudgeSettings(SettingsGroup):
     panel: Annotated[tuple[str, ...], READ_LIST, AffectsResult("panel_names")] = Field(
         default=(),
         description="Additional judges, which form a panel with the first judge. All judges rate "
-        "answers on the rubrics; the first judge also does everything else. Use NAME@URL to set "
-        "the endpoint of a judge.",
+        "answers on the rubrics; the other parts are evaluated only by the first judge. Use "
+        "NAME@URL to set the endpoint of a judge.",
     )
     escalate: Annotated[str, AffectsResult("escalated_to"), Flag(metavar="NAME")] = Field(
         default="",
         description="Second judge as NAME or NAME@URL, called when the first judge is unsure (a "
-        "cascade). The report shows how many verdicts the second judge decided, and their cost.",
+        "cascade). The report shows how many verdicts the second judge decided, and the cost of "
+        "its calls.",
     )
     when: Annotated[str, AffectsResult("escalated_when"), Flag(metavar="CONDITION")] = Field(
         default="auto",
         description="When to call the second judge: entropy>X (in bits, over ratings or labels), "
         "confidence<X or undecided, combined with and/or. Undecided and failed verdicts are always "
-        "sent to the second judge. With the embedded judge, auto sends only these verdicts. With "
-        "any other judge, auto also applies entropy>1.0.",
+        "sent to the second judge. With the embedded judge, auto sends only undecided and failed "
+        "verdicts. With any other judge, auto also applies entropy>1.0.",
     )
     api_base: Annotated[str | None, Flag(metavar="URL")] = Field(
         default=None,
-        description="URL of the judge's endpoint, if it differs from the provider's default. Also "
-        "used for panel judges with the same provider as the first hosted judge.",
+        description="URL of the judge's endpoint, if it differs from the provider's default. Panel "
+        "judges with the same provider as the first hosted judge use this URL too.",
     )
     model_options: Annotated[
         tuple[str, ...], READ_LIST, Flag(("--model-option",), metavar="NAME=VALUE")
@@ -68,9 +69,11 @@ class JudgeSettings(SettingsGroup):
         default="auto",
         description="Prompt format for ratings: the format of the fine-tuned judges YESciEval or "
         "Prometheus 2, which can only rate answers on rubrics, or ragassay's own format (plain). "
-        "auto chooses by model name.",
+        "auto chooses the format by the name of the model.",
     )
-    timeout_s: float = Field(default=600.0, gt=0, description="Timeout of a call, in seconds.")
+    timeout_s: float = Field(
+        default=600.0, gt=0, description="Timeout of a model call, in seconds."
+    )
     max_attempts: int = Field(
         default=5,
         ge=1,
@@ -116,7 +119,8 @@ class JudgeSettings(SettingsGroup):
         if second is not None:
             raise ValueError(
                 f"escalate: {self.escalated_to} ({second.title}) can only rate answers on rubrics. "
-                "Use it as the judge or in the panel, and set escalate to a general-purpose model"
+                "Use this model as the judge or in the panel, and set escalate to a "
+                "general-purpose model"
             )
         return self
 
@@ -140,17 +144,20 @@ class JudgeSettings(SettingsGroup):
 
     @property
     def names_model(self) -> bool:
-        """Return whether a judge model is set. Otherwise, only a second judge may be called."""
+        """Return whether a model is set as the judge.
+
+        If not, a second judge may still be called.
+        """
         return self.model != INSTRUMENTS
 
     @property
     def has_judge(self) -> bool:
-        """Return whether there is a general-purpose judge and not only a rubric judge."""
+        """Return whether the judge is a general-purpose model, not only a judge of rubrics."""
         return self.names_model and self.form is None
 
     @property
     def form(self) -> JudgeForm | None:
-        """Prompt format of a published judge; None for ragassay's own prompts."""
+        """Prompt format of a published judge; None if the judge gets ragassay's own prompts."""
         return form_of(self.model, self.judge_form) if self.names_model else None
 
     @property
@@ -161,7 +168,7 @@ class JudgeSettings(SettingsGroup):
 
     @property
     def instruments_decide(self) -> bool:
-        """Return whether instruments score everything except rubrics by default."""
+        """Return whether local models and rules compute all scores except rubrics by default."""
         return is_ragassay_model(self.model) or not self.has_judge
 
     @property
@@ -184,12 +191,12 @@ class JudgeSettings(SettingsGroup):
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """LiteLLM names of all rubric judges, the main judge first."""
+        """LiteLLM names of all judges that rate rubrics, the main judge first."""
         return self.model, *self.panel_names
 
 
 class PromptingSettings(SettingsGroup):
-    """Prompts and replies of the judges."""
+    """Settings for the prompts and replies of the judges."""
 
     strategy: Annotated[Strategy, RESULT] = Field(
         default="knowledge",
@@ -202,20 +209,20 @@ class PromptingSettings(SettingsGroup):
         ge=1,
         le=100,
         description="Number of replies to sample at temperature 1 for each rating or label, if "
-        "the judge returns no log-probabilities. The fraction of samples with a value is its "
-        "probability, and the score is the mean over the samples.",
+        "the judge returns no log-probabilities. The probability of a rating or label is the "
+        "fraction of samples with it, and a score is the mean over the samples.",
     )
     decisions: Annotated[Literal["auto", "on", "off"], RESULT] = Field(
         default="auto",
-        description="Whether to get probabilities of ratings and labels in a separate call to "
-        "LiteLLM's decisions API. auto does so if LiteLLM lists the model as supporting it and its "
-        "replies have no log-probabilities.",
+        description="Whether to use a separate call to LiteLLM's decisions API to get the "
+        "probabilities of ratings and labels. auto does so if LiteLLM lists the model as "
+        "supporting it and its replies have no log-probabilities.",
     )
     judge_seed: Annotated[int, RESULT] = Field(
         default=1,
         ge=0,
-        description="Seed sent to providers that accept a seed. With several samples, each sample "
-        "uses the next seed.",
+        description="Seed sent to providers that accept a seed. If several replies are sampled, "
+        "each reply uses the next seed.",
     )
     prompts: Annotated[tuple[Path, ...], READ_LIST, Flag(metavar="PATH")] = Field(
         default=(), description="Compiled prompt written by `ragassay optimize`."
@@ -231,6 +238,6 @@ class PromptingSettings(SettingsGroup):
     )
     local_dtype: Annotated[Literal["auto", "bfloat16", "float32"], RESULT] = Field(
         default="auto",
-        description="Data type of the embedded judge's weights. float32 gives bit-identical "
+        description="Data type of the weights of the embedded judge. float32 gives bit-identical "
         "results.",
     )

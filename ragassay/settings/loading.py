@@ -21,12 +21,12 @@ PREFIX = "RAGASSAY_"
 
 
 def with_panel(judges: Sequence[str], api_base: str | None = None) -> dict[str, object]:
-    """Return the overrides for a list of judges, to pass to `load_settings`.
+    """Convert a list of judges to overrides for `load_settings`.
 
     Args:
-        judges: LiteLLM names, optionally as NAME@URL. The first is the main judge. If empty, the
-            judges are left unchanged.
-        api_base: Endpoint of the main judge, if it was set separately.
+        judges: LiteLLM names, optionally as NAME@URL. The first name is the main judge. If the list
+            is empty, the judges in the settings are left unchanged.
+        api_base: URL of the main judge's endpoint, if it is set separately.
 
     Raises:
         SettingsError: The first judge has an endpoint, but another judge of the same provider has
@@ -46,11 +46,11 @@ def with_panel(judges: Sequence[str], api_base: str | None = None) -> dict[str, 
 def load_settings(
     _base: Settings | None = None, _style: Mapping[str, str] | None = None, /, **overrides: object
 ) -> Settings:
-    """Create settings from overrides, `_base` or the environment, and defaults, in this order.
+    """Create settings from overrides, then from `_base` or the environment, then from defaults.
 
     Args:
-        _base: Settings to update. If set, the environment is ignored.
-        _style: Names of the fields as the user wrote them, for error messages.
+        _base: Settings to update. If it is given, the environment is ignored.
+        _style: For error messages: how the user wrote the name of each field.
         **overrides: Values by field name. None is ignored.
 
     Raises:
@@ -74,7 +74,7 @@ def load_settings(
 
 
 def _check_variables(names: Iterable[str]) -> None:
-    """Reject misspelled RAGASSAY_ variables, and ignore variables unlike any setting."""
+    """Reject RAGASSAY_ variables that misspell a setting, and ignore other unknown variables."""
     known = {_variable(name).upper(): name for name in FIELDS}
     for variable in names:
         if not variable.upper().startswith(PREFIX) or variable.upper() in known:
@@ -95,7 +95,7 @@ RESULT_FIELDS: Mapping[str, str] = {
     for name, field in FIELDS.items()
     if any(isinstance(mark, AffectsResult) for mark in field.metadata)
 }
-"""Setting names by manifest key, for all settings that affect results."""
+"""Names of all settings that affect results, by their key in the manifest."""
 
 
 def result_values(settings: Settings) -> dict[str, object]:

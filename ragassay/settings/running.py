@@ -18,7 +18,7 @@ EngineName = Literal["local", "ray"]
 
 
 class RetrievalSettings(SettingsGroup):
-    """Settings for the evidence search for a sentence."""
+    """Settings for searching evidence about a sentence."""
 
     evidence: Annotated[Look, RESULT] = Field(
         default="search",
@@ -34,12 +34,16 @@ class RetrievalSettings(SettingsGroup):
         "once. 0 searches with the sentence and its question, without a model.",
     )
     evidence_turns: Annotated[int, RESULT] = Field(
-        default=8, ge=1, le=50, description="Maximum number of agent turns per sentence."
+        default=8,
+        ge=1,
+        le=50,
+        description="Maximum number of turns of the search agent per sentence.",
     )
     evidence_tokens: Annotated[int, RESULT] = Field(
         default=100_000,
         ge=0,
-        description="Number of tokens per answer after which no new round or turn starts.",
+        description="Number of tokens per answer after which no new search round or agent turn "
+        "starts.",
     )
     evidence_passages: Annotated[int, RESULT] = Field(
         default=1,
@@ -52,12 +56,13 @@ class RetrievalSettings(SettingsGroup):
         default=0.0,
         ge=-1,
         le=1,
-        description="Minimum cosine similarity between a passage and the sentence.",
+        description="Minimum cosine similarity between a sentence and a passage that is used as "
+        "evidence.",
     )
 
 
 class LiteratureSettings(SettingsGroup):
-    """Literature search and ranking."""
+    """Settings for searching literature and ranking the results."""
 
     embedder: Annotated[str, RESULT, Flag(metavar="NAME")] = Field(
         default="all-MiniLM-L6-v2",
@@ -77,7 +82,7 @@ class LiteratureSettings(SettingsGroup):
     )
     chroma_url: str = Field(
         default="",
-        description="URL of a Chroma server for the vectors. By default, they are stored in the "
+        description="URL of a Chroma server for the vectors. By default, vectors are stored in the "
         "corpus folder.",
     )
     cache_dir: Path = Field(
@@ -103,7 +108,7 @@ class LiteratureSettings(SettingsGroup):
 
 
 class LimitSettings(SettingsGroup):
-    """Limits on model calls, and settings for the processes that make the calls."""
+    """Settings for limits on model calls, and for the processes that make the calls."""
 
     concurrency: int = Field(
         default=0,
@@ -114,10 +119,10 @@ class LimitSettings(SettingsGroup):
     )
     batch: bool = Field(
         default=False,
-        description="Use the provider's batch API for hosted judges, at half the price "
-        f"({', '.join(BATCH_PROVIDERS)}). Replies arrive within a day, most within an hour. Run "
-        "the same command to resume a stopped run. `concurrency`, `max_rpm` and `timeout_s` are "
-        "ignored.",
+        description="Call hosted judges through the batch API of their provider "
+        f"({', '.join(BATCH_PROVIDERS)}), at half the price. Replies arrive within a day, and most "
+        "within an hour. Run the same command to resume a stopped run. `concurrency`, `max_rpm` "
+        "and `timeout_s` are ignored.",
     )
     max_rpm: int = Field(
         default=0,
@@ -133,7 +138,7 @@ class LimitSettings(SettingsGroup):
     )
     engine: EngineName = Field(
         default="local",
-        description="Where to process answers: in this process (local), or on a Ray cluster (ray).",
+        description="Where to evaluate answers: in this process (local) or on a Ray cluster (ray).",
     )
     address: Annotated[str, Flag(metavar="ADDRESS")] = Field(
         default="local",
@@ -145,8 +150,8 @@ class LimitSettings(SettingsGroup):
     workers: int = Field(
         default=0,
         ge=0,
-        description="Number of Ray worker processes; 0 for one per core. The workers share the "
-        "limit on concurrent calls.",
+        description="Number of Ray worker processes; 0 for one per core. All workers together "
+        "observe the limit on concurrent calls.",
     )
     max_line_bytes: int = Field(
         default=MAX_LINE_BYTES,
@@ -157,7 +162,7 @@ class LimitSettings(SettingsGroup):
 
 
 class OutputSettings(SettingsGroup):
-    """Settings for tracing, and the server key."""
+    """Settings for traces, and the API key of `ragassay serve`."""
 
     tracing: bool = Field(
         default=False,

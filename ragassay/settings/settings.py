@@ -34,16 +34,17 @@ from ragassay.settings.running import (
 )
 
 SOURCE_CHARS_LOCAL = 9_000
-"""About 2,200 tokens or five abstracts, which take the embedded judge a few seconds."""
+"""Default for the embedded judge, in characters: about 2,200 tokens or five abstracts, which it
+reads in a few seconds."""
 
 SOURCE_CHARS_HOSTED = 200_000
 
 BATCH_SLOTS = 100_000
-"""Maximum number of calls waiting for a batch, equal to the largest batch size."""
+"""Maximum number of calls that wait for a batch: as many as the largest batch contains."""
 
 
 class Settings(BaseSettings):
-    """All settings of a run, in groups. Settings can also be passed by their own names.
+    """All settings of a run, in groups. A setting can be passed by its own name, without its group.
 
     Example:
         >>> settings = Settings(model="openai/gpt-4.1-mini", timeout_s=60)
@@ -85,7 +86,7 @@ class Settings(BaseSettings):
         return super().model_copy(update=changed, deep=deep)
 
     def values(self) -> dict[str, object]:
-        """Return all settings by name."""
+        """Return the values of all settings, by name."""
         return {name: getattr(getattr(self, group), name) for name, group in GROUP_OF.items()}
 
     @model_validator(mode="after")
@@ -123,7 +124,7 @@ class Settings(BaseSettings):
         return self.model_copy(update=overrides)
 
     def of_second(self) -> Settings:
-        """Return the settings for the second judge, which also verifies but does not search.
+        """Return the settings for the second judge, which also verifies, labels and grades.
 
         Raises:
             SettingsError: There is no second judge.
@@ -173,7 +174,7 @@ class Settings(BaseSettings):
     def computes_signals(self) -> bool:
         """Return whether to compute signals, which only exist for YESciEval's rubrics.
 
-        Without a judge, they also identify unnecessary sentences.
+        Without a judge, signals are also used to find unnecessary sentences.
         """
         is_used = self.evaluation.wants("rubrics") or (
             self.evaluation.wants("sentences") and not self.judge.has_judge
@@ -182,7 +183,7 @@ class Settings(BaseSettings):
 
     @property
     def query_rounds(self) -> int:
-        """Maximum number of query rounds: 0 without a judge, at most 1 with a local judge."""
+        """Maximum number of rounds of queries: 0 without a judge, at most 1 with a local judge."""
         if not self.judge.has_judge:
             return 0
         rounds = self.retrieval.evidence_rounds
@@ -190,12 +191,12 @@ class Settings(BaseSettings):
 
     @property
     def judges_sufficiency(self) -> bool:
-        """Return whether the judge decides if passages are sufficient. Local judges do not."""
+        """Return whether the judge decides if passages are sufficient. A local judge never does."""
         return self.query_rounds > 0 and not is_ragassay_model(self.judge.model)
 
     @property
     def cites_by_nuggets(self) -> bool:
-        """Return whether citations are checked nugget by nugget."""
+        """Return whether citations are checked separately for each nugget of a sentence."""
         return self.evaluation.wants("citations") and self.verification.citation_evidence in (
             "nuggets",
             "nugget-lists",
@@ -214,19 +215,18 @@ class Settings(BaseSettings):
 
 
 GROUPS: Mapping[str, Any] = {name: one.annotation for name, one in Settings.model_fields.items()}
-"""Group classes by field name in `Settings`."""
+"""Class of each group of settings, by its field name in `Settings`."""
 
 FIELDS: Mapping[str, FieldInfo] = {
     name: field for group in GROUPS.values() for name, field in group.model_fields.items()
 }
-"""Field definitions of all settings, by name."""
+"""Pydantic field of each setting, by name."""
 
 GROUP_OF = {name: group for group, kind in GROUPS.items() for name in kind.model_fields}
-"""Group names by setting name."""
+"""Name of the group that contains each setting, by the name of the setting."""
 
 
 def _in_groups(overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Return overrides with single settings nested under their groups."""
     nested: dict[str, Any] = {}
     for name, value in overrides.items():
         if group := GROUP_OF.get(name):

@@ -139,7 +139,10 @@ def test_a_reply_that_cannot_be_read_is_asked_for_again_and_again_with_retry_fai
 
 def test_without_a_folder_a_run_is_batched_and_says_that_nothing_can_be_resumed(soon):
     events: list[str] = []
-    with ScriptedModel(batches=BatchPlan()) as model, pytest.warns(match="batch is used without"):
+    with (
+        ScriptedModel(batches=BatchPlan()) as model,
+        pytest.warns(match="the run uses batch without"),
+    ):
         result = ragassay.evaluate(
             [ANSWER],
             model=JUDGE,

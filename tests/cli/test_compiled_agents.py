@@ -119,7 +119,7 @@ def test_a_dry_run_says_the_calls_and_makes_none(tmp_path):
 
 def test_the_help_teaches_the_strategies():
     out, _ = run("optimize", "--help")
-    for words in ("bootstrap", "gepa", "copro", "miprov2", "Try this first", "--max-calls"):
+    for words in ("bootstrap", "gepa", "copro", "miprov2", "few-shot examples", "--max-calls"):
         assert words in out
 
 

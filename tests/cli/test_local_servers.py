@@ -71,7 +71,10 @@ def test_where_nothing_is_found_the_next_step_is_named() -> None:
 def test_a_server_without_a_judge_says_so() -> None:
     rows = {"data": [{"id": "bge-m3"}]}
     with serve_double("other", answers={"/v1/models": rows}) as double:
-        assert "no model that can be used as a judge" in find("--port", str(double.port)).text
+        assert (
+            "No model on this server can be used as a judge"
+            in find("--port", str(double.port)).text
+        )
     with serve_double("other", answers={"/v1/models": 401}) as double:
         assert "set OPENAI_API_KEY" in find("--port", str(double.port)).text
 

@@ -88,7 +88,7 @@ def test_fit_says_what_it_found(tmp_path: Path) -> None:
     pairs.write_text("".join(json.dumps(row) + "\n" for row in rows))
     shown, _ = run("fit", pairs, "--out", out, "--trials", 10, "--quiet")
     assert "24 pairs in 6 answers" in shown
-    assert "Against 6 known matches" in shown
+    assert "Agreement with 6 known matches" in shown
     assert json.loads(out.read_text())["n_trials"] == 10
     _, err = run("fit", tmp_path / "none.jsonl", "--out", out, "--quiet", code=1)
     assert "none.jsonl" in err

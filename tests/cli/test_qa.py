@@ -66,7 +66,7 @@ def test_with_a_judge_a_failed_call_is_unscored_and_mended_later(files, tmp_path
         code, said = called(*words, *asked, "--retry-failed")
         assert code == 0, said
         code, said = called("filter", out, "--out", tmp_path / "good.jsonl")
-    assert code == 0 and "2 pairs selected, 1 rated too low" in said
+    assert code == 0 and "2 pairs selected, 1 dropped because their ratings are too low" in said
     kept = [json.loads(line)["id"] for line in (tmp_path / "good.jsonl").read_text().splitlines()]
     assert kept == ["p/1", "p/3"]
 

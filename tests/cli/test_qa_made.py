@@ -58,7 +58,7 @@ def test_what_was_left_out_and_what_failed_is_said(papers: Path, tmp_path: Path)
         shown, told = run(
             papers, "--n", 1, "--rounds", 0, "--out", tmp_path / "pairs.jsonl", *options, code=3
         )
-    assert "0 pairs from 0 papers\n1 dropped: refers to the paper" in shown
+    assert "0 pairs from 0 papers\n1 dropped: pair refers to the paper" in shown
     assert "1 paper still had flawed or missing pairs after --rounds" in told
     assert "p2: 0 pairs: unparsable" in told
 

@@ -196,7 +196,7 @@ def test_split_and_merge_carry_the_history(bank: Path, tmp_path: Path):
     run("edit", bank, "--who", "Ada", "--item", "aa", "--text", "Who began jazz?")
     given = ("split", bank, "--out", public, "--secret-out", secret)
     _, err = run(*given, "--secret", "aa", code=3)
-    assert "q1 (nuggets) occurs in only one part" in err
+    assert "q1 (nuggets) is in only one of the two parts" in err
     (hidden,) = read_test_banks(secret).banks
     assert [(i.text, i.is_secret, len(i.history)) for i in hidden.items] == [
         ("Who began jazz?", True, 1)
@@ -249,4 +249,4 @@ def test_queries_are_written_as_the_workbench_reads_them(tmp_path: Path) -> None
     facets = [{"id": "f", "text": "Birth"}]
     pages.write_text(json.dumps({"query_id": "q", "title": "Jazz", "facets": facets}))
     shown, _ = run("queries", pages, "--out", out)
-    assert "dropped the facets of 1 of them" in shown
+    assert "dropped the facets of 1 query" in shown

@@ -27,7 +27,7 @@ def test_pairs_of_a_paper_by_a_scripted_model(tmp_path, monkeypatch):
     )
     assert "6 pairs on 1 paper: 1 pair is rated 1 of 3." in said["qa evaluate"]
     assert "Agnosticism" in said["qa audit"]
-    assert "5 pairs selected, 1 rated too low" in said["qa filter"]
+    assert "5 pairs selected, 1 dropped because their ratings are too low" in said["qa filter"]
     judged = tmp_path / "judged"
     page = (judged / "qa.html").read_text(encoding="utf-8")
     assert "led four of them to stop is left out" in page and "<svg" in page

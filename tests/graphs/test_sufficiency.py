@@ -176,7 +176,7 @@ async def test_a_failed_judgment_is_not_enough_and_fails_nothing(make_model, mak
         assert found.evidence and all(e.failure is None for e in found.evidence), name
         assert "search_not_judged" in {f.kind for f in found.findings}
         assert "search_without_queries" not in {f.kind for f in found.findings}
-        assert "judge failed on the passages" in view_search(search).summary
+        assert "judge could not assess the passages" in view_search(search).summary
 
 
 async def test_one_failed_judgment_leaves_the_other_sentences_theirs(make_model, make_run):
@@ -272,11 +272,11 @@ def test_a_run_of_an_earlier_version_called_a_cosine_enough():
 ENDS = {
     "enough": (1, "judge found the passages sufficient"),
     "closest_passages": (0, "closest passages were used"),
-    "out_of_rounds": (1, "reached its last round without finding enough passages"),
+    "out_of_rounds": (1, "ended after its last round without finding enough passages"),
     "out_of_tokens": (1, "did not find enough passages before the answer's token budget"),
     "agent_done": (0, "agent ended its search"),
     "sources_only": (0, "no corpus"),
-    "nowhere_to_search": (0, "no corpus and no source"),
+    "nowhere_to_search": (0, "neither a corpus nor a source"),
 }
 
 
@@ -295,4 +295,4 @@ def test_each_end_is_said_in_words_and_only_a_judgment_calls_passages_enough():
     assert view_search(nothing).summary == "No documents were found."
     failed = Failure(reason="timeout")
     search = EvidenceSearch(sentence=1, end="out_of_rounds", judgment_failure=failed)
-    assert "The judge failed on the passages" in view_search(search).summary
+    assert "The judge could not assess the passages" in view_search(search).summary

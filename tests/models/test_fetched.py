@@ -64,7 +64,7 @@ def test_a_checker_is_fetched_once_with_commit_licence_and_digest(
         COMMIT,
         "(mit, ",
         f"SHA-256 {digest}",
-        "use it with --verifier minicheck",
+        "use the model with --verifier minicheck",
     ):
         assert told in done.stdout
     n_asked = len(hub.asked)

@@ -170,7 +170,7 @@ def test_scores_without_room_to_rise_are_no_trust_and_are_counted():
     audit = EMPTY.model_copy(update={"certificate": certify([*stuck, *free])})
     (line,) = view_certificate(audit).others
     assert line.word == "trusted"
-    assert line.reason.startswith("Relevancy (1 more were already at the maximum): ")
+    assert line.reason.startswith("Relevancy (not counting 1 already at the maximum): ")
 
 
 def test_the_page_is_self_contained_and_well_formed():

@@ -69,12 +69,14 @@ def test_the_cascade_in_words(evaluations):
     assert split.replace("\N{NO-BREAK SPACE}", " ") == (
         "Of 6 questions, a decided 4 (67 %). 2 were sent to b (entropy>1)."
     )
-    assert back == "1 of these got no second verdict and keep the first judge's verdict."
+    assert back == (
+        "For 1 of these questions, the second judge failed, and the first judge's verdict is kept."
+    )
     # .0012 for the one call, times three ratings; labels have no price.
     assert spent == (
         "Cost of the second judge: 1 call, 1,000 tokens sent and 50 received, 0.0012 USD. Sending "
         "every question to the second judge would cost about 0.0036 USD (an estimate, without "
-        "sentence labels, which this judge never judged)."
+        "sentence labels, which the second judge never judged)."
     )
 
 
@@ -84,7 +86,7 @@ def test_a_price_that_is_not_listed_is_unknown_and_never_nothing(evaluations):
     found = summary_of([changed(evaluations[1], judgments=(told,))]).cascade
     spent = cascade_lines(found)[-1]
     assert (
-        "sending every question to the second judge is unknown because the judge's price" in spent
+        "sending every question to the second judge is unknown because that judge's price" in spent
     )
     assert next(view_cascade(found).sheet.shown)[-1].text == "unknown"
     assert "0.0000" not in spent
@@ -93,7 +95,7 @@ def test_a_price_that_is_not_listed_is_unknown_and_never_nothing(evaluations):
 def test_where_nothing_went_on_that_is_said(evaluations):
     lines = cascade_lines(summary_of(evaluations[:1]).cascade)
     assert "0 were sent to b" in lines[0]
-    assert lines[1].endswith("is unknown because the judge decided nothing.")
+    assert lines[1].endswith("is unknown because that judge decided nothing.")
     assert cascade_lines(summary_of([]).cascade) == (
         "No questions were asked, so none were sent to b.",
     )

@@ -83,9 +83,11 @@ def test_the_outcome_is_said_in_a_sentence():
         "new is better than old on 1 of 2 scores and worse on none; none of 8 answers got worse "
         "and 8 got better."
     )
-    assert outcome_text(many(3)).startswith("new and old differ clearly on none of 2 scores; 1")
+    assert outcome_text(many(3)).startswith(
+        "new and old differ significantly on none of 2 scores; 1"
+    )
     assert outcome_text(change_of([said(1, 0.5)], [said(2, 0.5)])) == (
-        "new answers none of the questions that old answers."
+        "There is no question that both new and old answer."
     )
 
 

@@ -60,7 +60,7 @@ def test_long_names_are_cut():
 def test_a_leaderboard_shows_the_range_of_a_mean_that_is_not_known():
     row = LeaderboardRow("open", OPEN, 4, None, None, None, ())
     text = interval_plot(Leaderboard("citations.support", False, (row,), (), 4, 4))
-    assert ">open<" in text and "stroke-dasharray" in text and "dashed: possible range" in text
+    assert ">open<" in text and "stroke-dasharray" in text and "dashed: range of a mean" in text
     known = dataclasses.replace(row, score=POINTS[1])
     assert "dashed" not in interval_plot(Leaderboard("n", False, (known,), (), 4, 4))
 

@@ -81,7 +81,7 @@ def test_only_what_leads_is_in_the_headline_and_in_the_counts():
     assert summary.secondary_findings == {"contradicted_citation": 1}
     assert "1 contradicted citation and 1 invalid citation" in headline(summary)
     assert secondary_text(summary) == (
-        "Worth a look, though possibly false alarms: 1 possibly contradicted citation."
+        "Worth a look, but some may be false alarms: 1 possibly contradicted citation."
     )
     assert next(answer_sheet([ANSWER]).shown)[-1].text == "2"
     heads, looks = view_findings(summary, [ANSWER]), view_findings(summary, [ANSWER], "secondary")
@@ -142,7 +142,8 @@ def test_a_precision_has_its_interval_and_n_and_says_what_never_leads(run):
         f"{interval} of 29 such findings on SciFact dev were correct, too few for a main finding"
     )
     assert measured_text([never]) == (
-        f"Measured precision: {interval}, n = 29, SciFact dev. This is too low for a main finding."
+        f"Measured precision: {interval}, n = 29, SciFact dev. "
+        "This precision is too low for a main finding."
     )
     assert "too low" not in measured_text([HEAD])
     assert measured_text([LOOK]) == ""
@@ -221,15 +222,15 @@ def test_what_is_worth_a_look_is_ranked_and_capped(run):
     (group, unlisted) = view_findings(summary, [answer], "secondary")
     assert messages_of(group) == [one.message for one in ordered[:5]]
     assert (group.n, group.n_unlisted, unlisted.n_unlisted) == (7, 2, 1)
-    line = "Only the 5 most likely findings of each answer are shown. 3 more are not listed."
+    line = "Only the 5 most likely findings of each answer are listed, and 3 others are not."
     assert more_secondary_text(3) == line and more_secondary_text(0) == ""
     page, text = pages(run, answer)
     worth = html.fromstring(page).xpath("//details[@id='worth']")[0].text_content()
     places = [worth.find(one.message) for one in ordered]
     assert places[:5] == sorted(places[:5]) and places[0] > 0 and places[5:] == [-1, -1]
     assert line in worth
-    assert "- Less likely findings that are not listed: 2" in text
-    assert "- Less likely findings that are not listed: 3" in text
+    assert "- Number of less likely findings that are not listed: 2" in text
+    assert "- Number of less likely findings that are not listed: 3" in text
 
 
 def test_a_measured_precision_ranks_before_confidence():

@@ -74,7 +74,7 @@ def test_the_agreement_is_said_in_words(evaluations):
     assert alone.startswith(
         "Without discussion, the judges gave the same rating in 50\N{NO-BREAK SPACE}%"
     )
-    assert "of 2 judgments; Krippendorff's alpha (ordinal) -0.50" in alone
+    assert "of 2 judgments; Krippendorff's alpha (ordinal) is -0.50" in alone
     assert disputes == (
         "In 1 judgment, two judges differed by 2 points or more and read each other's reasons "
         "once. They repeated 2 ratings and changed 1. This resolved 1 of 1 dispute."

@@ -31,11 +31,11 @@ def render_signals(render, *, signals: Signals | None) -> str:
 
 def test_what_the_answer_hardly_covers_is_shown_escaped():
     page = render_signals(render_html, signals=Signals(gaps=(GAP,)))
-    assert "Relevant but barely covered: 1 source sentence" in page
+    assert "Relevant source sentences that the answer barely covers: 1" in page
     assert "similarity to the closest answer sentence: 0.21" in page
     assert "<script>alert" not in page
     text = render_signals(render_markdown, signals=Signals(gaps=(GAP,)))
-    assert "**Relevant but barely covered:**" in text and "| **bold**" not in text
+    assert "**Source sentence barely covered by the answer:**" in text and "| **bold**" not in text
 
 
 def test_nothing_is_said_of_gaps_where_there_are_none():

@@ -105,7 +105,7 @@ def test_what_a_run_lacks_is_a_warning(tmp_path):
     write_lines(RunFolder(first).failures_file, [RecordFailure.model_validate(failure)])
     assert compare([first, second]).warnings == (
         f"{first}: 1 answer could not be evaluated",
-        f"{second} is not finished, so its means exclude missing answers",
+        f"the run {second} is not finished, so its means do not include the missing answers",
     )
 
 
@@ -175,7 +175,7 @@ def test_the_command_prints_tables_and_names_its_files(two, tmp_path):
     words = re.sub(r"\s+", " ", out)
     assert "Nugget recall, mean over questions" in words
     assert "1 no alpha 90 % 90-90 % 8 none" in words.replace("\u00a0", " ").replace("\u2013", "-")
-    assert "All systems share 8 of 8 questions" in words
+    assert "8 of 8 questions were answered by all systems" in words
     assert "+0.700" in words
     assert "leaderboard.tex" in errors
 
@@ -194,7 +194,7 @@ def test_many_pairs_are_left_to_the_file(tmp_path):
     run = [e for n in range(9) for e in run_of([n / 10] * 2, f"s{n}")]
     code, out, _ = call("compare", written_run(tmp_path / "run", run))
     assert code == 0
-    assert "36 pairs tested" in out
+    assert "36 pairs of systems were tested" in out
 
 
 def test_errors_are_one_line(tmp_path):

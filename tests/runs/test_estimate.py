@@ -71,7 +71,7 @@ def test_what_is_not_known_is_not_known_of_a_sum():
         (Estimate(0.0, 0.0, None), ""),
         (
             Estimate(None, None, None),
-            "the cost is unknown because LiteLLM has no price for the model",
+            "the cost is unknown because LiteLLM does not know the price of the model",
         ),
         (Estimate(0.5, 0.5, None), "at most 0.5000 USD, if every reply has the maximum length"),
         (

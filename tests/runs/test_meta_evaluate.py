@@ -183,7 +183,7 @@ def test_the_command_prints_tables(tmp_path):
     folder = written_run(tmp_path / "run", run)
     code, out, errors = call("meta-evaluate", folder, "--human", labels, "--out", tmp_path / "out")
     assert code == 0
-    assert "judge against 16 of 16 human labels" in out
+    assert "judge compared with 16 of 16 human labels" in out
     assert "Cohen's kappa" in out
     assert "n/a" in out
     assert "System rankings by humans and by the judge" in out

@@ -200,7 +200,7 @@ async def test_a_folder_by_another_paraphraser_is_refused(judge, tmp_path):
 def test_given_damage_is_not_written_anew(judge):
     with (
         ScriptedModel() as writer,
-        pytest.raises(InputError, match="cannot be used with perturbed answers"),
+        pytest.raises(InputError, match="so no paraphraser can be used"),
     ):
         chosen(judge, writer, use_perturbed=True)
 

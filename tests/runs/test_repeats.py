@@ -83,7 +83,7 @@ def test_the_same_answers_are_judged_again_with_nothing_shared(tmp_path):
     assert (row["changed"], row["changed_n"], row["n_times"]) == ("0.25", "4", "3")
     for report in ("report.md", "report.html"):
         text = (folder.path / report).read_text()
-        assert "Judged 3 times. Verdicts changed in 25" in text and "Rubric ratings" in text
+        assert "judged 3 times. Verdicts changed in 25" in text and "Rubric ratings" in text
 
 
 def test_repetitions_that_were_stopped_go_on(tmp_path):
@@ -131,7 +131,7 @@ def test_the_command_prints_what_changed_and_plans_the_calls(tmp_path):
         ended = CliRunner().invoke(app, command)
     assert ended.exit_code == 0, ended.output
     assert "Repeated verdicts of the judge" in ended.stdout
-    assert "Judged 2 times. Verdicts changed in" in " ".join(ended.stdout.split())
+    assert "judged 2 times. Verdicts changed in" in " ".join(ended.stdout.split())
     once = CliRunner().invoke(app, [*command, "--repeat", "1"])
     assert once.exit_code == 2, "once is no repetition"
 
@@ -147,7 +147,7 @@ def test_a_judge_without_log_probabilities_is_sampled(tmp_path, no_logprobs):
     assert all(j.distribution == (0, 0, 0, 1, 0) for e in found for j in e.judgments)
     assert found.summary.notes == ()
     report = (tmp_path / "run" / "report.md").read_text()
-    assert "Ratings and labels come from 3 samples (4 verdicts)." in report
+    assert "Probabilities of ratings and labels come from 3 samples (4 verdicts)." in report
 
 
 def test_a_judge_with_log_probabilities_is_not_sampled_and_the_run_says_so_once(tmp_path):

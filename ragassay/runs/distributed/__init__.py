@@ -1,1 +1,1 @@
-"""Judging in a Ray cluster: driver, workers, hub and shared models."""
+"""Evaluate answers in a Ray cluster, with a driver, workers, a hub and shared models."""

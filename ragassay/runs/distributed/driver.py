@@ -1,4 +1,4 @@
-"""Driver of a run in a Ray cluster: joins the cluster, sends out shards and collects results."""
+"""The driver of a run in a Ray cluster, which sends shards of records to workers."""
 
 from __future__ import annotations
 
@@ -24,25 +24,26 @@ from ragassay.runs.progress import Event, Listener
 from ragassay.store import opened_store
 
 N_HUB_CALLS = 10_000
-"""Maximum number of concurrent hub calls, each of which may wait for an endpoint."""
+"""Maximum number of concurrent calls to the hub, many of which wait for a free endpoint."""
 
 N_MODEL_CALLS = 128
-"""Maximum number of concurrent calls to a node's models; more than a batch of the local judge."""
+"""Maximum number of concurrent calls to the models of a node, enough to fill the judge's
+batches."""
 
 N_MOST = 500
 """Maximum number of records per shard."""
 
 N_A_WORKER = 2
-"""Minimum number of shards per worker if there are enough records, to balance the load."""
+"""Number of shards per worker, more than one so that all workers finish at about the same time."""
 
 N_LOSSES = 3
-"""Number of workers that a single record may crash before it counts as failed."""
+"""Number of workers lost on the same record after which the record counts as failed."""
 
 COLLECT_S = 0.2
 """Maximum time to wait for new results, in seconds."""
 
 N_ROWS = 500
-"""Number of rows sent to the hub in one call."""
+"""Number of stored results sent to the hub in one call."""
 
 LOST_CLUSTER = (
     "the connection to the cluster was lost; finished work is kept, and the same command resumes "
@@ -59,9 +60,9 @@ def opened_cluster(address: str, n_workers: int) -> Iterator[int]:
     """Join or start a cluster, and leave or stop it at the end.
 
     Args:
-        address: `local` to start a cluster, `auto`, or the address of a cluster. Ignored if the
-            process has already joined a cluster.
-        n_workers: Number of concurrent workers. 0 for one per core.
+        address: `local` to start a cluster, `auto`, or the address of a cluster. The address is
+            ignored if the process has already joined a cluster.
+        n_workers: Number of concurrent workers, or 0 for one per core.
 
     Yields:
         The number of concurrent workers.
@@ -110,11 +111,12 @@ def connect(ray: Any, address: str, n_workers: int) -> None:
 
 
 Group = tuple[Record, ...]
-"""Records with the same question and answer, which can share verdicts on the same worker."""
+"""Records with the same question and answer; one worker processes all of them, to share
+verdicts."""
 
 
 def shards_of(records: Sequence[Record], n_workers: int) -> list[list[Group]]:
-    """Split records into shards, in order."""
+    """Split records into shards for the workers, in order."""
     groups: dict[tuple[object, ...], list[Record]] = {}
     for record in records:
         groups.setdefault((record.question, record.answer), []).append(record)
@@ -142,12 +144,13 @@ async def work_in_cluster(
 
     Args:
         records: Records with distinct ids.
-        run: Run that each worker rebuilds.
-        path: File with finished work, if it exists.
+        run: Configuration and services of the run, which each worker builds again.
+        path: File of finished work, or None to keep no finished work.
 
     Raises:
         ExtraError: Ray is not installed.
-        SettingsError: There is no cluster, or a worker has a different installation.
+        SettingsError: There is no cluster, or a worker has another version of ragassay, models or
+            files.
         FatalModelError: A model is unavailable, or the cost limit is reached.
         StorageError: Finished work cannot be stored, or the hub or the cluster was lost.
     """
@@ -173,8 +176,6 @@ async def work_in_cluster(
 
 @dataclass
 class _Driver:
-    """A run in a cluster. `done` contains the ids of the finished records."""
-
     n_workers: int
     run: Run
     kind: WorkKind
@@ -187,7 +188,7 @@ class _Driver:
     work: Any = None
 
     async def start(self) -> None:
-        """Start the hub and each node's models, and send the rows of earlier starts to the hub."""
+        """Start the hub and the models of each node, and send earlier results to the hub."""
         import ray
         from ray.util import client
 
@@ -221,13 +222,15 @@ class _Driver:
         self.work = ray.put(work)
 
     def _share_calls(self, settings: Any) -> Any:
-        """Divide a judge's concurrent calls among the workers."""
         if is_local(settings.judge.model):
             return settings
         return settings.model_copy(update={"concurrency": -(-settings.n_slots // self.n_workers)})
 
     async def work_on(self, records: Sequence[Record]) -> None:
-        """Process records. Delivered results are kept even if the work is interrupted."""
+        """Process records.
+
+        Results that reached the hub are kept even if the work is interrupted.
+        """
         self.slots, is_over = asyncio.Semaphore(self.n_workers), asyncio.Event()
         collecting = asyncio.create_task(self._collect_until(is_over))
         working = asyncio.create_task(self._run_shards(shards_of(records, self.n_workers)))
@@ -271,12 +274,6 @@ class _Driver:
                     group.create_task(self._run_shard(shard, is_repeated=is_repeated))
 
     async def _run_shard(self, shard: list[Group], *, n_lost: int = 0, is_repeated: bool) -> None:
-        """Finish a shard. If its worker is lost, split the shard to isolate the record at fault.
-
-        Args:
-            n_lost: Number of workers lost while processing only this group.
-            is_repeated: Whether a worker was lost earlier while processing these records.
-        """
         from ray.exceptions import RayError, RayTaskError
 
         async with self.slots:
@@ -296,7 +293,8 @@ class _Driver:
         elif n_lost + 1 < N_LOSSES:
             await self._run_shard(unfinished, n_lost=n_lost + 1, is_repeated=True)
         else:
-            detail = f"its worker was lost {N_LOSSES} times: {type(loss).__name__}"
+            kind = type(loss).__name__
+            detail = f"the worker that processed it was lost {N_LOSSES} times: {kind}"
             failed = tuple(
                 self.kind.fail_record(record, detail) for group in unfinished for record in group
             )
@@ -337,7 +335,6 @@ class _Driver:
 
 
 def _stop(stop: Callable[..., None], target: Any, **options: bool) -> None:
-    """Stop a worker or an actor if the cluster is still connected."""
     import ray
 
     if ray.is_initialized():  # otherwise the call would start a local cluster
@@ -346,7 +343,7 @@ def _stop(stop: Callable[..., None], target: Any, **options: bool) -> None:
 
 
 def _find_cause(error: Any) -> BaseException:
-    """Return the ragassay error that a worker raised, or else Ray's error."""
+    """Return the ragassay error that a worker raised, or Ray's error if there is none."""
     from ray.exceptions import RayActorError, RayTaskError
 
     cause = error
@@ -364,7 +361,8 @@ def _on_node(node: str) -> dict[str, Any]:
 def _start_models(node: dict[str, Any]) -> Any:
     """Start the actor that serves models to the workers of a node.
 
-    The actor uses all cores like a local run, although Ray assigns only one core by default.
+    Like a local run, the actor uses all cores of the node; by default, Ray would assign it only
+    one.
     """
     import ray
 

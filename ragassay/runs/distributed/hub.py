@@ -1,4 +1,4 @@
-"""Hub that the workers of a cluster share, and the code of the workers."""
+"""The hub, which all workers of a cluster share, and the code that workers run."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class EventBatch:
     """Work that a worker has finished since its last batch.
 
     Attributes:
-        results: Results of records: evaluations, syntheses or failures.
-        rows: Store rows of finished work.
+        results: Results of the records: evaluations, syntheses or failures.
+        rows: Finished work, as rows for the store.
     """
 
     results: tuple[Any, ...] = ()
@@ -41,11 +41,11 @@ class EventBatch:
 class Hub(RunLimiter):
     """Cluster actor that collects the results of all workers and limits their calls.
 
-    Delivered verdicts are on disk, so the loss of a worker does not affect them.
+    Verdicts that reached the hub are on disk, so they survive the loss of a worker.
 
     Args:
-        path: File of verdicts. None if the driver's files are not accessible. The hub then uses a
-            temporary file and sends copies of the verdicts to the driver.
+        path: File of verdicts. None if the hub cannot access the driver's files. If None, the hub
+            uses a temporary file and sends copies of the verdicts to the driver.
         limiter: Limits of the run, including the cost so far.
     """
 
@@ -68,7 +68,7 @@ class Hub(RunLimiter):
         self._has_news.set()
 
     async def collect(self, wait_s: float) -> list[EventBatch]:
-        """Return the batches since the last call, waiting up to `wait_s` seconds for one."""
+        """Return the batches since the last call; if none, wait for one up to `wait_s` seconds."""
         # With a wait of 0, Python 3.11 times out even if the event is set.
         with suppress(TimeoutError):
             await asyncio.wait_for(self._has_news.wait(), wait_s)
@@ -77,7 +77,7 @@ class Hub(RunLimiter):
         return batches
 
     async def add_rows(self, rows: Sequence[Row]) -> None:
-        """Store finished work from an earlier start.
+        """Store results of an earlier start.
 
         Raises:
             StorageError: The rows cannot be stored.
@@ -85,16 +85,16 @@ class Hub(RunLimiter):
         self._store.add_rows(rows)
 
     async def has_rows(self) -> bool:
-        """Return whether there is any finished work."""
+        """Return whether the hub has any finished work."""
         return not self._store.is_empty
 
     async def find(self, key: str) -> bytes | None:
-        """Return the finished work stored under a key, or None if it is missing."""
+        """Return the finished work stored under a key, or None if there is none."""
         return await self._store.find(key)
 
     @property
     def _store(self) -> Store:
-        """Store, opened in the thread that uses it."""
+        """The store of finished work, opened in the thread that uses it."""
         if self._opened is None:
             if self._path is None:
                 self._folder = tempfile.TemporaryDirectory(prefix="ragassay-hub-")
@@ -103,11 +103,12 @@ class Hub(RunLimiter):
 
 
 DELIVERY_S = 0.1
-"""Seconds between two batches. Limits the work to repeat after the loss of a worker."""
+"""Seconds between two batches. If a worker is lost, only the work since its last batch has to be
+repeated."""
 
 
 class Outbox:
-    """Undelivered work of a worker."""
+    """Finished work of a worker that it has not yet sent to the hub."""
 
     def __init__(self, hub: Any) -> None:
         self._hub = hub
@@ -117,7 +118,7 @@ class Outbox:
 
     @asynccontextmanager
     async def deliver_while_open(self) -> AsyncIterator[None]:
-        """Deliver batches regularly, and the remaining work at the end, even after an error.
+        """Send finished work to the hub regularly and at the end, even after an error.
 
         Raises:
             StorageError: The hub cannot store a batch.
@@ -157,10 +158,10 @@ class Outbox:
 
 
 class SharedStore(Store):
-    """Finished work of a shard, with access to the work of other workers through the hub.
+    """Finished work of a shard; work of other workers can be looked up in the hub.
 
     Args:
-        asks: Whether to look up missing work in the hub.
+        asks: Whether to ask the hub for work that this worker has not done.
     """
 
     def __init__(self, hub: Any, outbox: Outbox, *, asks: bool) -> None:
@@ -169,7 +170,7 @@ class SharedStore(Store):
         self._known: dict[str, bytes] = {}
 
     async def find(self, key: str) -> bytes | None:
-        """Return finished work stored under a key, from this worker or the hub."""
+        """Return the finished work stored under a key, by this worker or in the hub."""
         if key not in self._known and self._asks:
             return await self._hub.find.remote(key)
         return self._known.get(key)
@@ -206,7 +207,7 @@ class SharedLimiter:
 
 
 class WorkKind(Protocol):
-    """Kind of work for the workers, such as judging answers."""
+    """A kind of work that workers can do, such as judging answers."""
 
     def identity(self, run: Run) -> str:
         """Return a hash of everything that the results depend on, except the records."""
@@ -215,7 +216,7 @@ class WorkKind(Protocol):
     async def work(
         self, records: Sequence[Record], run: Run, outbox: Outbox, limiter: Limiter
     ) -> None:
-        """Process records and add their results to the outbox."""
+        """Process records, and add their results to the outbox for the hub."""
         ...
 
     def fail_record(self, record: Record, detail: str) -> Any:
@@ -228,9 +229,9 @@ class WorkerTask:
     """Data shared by all shards of a run.
 
     Attributes:
-        has_rows: Whether there is finished work from an earlier start.
-        models: Actors that serve models, keyed by node.
-        run: Unique id of the run, because a worker process may serve several runs.
+        has_rows: Whether the hub has finished work from an earlier start.
+        models: Actors that serve models, keyed by id of the node.
+        run: Unique id of the run. A worker process may serve several runs.
     """
 
     kind: WorkKind
@@ -245,7 +246,7 @@ class WorkerTask:
 
 
 def work_on_shard(work: WorkerTask, records: Sequence[Record], *, is_repeated: bool) -> None:
-    """Process records and deliver their results to the hub, as a task of the cluster.
+    """Process records as a task of the cluster, and send their results to the hub.
 
     Raises:
         FatalModelError: The judge is unavailable, or the cost limit is reached.
@@ -266,8 +267,8 @@ async def _work_on_shard(work: WorkerTask, records: Sequence[Record], *, asks: b
         run = replace(_build_run(work), settings=work.settings, store=store)
         if work.kind.identity(run) != work.identity:
             raise SettingsError(
-                "the installation of a worker differs from that of the driver; install the same "
-                "version of ragassay with the same models and files on all machines"
+                "a worker has a different installation than the driver; install the same version "
+                "of ragassay with the same models and files on all machines"
             )
         async with outbox.deliver_while_open():
             await work.kind.work(records, run, outbox, SharedLimiter(work.hub))
@@ -277,7 +278,6 @@ _BUILT: dict[str, Run] = {}
 
 
 def _build_run(work: WorkerTask) -> Run:
-    """Return the run, built only once per process."""
     if work.run not in _BUILT:
         _BUILT.clear()
         run_arguments = work.run_arguments
@@ -289,12 +289,12 @@ def _build_run(work: WorkerTask) -> Run:
 
 @dataclass(frozen=True)
 class NodeModels:
-    """`ModelHost` that uses the models served by the actor of a worker's node."""
+    """`ModelHost` that calls the models in the actor on the worker's node."""
 
     actor: Any
 
     def submit(self, recipe: Recipe, method: str, arguments: Sequence[Any]) -> Future[Any]:
-        """Call a method of a model. Errors are the same as in a local run."""
+        """Call a method of a model. The errors are the same as in a local run."""
         from ray.exceptions import RayTaskError
 
         result: Future[Any] = Future()

@@ -74,7 +74,10 @@ def test_a_verifier_is_trained_measured_and_named_in_a_run(
     assert done.exit_code == 3, done.output
     assert "6 examples: supports 2, contradicts 2, neutral 2" in done.output
     assert "held.jsonl: accuracy" in done.output
-    assert "1 line of the training data" in done.output and "Use it as ragassay/mine" in done.output
+    assert (
+        "1 line of the training data" in done.output
+        and "To use the model, pass ragassay/mine" in done.output
+    )
     training = read_shape(Path("mine")).training
     assert training is not None and training.dev == "held.jsonl" and training.seed == 3
     assert training.data == ("claims.jsonl", "claims.jsonl") and training.n_examples == 6

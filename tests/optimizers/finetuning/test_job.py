@@ -63,7 +63,9 @@ def test_a_judge_learns_from_replies_and_reads_sources(
     note = metadata_of(f"ragassay/{out}")
     assert note is not None and (note.targets, note.source_chars) == ("replies", 400)
     shown = CliRunner().invoke(app, ["models", "show", str(out)])
-    assert "by the judges in the data; its prompts contain up to 400 characters of" in shown.output
+    assert (
+        "that judges gave in the data; its prompts contain up to 400 characters of" in shown.output
+    )
 
     wide = run("judge", "--data", answers, "--out", out, "--base", base, "--source-chars", 9000)
     assert wide.exit_code == 1 and "increase --row-tokens" in wide.output

@@ -83,7 +83,7 @@ def test_a_classifier_is_fitted_to_ones_own_data_and_named_in_a_run(
     assert done.exit_code == 0, done.output
     assert "48 pairs for 24 questions: correct 24, incorrect 24" in done.output
     assert "fold 5 of 5" in done.output and "held-out folds: accuracy" in done.output
-    assert "Use it as --correctness ragassay/mine" in done.output
+    assert "To use the model, pass --correctness ragassay/mine" in done.output
 
     model = correctness_model("ragassay/mine", Embedder(), tmp_path)
     assert isinstance(model, PairClassifier) and model.name == "ragassay/mine"
@@ -139,7 +139,7 @@ def test_heads_are_fitted_on_an_encoder_and_named_in_a_run(
     done = run("completeness", "--data", answers, *small, "--out", "label")
     assert done.exit_code == 0, done.output
     assert "8 pairs for 4 questions: required 4, borderline 0, unnecessary 4" in done.output
-    assert "Use it as --labeller ragassay/label" in done.output
+    assert "To use the model, pass --labeller ragassay/label" in done.output
     shape = read_shape(Path("label"))
     assert shape.labels == RELEVANCE_LABELS and shape.training is not None
     assert [bound.label for bound in shape.bounds] == list(RELEVANCE_LABELS)

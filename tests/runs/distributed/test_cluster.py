@@ -142,7 +142,7 @@ async def test_a_record_that_costs_every_worker_its_life_fails_alone(job, tmp_pa
     result = await judged(job, run, tmp_path / "run")
     (failure,) = result.failures
     assert failure.record_id == job.records[1].id
-    assert "its worker was lost 3 times" in failure.failure.detail
+    assert "the worker that processed it was lost 3 times" in failure.failure.detail
     assert len(result.evaluations) == len(job.records) - 1
 
 
