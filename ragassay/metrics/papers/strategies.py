@@ -147,7 +147,7 @@ def followed_share(answers: Sequence[StrategyAnswer], base: str) -> Score:
 
 
 def mean_polarity(answers: Sequence[StrategyAnswer], ways: Sequence[str]) -> Score:
-    """Return the mean polarity, in [-1, 1], of the reasons of all answers and strategies (table 4).
+    """Return the mean polarity, in [-1, 1], of reasons over answers and strategies (table 4).
 
     Replies without a reason are unscored.
     """
