@@ -129,7 +129,7 @@ class Sizes:
 
     @property
     def n_rounds(self) -> int:
-        """How often the budget allows evaluating all comparison items, at least twice."""
+        """Number of times that the budget allows evaluating all comparison items, at least two."""
         return max(FEWEST_ROUNDS, self.n_budget // max(1, self.n_tried))
 
     @property
