@@ -1,4 +1,4 @@
-"""Render matrices as tables, CSV, LaTeX, heatmaps and HTML, and select records."""
+"""Render matrices of scores as tables, CSV, LaTeX, heatmaps and HTML, and select records."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from ragassay.studies.ratings import Favourite, SelfPreference, excess_verdict
 
 
 def records_where(records: Sequence[Record], where: Sequence[str]) -> tuple[Record, ...]:
-    """Return the records that match all conditions.
+    """Return the records that match the conditions on each field.
 
     Args:
-        where: Conditions "FIELD=VALUE". The field is `system`, `topic`, `id` or a metadata key.
-            Conditions on the same field are alternatives.
+        where: Conditions "FIELD=VALUE". The field is `system`, `topic`, `id` or a metadata key. If
+            several conditions have the same field, one of them must match.
 
     Raises:
         InputError: If a condition is invalid, a field is unknown, or no record matches.
@@ -72,13 +72,13 @@ def _fields(record: Record) -> dict[str, str]:
 
 
 NARROW_SCALE = 2.0
-"""Largest upper end of a scale for which values have three decimals instead of two."""
+"""Scales with at most this upper end have three decimals instead of two."""
 
 _CELL_FIELDS = {"value", "low", "high", "worst", "best", "n", "n_unscored"}
 
 
 def matrix_sheet(matrix: Matrix) -> Sheet:
-    """Return a matrix as a table of means, with intervals and numbers of unscored items."""
+    """Return a matrix as a table of means, with their intervals and numbers of unscored items."""
     columns = (
         Column("", f"{matrix.row_title} / {matrix.column_title}", has_names=True),
         *(Column("", name, is_number=True, is_name=True) for name in matrix.columns),
@@ -149,7 +149,7 @@ def matrix_plot(matrix: Matrix) -> str:
 def matrices_page(
     title: str, matrices: Sequence[tuple[Matrix, str]], lines: Sequence[str] = ()
 ) -> str:
-    """Render matrices and their heatmaps as a self-contained HTML page, deterministically."""
+    """Render matrices and heatmaps as a self-contained HTML page. The output is deterministic."""
     environment = page_environment()
     style = environment.get_template("style.html.j2").render()
     shown = [
@@ -186,7 +186,7 @@ def write_matrices(
 
 
 def value_text(score: Score) -> str:
-    """Format a mean, or its range if the mean is undecided."""
+    """Format a mean, or its range if it depends on undecided verdicts."""
     if score.is_open and score.range is not None:
         return f"{NBSP}to{NBSP}".join(decimals_text(end, _digits(score)) for end in score.range)
     return decimals_text(score.value, _digits(score))
@@ -198,7 +198,7 @@ def span_text(score: Score) -> str:
 
 
 def caption_text(matrix: Matrix) -> str:
-    """Return a caption that states the numbers of questions and unscored items."""
+    """Return a caption with the number of questions and the number of unscored items."""
     n_unscored = sum(cell.n_unscored for row in matrix.cells for cell in row)
     text = f"95 % intervals resample {count_text(matrix.n_questions, 'question')}"
     if n_unscored:
@@ -212,7 +212,7 @@ def _digits(score: Score) -> int:
 
 
 def verdict_text(found: SelfPreference) -> str:
-    """Describe the verdict, e.g. as "prefers its own by 0.30, also when compared only with a"."""
+    """Describe a self-preference, as in "prefers its own by 0.30, also when compared only with a"."""
     if found.verdict == "unknown":
         return "unknown because of too few other judges, systems or questions"
     if found.verdict == "none_seen":
@@ -292,7 +292,7 @@ def self_preference_sheet(found: Sequence[SelfPreference]) -> Sheet:
 
 
 def self_preference_csv(found: Sequence[SelfPreference]) -> str:
-    """Return self-preferences as CSV, relative to all other systems together and individually."""
+    """Return self-preferences as CSV, compared with all other systems and with each of them."""
     columns = (
         *("judge", "systems", "against", "verdict", "own_gap", "peer_gap", "excess"),
         *("low", "high", "n", "n_unscored"),

@@ -43,7 +43,7 @@ SHEET_FIELDS = ("id", "question", "answer", "rubric", "rating", "reason")
 
 
 def rationale_sheets(rubrics: Sequence[RubricReasons]) -> tuple[Sheet, ...]:
-    """Return the table of rule-based measures and a table for each labeler."""
+    """Return a table of rule-based measures, and a table of faults for each labeler."""
     by_rule = Sheet(
         "Rule-based measures of reasons",
         (*words("Rubric"), *numbers(*RULES.values())),
@@ -95,9 +95,9 @@ def reasons_csv(
 
 
 def labelling_csv(reasons: Sequence[JudgedReason]) -> str:
-    """Return a CSV sheet for human labels, with a row per reason and a column per criterion.
+    """Return a CSV sheet for human labels, with one row per reason and one column per criterion.
 
-    Annotators write yes or no, and `ragassay rationales --labels` reads the sheet.
+    Annotators enter yes or no. `ragassay rationales --labels` reads the sheet.
     """
     rows: list[tuple[Plain, ...]] = [
         (
@@ -126,7 +126,7 @@ def rationales_markdown(rubrics: Sequence[RubricReasons], agreement: Mapping[str
 
 
 def agreement_lines(agreement: Mapping[str, Score]) -> list[str]:
-    """Return one line per criterion, with the agreement between humans and the model."""
+    """Return one line per criterion with the agreement between humans and the model."""
     return [f"agree on {TITLES[name].lower()}: {_cell(s).line}" for name, s in agreement.items()]
 
 

@@ -31,7 +31,10 @@ from ragassay.prompts.texts import load_proposals
 
 
 class JobStopped(BaseException):
-    """Stops a job. It is not an `Exception`, because optimizers would score an `Exception` as 0."""
+    """Raised to stop a job.
+
+    It is a `BaseException`, because optimizers score an `Exception` as 0.
+    """
 
     def __init__(self, reason: RagassayError) -> None:
         super().__init__(str(reason))
