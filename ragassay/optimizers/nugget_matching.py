@@ -122,7 +122,7 @@ def fit_matcher(
     threshold = _similarity_at(EVEN, components)
     if threshold is None or pairs.max() < threshold:
         raise InputError(
-            "the similarities do not form two groups: probably no pair states the same fact"
+            "the similarities do not form two groups: probably no two nuggets state the same fact"
         )
     held_out = _mixtures_by_fold(data, seed)
     by_case = held_out or [components] * len(data.cases)

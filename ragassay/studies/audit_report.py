@@ -56,7 +56,7 @@ ATTACK_TITLES = {
     "tweet_inside": "Tweet inserted",
     "drop_last": "Last sentence removed",
     "drop_inside": "Other sentence removed",
-    "drop_last_off_topic": "Last sentence replaced by an off-topic one",
+    "drop_last_off_topic": "Last sentence replaced by an off-topic sentence",
     "swap_last": "Last two sentences swapped",
     "shuffle": "Sentences shuffled",
     "first_connective": "First connective removed",
@@ -140,7 +140,8 @@ def render_audit_markdown(audit: Audit) -> str:
         _section(attack_sheet(audit.figures)),
     ]
     if unchanged := unchanged_lines(audit):
-        blocks += ["Unchanged answers, not counted:\n", *(f"- {escape(x)}" for x in unchanged), ""]
+        blocks.append("Answers that an attack could not change, which are not counted:\n")
+        blocks += [*(f"- {escape(x)}" for x in unchanged), ""]
     blocks.append(f"Cost: {usage_text(audit.usage)}.")
     return "\n".join(blocks).rstrip("\n") + "\n"
 
@@ -301,7 +302,7 @@ def view_groups(audit: Audit) -> tuple[tuple[str, tuple[AttackGroup, ...]], ...]
         others.append(AttackGroup(UNLISTED, "found", (), (), tuple(left)))
     sections = (
         ("Audit of this judge", rubrics),
-        ("Changed facts, and text that talks to the judge", others),
+        ("Changed facts, and text that addresses the judge", others),
     )
     return tuple((title, tuple(sorted(own, key=_rank_verdict))) for title, own in sections if own)
 

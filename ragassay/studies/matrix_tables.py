@@ -200,7 +200,9 @@ def span_text(score: Score) -> str:
 def caption_text(matrix: Matrix) -> str:
     """Return a caption with the number of questions and the number of unscored items."""
     n_unscored = sum(cell.n_unscored for row in matrix.cells for cell in row)
-    text = f"95 % intervals resample {count_text(matrix.n_questions, 'question')}"
+    text = (
+        f"95 % intervals were computed by resampling {count_text(matrix.n_questions, 'question')}"
+    )
     if n_unscored:
         n = n_unscored + sum(cell.n for row in matrix.cells for cell in row)
         text += f"; {n_unscored:,} of {n:,} {matrix.unit} are unscored and excluded"
@@ -212,12 +214,13 @@ def _digits(score: Score) -> int:
 
 
 def verdict_text(found: SelfPreference) -> str:
-    """Describe a self-preference, as in "prefers its own by 0.30, also when compared only with a"."""
+    """Describe a self-preference, as in "prefers its own answers by 0.30"."""
     if found.verdict == "unknown":
-        return "unknown because of too few other judges, systems or questions"
+        return "unknown, because there are too few other judges, systems or questions"
     if found.verdict == "none_seen":
         return "no self-preference found"
-    direction = "prefers its own" if found.verdict == "prefers_own" else "rates its own lower"
+    is_own = found.verdict == "prefers_own"
+    direction = "prefers its own answers" if is_own else "rates its own answers lower"
     text = f"{direction} by {abs(found.excess.value or 0.0):.2f}"
     if len(found.against) < 2:
         return text
@@ -263,7 +266,7 @@ def favourite_sheet(favourites: Sequence[Favourite]) -> Sheet:
         )
         for one in favourites
     )
-    caption = "n is the number of question-rubric pairs with ratings for both systems"
+    caption = "n is the number of pairs of a question and a rubric with ratings of both systems"
     return Sheet("Best rated systems", columns, rows, caption)
 
 

@@ -230,7 +230,7 @@ def task_sheets(tasks: Sequence[TaskTrust]) -> dict[str, Sheet]:
         ]
         n_disputed = max(trust.n_disputed for trust in members)
         items = count_text(n_disputed, "item")
-        caption = f"{items} without a human majority excluded" if n_disputed else ""
+        caption = f"{items} excluded, for lack of a human majority" if n_disputed else ""
         title = TITLES.get(task, label_text(task))
         sheets[task] = Sheet(title, _columns("Reading"), tuple(rows), caption)
     return sheets

@@ -34,9 +34,9 @@ RULES = {
 TITLES = {name: text[:1].upper() + text[1:] for name, text in CRITERIA.items()}
 
 RULES_CAPTION = (
-    "Recited: mean share of words in runs of three or more that also occur in the rubric. No "
-    "reference: share of reasons without a quote, number, sentence or term from the answer. "
-    "Sentiment: share of reasons whose TextBlob sentiment clearly fits the other half of the scale"
+    "Recited: mean share of a reason's words that are part of three or more consecutive words of "
+    "the rubric. No reference: share of reasons without a quote, number, sentence or term from the "
+    "answer. Sentiment: share of reasons whose TextBlob sentiment clearly contradicts the rating"
 )
 LABELS_CAPTION = "Shares of reasons with the fault. Faults without a valid quote are unscored"
 SHEET_FIELDS = ("id", "question", "answer", "rubric", "rating", "reason")

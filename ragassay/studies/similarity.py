@@ -34,7 +34,7 @@ WordReading = Literal["context", "alone"]
 (`TokenEncoder.encode_alone`)."""
 
 READINGS: Mapping[WordReading, str] = {
-    "context": "each token in context",
+    "context": "each token in its context",
     "alone": "each word separately",
 }
 
@@ -211,11 +211,11 @@ def compare_texts(
             by_name = MeasuredTexts(list(pairs), TokenEncoder(name), wmd_words)
             named = _name_wmd(kind, name, wmd_words)
             matrices.append(_matrix(named, texts, questions, by_name.values(kind)))
-            notes += (f"word mover's distance with vectors of {name}, {READINGS[wmd_words]}",)
+            notes += (f"word mover's distance uses vectors of {name} for {READINGS[wmd_words]}",)
             notes += tuple(f"{name}: {note}" for note in by_name.notes())
     notes += measured.notes()
     if any(kind.key == "meteor" for kind in kinds) and not has_synonyms():
-        notes = ("METEOR without synonyms because NLTK's WordNet is missing", *notes)
+        notes = ("METEOR was computed without synonyms, because NLTK's WordNet is missing", *notes)
     without = {*TEXT_MEASURES, "wmd"} if others else set(TEXT_MEASURES)
     is_embedded = any(kind.key not in without for kind in kinds)
     return Similarity(tuple(matrices), embedder if is_embedded else "", notes, tuple(rejections))

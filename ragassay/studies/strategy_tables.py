@@ -53,8 +53,8 @@ def strategy_views(rubrics: Sequence[RubricRobustness]) -> tuple[StrategyTable, 
             "Ratings with a misleading expert rating",
             ("Unmoved", "Followed"),
             tuple((r, (r.unmoved, r.followed)) for r in rubrics),
-            "Unmoved: share of unchanged ratings. Followed: share of changed ratings that became "
-            "the misleading rating",
+            "Unmoved: share of unchanged ratings. Followed: share of ratings that became the "
+            "misleading rating, of those that differed from it",
         ),
         StrategyTable(
             "Sentiment of the rationales",
@@ -163,8 +163,8 @@ def _cell(score: Score) -> Shown:
 
 
 INVERSIONS: Mapping[Inversion, str] = {
-    "extreme": "the opposite end of the scale",
-    "mirror": "the mirror image on the scale (lowest + highest - rating)",
+    "extreme": "the end of the scale that is opposite to",
+    "mirror": "the mirror image (lowest + highest - rating) of",
 }
 
 
@@ -178,8 +178,8 @@ def how_asked(
     """Describe how the misleading ratings and the few-shot examples were chosen."""
     raters = "human" if with_human_labels else "the judge's"
     perturbed = (
-        f"Perturbed: the prompt contains {INVERSIONS[inversion]} for the mode of {raters} ratings "
-        f"({inversion})."
+        f"Perturbed: the misleading rating in the prompt is {INVERSIONS[inversion]} the mode of "
+        f"{raters} ratings ({inversion})."
     )
     if not n_pairs:
         return perturbed, "Few-shot: the examples come from the rubric."
@@ -189,7 +189,9 @@ def how_asked(
     )
     n_ratings = sum(not r.rubrics or name in r.rubrics for r in records for name in rubrics)
     if n_pairs < n_ratings:
-        few_shot += f", or for {n_ratings - n_pairs} of {n_ratings} ratings those of the rubric"
+        few_shot += (
+            f", or, for {n_ratings - n_pairs} of {n_ratings} ratings, the rubric's own examples"
+        )
     return perturbed, f"{few_shot}."
 
 

@@ -46,7 +46,9 @@ def test_words_alone_are_moved_at_the_least_cost(bert: str) -> None:
     assert (matrix.cells[0][0].value, matrix.cells[1][0]) == (0, matrix.cells[0][1])
     assert (matrix.key, matrix.lower_is_better) == ("wmd-tiny-bert-alone", True)
     assert "each word separately" in matrix.title and found.embedder == ""
-    assert found.notes == (f"word mover's distance with vectors of {bert}, each word separately",)
+    assert found.notes == (
+        f"word mover's distance uses vectors of {bert} for each word separately",
+    )
 
 
 def test_words_in_context_have_length_one(bert: str) -> None:

@@ -158,7 +158,7 @@ def assignment_credits(labels: Labels, vital: Sequence[bool]) -> dict[str, list[
     """
     if len(labels) != len(vital):
         raise InputError(
-            f"found {len(labels)} labels for {len(vital)} nuggets; pass one label for each nugget."
+            f"found {len(labels)} labels for {len(vital)} nuggets; pass one label for each nugget"
         )
     credits: dict[str, list[float | None]] = {}
     for name, partial in PARTIAL_CREDITS.items():

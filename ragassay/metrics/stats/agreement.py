@@ -353,8 +353,8 @@ def _check(
 ) -> None:
     if not len(truth) == len(predicted) == len(questions):
         raise InputError(
-            f"{len(truth)} human labels, {len(predicted)} judge labels and {len(questions)} "
-            "questions; their numbers must be equal"
+            f"found {len(truth)} human labels, {len(predicted)} judge labels and "
+            f"{len(questions)} questions; the numbers must be equal"
         )
     unknown = sorted({x for x in (*truth, *predicted) if x is not None} - set(labels))
     if unknown:

@@ -223,7 +223,7 @@ def _nugget(item: AlignedItem, evaluation: Evaluation, text: str) -> AlignedItem
     if evaluation.assignments:
         verdict = next((a for a in evaluation.assignments if a.gold == gold), None)
         if verdict is None:
-            return "the run did not assign the nugget"
+            return "the run did not label the nugget"
         return _add_verdict(item, verdict)
     if any(match.gold == gold for match in evaluation.matches):
         return replace(item, predicted="support")
@@ -263,7 +263,7 @@ def _find_verdict(
 ) -> AlignedItem | str:
     verdict = next((one for one in verdicts if one.item == key), None)
     if verdict is None:
-        return "the run has no such verdict"
+        return "the run has no verdict on this item"
     labels = tuple(map(str, verdict.choices))
     if label not in labels:
         return f"{label!r} is not a label of this task"

@@ -125,7 +125,7 @@ def correlate_scores(
     """
     names = cluster_names(clusters, len(first))
     if not len(first) == len(second) == len(names):
-        raise InputError(f"{len(first)} scores cannot be correlated with {len(second)} scores")
+        raise InputError(f"cannot correlate {len(first)} scores with {len(second)} scores")
     known = [
         (x, y, name)
         for x, y, name in zip(first, second, names, strict=True)

@@ -169,11 +169,11 @@ class AnswerLabelTask(CompileTask):
                             line=0,
                             field="sentence",
                             problem=f"the answer {record.id} has no sentence {place[0]}",
-                            expected="a sentence of the answer, counted from 1",
+                            expected="the number of a sentence, starting at 1",
                         )
                     )
         if not items:
-            raise InputError(f"no label in {path} refers to a part of the answers in the file")
+            raise InputError(f"no label in {path} refers to a sentence or nugget of these answers")
         return ItemResult(tuple(items), tuple(rejections))
 
     def mark(self, item: CompileItem, found: SentenceLabel | NuggetAssignment) -> Grade:

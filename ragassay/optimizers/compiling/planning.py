@@ -34,9 +34,9 @@ AGENTS = (
     "query_writer",
 )
 
-_WRITES = "it writes free text, and there is no data format with expected replies"
-_MEASURED = "there is no training data format for it; use `ragassay meta-evaluate` to measure it"
-_UNLABELLED = "there is no data format with expected replies"
+_WRITES = "the agent writes free text, and no data format has expected replies"
+_MEASURED = "there is no format for its training data; use `ragassay meta-evaluate` to measure it"
+_UNLABELLED = "no data format has expected replies"
 _TUNED = "a fine-tuned model depends on its training prompt"
 
 _AGENTS_BY_REASON: Mapping[str, tuple[str, ...]] = {
@@ -53,10 +53,12 @@ _AGENTS_BY_REASON: Mapping[str, tuple[str, ...]] = {
         *("importance_scorer", "intent_comparer", "rationale_auditor", "sufficiency_judge"),
     ),
     _TUNED: ("answer_reader", "tuned_judge", "tuned_verifier"),
-    "its prompt is provided by the user": ("asker",),
-    "it calls tools, and there is no data format with expected searches": ("evidence_searcher",),
-    "use verifier with --labels 2": ("verifier_binary",),
-    "use verifier with --labels 3": ("verifier_ternary",),
+    "the user provides its prompt": ("asker",),
+    "the agent calls tools, and there is no data format with expected searches": (
+        "evidence_searcher",
+    ),
+    "use the agent verifier with --labels 2": ("verifier_binary",),
+    "use the agent verifier with --labels 3": ("verifier_ternary",),
 }
 UNCOMPILED = {name: reason for reason, names in _AGENTS_BY_REASON.items() for name in names}
 """Reason why an agent cannot be optimized, keyed by prompt key."""

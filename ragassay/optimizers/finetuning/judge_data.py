@@ -171,7 +171,7 @@ def replied_examples(
                 )
     say(
         f"{sum(e.is_rating for e in examples)} rating examples use replies of judges; reasons were "
-        f"generated for {n_without_reason(all_replies)} replies without one"
+        f"generated for {n_without_reason(all_replies)} replies without a reason"
     )
     return examples
 

@@ -128,7 +128,7 @@ def _read_pairs(job: PairJob) -> tuple[list[LabelledPair], list[Rejection]]:
         pairs += found
         rejections += rejected
     if not pairs:
-        raise InputError("the training data contains no labeled pairs")
+        raise InputError("the training data contains no labelled pairs")
     return (pairs[: job.limit] if job.limit else pairs), rejections
 
 

@@ -155,8 +155,8 @@ def command_text(task: str, data: Sequence[Path], chosen_options: Mapping[str, o
 
 TASK = "claims and passages, three labels"
 FITTED = (
-    "Its probabilities were calibrated on the same claims as it was measured on, which does not "
-    "change labels."
+    "Its probabilities were calibrated on the claims on which it was measured. Calibration does "
+    "not change its labels."
 )
 NOT_MEASURED = "It was not measured on held-out claims."
 

@@ -79,7 +79,7 @@ def read_labelled(
     n_missing = sum(part.n_missing for part in parts)
     if not claims:
         hint = f"; {n_missing} claims have no document; pass --corpus" if n_missing else ""
-        raise InputError(f"no labeled claims in {', '.join(map(str, paths))}{hint}")
+        raise InputError(f"no labelled claims in {', '.join(map(str, paths))}{hint}")
     # Claims and documents can be spread over several files.
     pairs = ((claim_names(claim), claim.group) for claim in claims)
     groups = link_names(pair for names, group in pairs for pair in (names, (names[0], group)))

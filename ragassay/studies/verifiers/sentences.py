@@ -338,8 +338,8 @@ def sample_pairs(sentences: Sequence[CitedSentence], seed: int = 0) -> list[Sent
     n_questions = len({row.topic for row in rows})
     if n_questions < 2:
         raise InputError(
-            "at least two questions with a sentence and the text of a document labeled as "
-            f"supporting this sentence are required, but there are only {n_questions}"
+            f"found {n_questions} questions with a sentence that a document with text supports "
+            "according to humans; at least two are required"
         )
     pairs: list[SentencePair] = []
     for one in supported:

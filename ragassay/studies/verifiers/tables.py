@@ -129,7 +129,9 @@ def support_sheet(found: Sequence[Supported]) -> Sheet:
         if score is not None
     )
     columns = (Column("model", "Model"), number("threshold", "Threshold"), Column("score", "Score"))
-    caption = "AS: all cited documents. CS: only those that humans labeled as supporting"
+    caption = (
+        "AS: all cited documents. CS: only the cited documents that humans labelled as supporting"
+    )
     return _sheet("Sentences supported by a cited document", columns, rows, caption)
 
 
@@ -176,7 +178,7 @@ def fitted_lines(fitted: FittedThresholds) -> list[str]:
         f"{name} on {learnt.n} training claims: {_value_text(learnt)}",
         f"{name} on {after.n} held-out claims: {_value_text(before)} before fitting, "
         f"{_value_text(after)} after",
-        *([f"{after.n_unscored} of them are unscored"] if after.n_unscored else []),
+        *([f"{after.n_unscored} held-out claims are unscored"] if after.n_unscored else []),
     ]
 
 
