@@ -200,9 +200,8 @@ def span_text(score: Score) -> str:
 def caption_text(matrix: Matrix) -> str:
     """Return a caption with the number of questions and the number of unscored items."""
     n_unscored = sum(cell.n_unscored for row in matrix.cells for cell in row)
-    text = (
-        f"95 % intervals were computed by resampling {count_text(matrix.n_questions, 'question')}"
-    )
+    questions = count_text(matrix.n_questions, "question")
+    text = f"95 % intervals are computed by resampling {questions}"
     if n_unscored:
         n = n_unscored + sum(cell.n for row in matrix.cells for cell in row)
         text += f"; {n_unscored:,} of {n:,} {matrix.unit} are unscored and excluded"

@@ -54,9 +54,7 @@ _AGENTS_BY_REASON: Mapping[str, tuple[str, ...]] = {
     ),
     _TUNED: ("answer_reader", "tuned_judge", "tuned_verifier"),
     "the user provides its prompt": ("asker",),
-    "the agent calls tools, and there is no data format with expected searches": (
-        "evidence_searcher",
-    ),
+    "the agent calls tools, and no data format has expected searches": ("evidence_searcher",),
     "use the agent verifier with --labels 2": ("verifier_binary",),
     "use the agent verifier with --labels 3": ("verifier_ternary",),
 }
