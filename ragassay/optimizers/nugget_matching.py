@@ -4,10 +4,11 @@ A Bayesian Gaussian mixture with two components is fitted to the cosine similari
 nuggets. The mixture yields the probability that two nuggets state the same fact. Optuna then
 searches for a threshold on this probability, with three objectives.
 
-The objectives need no labels. Two of them, mean F1 and the number of alignments, measure how many
-nuggets are aligned, not whether the alignments are correct. A lower threshold never reduces mean F1
-or the number of alignments, but it reduces the third objective, the similarity of the aligned
-pairs. If the correct matches are known, the threshold that agrees best with them is selected.
+The objectives need no labels. Two objectives, mean F1 and the number of alignments, measure how
+many nuggets are aligned, not whether the alignments are correct. A lower threshold never reduces
+mean F1 or the number of alignments, but it reduces the third objective, the similarity of the
+aligned pairs. If the correct matches are known, the threshold that agrees best with them is
+selected.
 """
 
 from __future__ import annotations

@@ -219,8 +219,8 @@ async def audit_of_run(
 ) -> AuditResult:
     """Audit the judge of a run, and add the certificate to the run's report.
 
-    Only perturbed answers are judged. Their evaluations are stored in the subfolder `audit` of the
-    run folder. The scores of the unperturbed answers are those in the run.
+    Only perturbed answers are judged, and their evaluations are stored in the subfolder `audit` of
+    the run folder. The scores of the unperturbed answers are those in the run.
 
     Raises:
         FatalModelError: If the judge is unavailable.
@@ -239,7 +239,7 @@ def _limit_parts(parts: tuple[str, ...], run: Run) -> Run:
 
 
 def audit_manifest(job: AuditJob, run: Run) -> Manifest:
-    """Return a manifest of everything except the answers that determines the audit's results."""
+    """Return a manifest of everything that determines the results, except the answers."""
     manifest = manifest_of(job.job, run)
     audit_settings: dict[str, str | int | float | bool | None] = {
         "audit_seed": job.options.seed,

@@ -72,7 +72,7 @@ def _fields(record: Record) -> dict[str, str]:
 
 
 NARROW_SCALE = 2.0
-"""Scales with at most this upper end have three decimals instead of two."""
+"""Values have three decimals instead of two if the upper end of the scale is at most this high."""
 
 _CELL_FIELDS = {"value", "low", "high", "worst", "best", "n", "n_unscored"}
 
@@ -170,7 +170,7 @@ def write_matrices(
     out: Path,
     others: Mapping[str, str] | None = None,
 ) -> tuple[Path, ...]:
-    """Write matrices as NAME.csv, NAME.tex, index.html and SVG heatmaps, and other files.
+    """Write matrices as NAME.csv, NAME.tex, index.html and SVG heatmaps, and write other files.
 
     Raises:
         InputError: If the folder cannot be created.

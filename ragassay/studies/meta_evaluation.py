@@ -49,7 +49,7 @@ class MetaEvaluation:
     Attributes:
         judge: Name of the judge, and name of the citation verifier if it is another model.
         rankings: System rankings by humans and by the judge, or empty for fewer than two systems.
-        n_other: Number of human reviews of verdicts of other kinds.
+        n_other: Number of human reviews that belong to no labelling task.
     """
 
     judge: str
@@ -114,8 +114,8 @@ def measure(
     """Compare the verdicts in evaluations with human labels.
 
     Args:
-        encoder: Function that creates a sentence encoder. It is called only if systems can be
-            ranked by recall.
+        encoder: Function that creates a sentence encoder, called only if systems can be ranked by
+            recall.
         n_verdict_labels: Number of labels that the citation verifier distinguishes.
 
     Raises:
@@ -283,7 +283,7 @@ def trust_title(trust: TaskTrust) -> str:
 
 
 def trust_csv(tasks: Sequence[TaskTrust], rankings: Sequence[Ranking], judge: str) -> str:
-    """Return all measures as CSV. Undefined values are empty."""
+    """Return all measures as CSV, in which undefined values are empty."""
     sheets = (*task_sheets(tasks).values(), ranking_sheet(rankings))
     return sheet_csv(*(with_column(sheet, "judge", judge) for sheet in sheets))
 

@@ -63,7 +63,7 @@ def rationale_sheets(rubrics: Sequence[RubricReasons]) -> tuple[Sheet, ...]:
 
 
 def rationales_csv(rubrics: Sequence[RubricReasons]) -> str:
-    """Return all measures as CSV. Undefined values are empty."""
+    """Return all measures as CSV, in which undefined values are empty."""
     rows: list[tuple[Plain, ...]] = [
         (source, one.rubric or "all", name, s.value, s.low, s.high, s.n, s.n_unscored)
         for one in rubrics

@@ -189,8 +189,8 @@ class ReasonAudit:
     """Results of an audit of reasons.
 
     Attributes:
-        agreement: Share of reasons on which humans and the model agree, keyed by criterion. Empty
-            without labels by humans or without labels by the model.
+        agreement: Share of reasons on which humans and the model agree, keyed by criterion. The
+            mapping is empty if humans or the model assigned no labels.
     """
 
     inputs: InputReasons

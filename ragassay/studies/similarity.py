@@ -127,7 +127,7 @@ class Similarity:
     """Similarity of systems.
 
     Attributes:
-        matrices: A matrix for each measure. Its rows are the references.
+        matrices: A matrix for each measure, whose rows are the references.
         embedder: Name of the embedding model, or an empty string if none was used.
     """
 

@@ -156,8 +156,7 @@ def study_strategies(
     examples of the rubric.
 
     Args:
-        out: Folder in which a run folder is created for each strategy. Finished work is stored
-            there.
+        out: Folder in which a run folder with the finished work is created for each strategy.
         listen: Function that receives progress events, in which each answer finishes once per
             strategy.
 

@@ -91,7 +91,7 @@ def strategy_sheets(rubrics: Sequence[RubricRobustness]) -> tuple[Sheet, ...]:
 
 
 def strategies_csv(rubrics: Sequence[RubricRobustness], judge: str) -> str:
-    """Return all measures as CSV. Undefined values are empty."""
+    """Return all measures as CSV, in which undefined values are empty."""
     rows: list[tuple[Plain, ...]] = [
         (number, r.rubric, column, s.value, s.low, s.high, s.n, s.n_unscored, judge)
         for number, view in enumerate(strategy_views(rubrics), 1)

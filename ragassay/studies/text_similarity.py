@@ -140,10 +140,11 @@ def nist_score(reference: str, candidate: str) -> float | None:
 def word_error_rate(reference: str, candidate: str) -> float | None:
     """Return the word error rate, computed by jiwer.
 
-    Words are separated by whitespace. Their comparison is case-sensitive.
+    Words are separated by whitespace, and their comparison is case-sensitive.
 
     Returns:
-        A value of at least 0. For long candidates, it can exceed 1. None if a text has no words.
+        A value of at least 0, which can exceed 1 for long candidates, or None if a text has no
+        words.
     """
     need("jiwer")
     import jiwer
@@ -266,12 +267,12 @@ def transport_distance(
     Args:
         first: Vectors, shape (n, n_dimensions).
         second: Vectors, shape (m, n_dimensions).
-        first_weights: Weights that sum to 1, shape (n,). None means equal weights.
-        second_weights: Weights that sum to 1, shape (m,). None means equal weights.
+        first_weights: Weights that sum to 1, shape (n,). If None, all weights are equal.
+        second_weights: Weights that sum to 1, shape (m,). If None, all weights are equal.
 
     Returns:
-        A distance, which is at least 0, and at most 2 for vectors of length 1. None if a set is
-        empty.
+        A distance, which is at least 0, and at most 2 for vectors of length 1. The result is None
+        if a set is empty.
     """
     if not (len(first) and len(second)):
         return None

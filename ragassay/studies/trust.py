@@ -70,10 +70,10 @@ def judge_trust(
     4.2), and as all labels. Ratings are compared for each rubric and over all rubrics.
 
     Args:
-        evaluations: Evaluations of the run. Their scores are compared with the labels of the task
+        evaluations: Evaluations of the run, whose scores are compared with the labels of the task
             "accuracy".
-        n_verdict_labels: Number of citation labels that the judge distinguishes (2, 3 or 4). Human
-            labels are mapped to these.
+        n_verdict_labels: Number of citation labels that the judge distinguishes (2, 3 or 4), to
+            which human labels are mapped.
     """
     trusts: list[TaskTrust] = []
     for task in ("relevance", "citation", "nugget"):

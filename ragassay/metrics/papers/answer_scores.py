@@ -74,9 +74,9 @@ def nugget_scores(
 ) -> dict[str, Score]:
     """Return nugget precision, recall, F1 and vital recall (BioACE 4.1.1).
 
-    If nuggets could not be extracted from a sentence, the bounds assume that the sentence has one
-    nugget. In the best case, this nugget matches all nuggets that are still unmatched in the other
-    text.
+    The bounds assume that a sentence from which nuggets could not be extracted has one nugget. In
+    the best case, the assumed nugget matches all nuggets of the other text that are still
+    unmatched.
 
     Args:
         n_unscored: Number of answer sentences whose nuggets could not be extracted.
@@ -84,8 +84,8 @@ def nugget_scores(
         n_gold_unscored: Number of reference sentences whose nuggets could not be extracted.
 
     Returns:
-        Scores, keyed by name. The dict is empty if the reference has no nuggets and no extraction
-        from it failed.
+        Scores, keyed by name. The dict is empty if the reference has no nuggets, unless extracting
+        nuggets from the reference failed.
     """
     if not gold and not n_gold_unscored:
         return {}
@@ -173,7 +173,7 @@ def evidence_scores(evidence: Sequence[EvidenceVerdict], judge: str) -> dict[str
 
 
 def is_among(verdicts: Collection[str | None], wanted: Collection[str]) -> bool | None:
-    """Return whether any verdict is in `wanted`, or None if only a missing verdict could be."""
+    """Return whether any verdict is in `wanted`, or None if a missing verdict could be."""
     return not set(wanted).isdisjoint(verdicts) or (None if None in verdicts else False)
 
 
@@ -204,8 +204,8 @@ def share(
         key: Name of the score, which determines whether lower values are better.
         n_hits: Number of positive verdicts.
         n_unscored: Number of missing verdicts.
-        has_verdict: Whether the judge returned any verdict. If not, and a verdict is missing, all
-            items are unscored.
+        has_verdict: Whether the judge returned any verdict. If the judge returned no verdict and a
+            verdict is missing, all items are unscored.
     """
     total, n_open = n + n_unscored, n_unscored
     if not has_verdict and n_unscored:

@@ -31,11 +31,11 @@ NOTHING = {"value": 0.0, "decided": 0.0, "worst": 0.0, "best": 0.0}
 
 
 def merge_nugget_verdicts(verdicts: Sequence[Verdict], rule: MergeRule = "all") -> Verdict | None:
-    """Merge nugget verdicts into a citation verdict (BioACE 4.2.3). Return None without verdicts.
+    """Merge nugget verdicts into a citation verdict (BioACE 4.2.3), or return None if none exist.
 
-    One contradicted nugget makes the verdict "contradicts". Otherwise, the rule "all" (BioACE's
-    figure 5) returns "neutral" unless all verdicts are equal, and the rule "any" (BioACE's section
-    4.2.3 and code) returns "supports" if any nugget is supported.
+    One contradicted nugget makes the verdict "contradicts". If no nugget is contradicted, the rule
+    "all" (BioACE's figure 5) returns "neutral" unless all verdicts are equal, and the rule "any"
+    (BioACE's section 4.2.3 and code) returns "supports" if any nugget is supported.
 
     Example:
         >>> merge_nugget_verdicts(["supports", "neutral"])
@@ -112,7 +112,7 @@ def citation_scores(
 
     - citations.support: share of citations that support their sentence. Invalid citations do not
       count as support.
-    - citations.contradict: share of citations that contradict their sentence. It is omitted if the
+    - citations.contradict: share of citations that contradict their sentence, omitted if the
       verifier has only two labels.
     - citations.coverage: share of sentences with a supporting citation.
     - citations.document_precision: share of distinct cited documents that are relevant to a
@@ -216,7 +216,7 @@ class CitingSentence:
         return any(value is not None for value in verdicts)
 
     def is_precise(self, document: str) -> Support:
-        """Return whether a document supports the sentence alone, or the others fail without it."""
+        """Return whether a citation is precise: sufficient alone, or needed by the others."""
         if not self.is_recalled or len(self.alone) == 1 or self.alone[document]:
             return self.is_recalled
         others_suffice = self.without.get(document)

@@ -40,7 +40,7 @@ class RecallKind:
         return [s for s in evaluation.sentences if s.index in wanted]
 
     def n_open(self, evaluation: Evaluation) -> int:
-        """Return the number of sentences that do not count only because verdicts are missing."""
+        """Return the number of sentences that could count if no verdict were missing."""
         labels = {v.sentence: v.label for v in evaluation.labels}
         verdicts: dict[int, set[str | None]] = {}
         for verdict in evaluation.citations:
@@ -98,8 +98,9 @@ def sentence_recall_scores(
 
     For each of `RECALLS`, KMeans groups the sentences of all answers into 10 clusters, or fewer if
     there are fewer distinct sentences. As in MedAESQA, the number of clusters that an answer covers
-    is divided by 10. For `CLUSTER_RECALL`, it is divided by the actual number of clusters of
-    required and borderline sentences, which suits questions with few answers.
+    is divided by 10. For `CLUSTER_RECALL`, the number of clusters that an answer covers is divided
+    by the actual number of clusters of required and borderline sentences, which suits questions
+    with few answers.
 
     Args:
         answers: All answers to one question. Answers without labels are ignored.

@@ -50,8 +50,8 @@ class Ranking:
     Attributes:
         name: Name of the score in MedAESQA.
         key: Key of the judge's score.
-        human: Mean over questions for each system, from human labels.
-        judge: Mean over questions for each system, from judge labels.
+        human: Mean score of each system over questions, from human labels.
+        judge: Mean score of each system over questions, from judge labels.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Ranking:
 
 
 def relabel_answers(alignment: Alignment, evaluations: Sequence[Evaluation]) -> Relabelled:
-    """Return answers with human labels and answers with judge labels, and score both.
+    """Return answers with scores, once from human labels and once from judge labels.
 
     Items that lack a human majority or a verdict are left out, as are answers that lack a system or
     labels.

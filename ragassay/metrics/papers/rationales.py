@@ -27,7 +27,7 @@ RUN = 3
 """Minimum number of consecutive words from the rubric that count as recited."""
 
 COMMON_SHARE, COMMON_LEAST = 0.05, 3
-"""Minimum share and number of questions in whose reasons a word must occur to be ignored."""
+"""A word is ignored if it occurs in reasons for at least this share and number of questions."""
 
 CLEAR = 0.1
 """Minimum absolute polarity that counts as a clear sentiment."""

@@ -70,8 +70,8 @@ def alpha_ndcg(
         alpha: Penalty for repeated subtopics, in [0, 1].
 
     Returns:
-        A value in [0, 1], or slightly above 1 if the greedy ranking is not ideal. None if no
-        passage has a subtopic.
+        A value in [0, 1], or slightly above 1 if the greedy ranking is not ideal. The result is
+        None if no passage has a subtopic.
 
     Example:
         >>> alpha_ndcg(["a", "b"], {"a": {"s", "t"}, "b": {"s"}})
@@ -152,11 +152,11 @@ def run_values(
         qrels: Relevance grades, keyed by query and document.
         runs: Scores, keyed by run, query and document. Higher scores are better. Missing queries
             score 0.
-        measures: Names in ir_measures notation.
-        level: Minimum grade of a relevant document, like -l in trec_eval. It does not affect
+        measures: Names of measures in ir_measures notation.
+        level: Minimum grade of a relevant document, like -l in trec_eval. The level does not affect
             measures based on gains, such as nDCG, or measures that specify `rel=`.
-        skips_empty: Whether to ignore queries without relevant documents. If False, these queries
-            score 0, as with -c in trec_eval.
+        skips_empty: Whether to ignore queries without relevant documents. If False, queries without
+            relevant documents score 0, as with -c in trec_eval.
 
     Raises:
         InputError: If a measure is unknown or cannot be computed.

@@ -256,7 +256,7 @@ def drop_undecided_mean(mean: Score, ratings: Sequence[RacarRating]) -> Score:
     """Remove the value and interval of a mean if any rating is undecided.
 
     Ratings are not undecided at random, so the mean of the remaining ratings would be biased. The
-    bounds are still valid.
+    bounds remain valid with undecided ratings.
     """
     if not any(one.is_undecided for one in ratings):
         return mean

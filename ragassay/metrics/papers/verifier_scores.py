@@ -110,8 +110,8 @@ def filled_chunks(
 ) -> list[str]:
     """Join sentences into chunks in the same way as MiniCheck's program (Tang et al. 2024).
 
-    The length of a chunk, as measured by `length_of`, is at most `size`. A longer sentence is a
-    separate chunk.
+    The length of a chunk, as measured by `length_of`, is at most `size`. A sentence that is longer
+    than `size` is a separate chunk.
 
     Example:
         >>> filled_chunks(["a b.", "c.", "d e f g.", "h."], 3, lambda text: len(text.split()))
@@ -225,7 +225,7 @@ def best_thresholds(shares: NDArray[np.float64], truth: Sequence[int]) -> tuple[
 
     Args:
         shares: Shares of supports, contradicts and neutral, shape (n, 3).
-        truth: Human labels 0, 1 or 2 in the same order.
+        truth: Human labels, shape (n,): 0 for supports, 1 for contradicts and 2 for neutral.
 
     Returns:
         The thresholds, on a grid with steps of 1 / `N_STEPS`, and their macro-F1. If several pairs

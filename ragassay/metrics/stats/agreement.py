@@ -107,9 +107,9 @@ class Discrimination:
 
     Attributes:
         auroc: Area under the ROC curve over all answers. `n` is the number of scored answers.
-        paired_auroc: Mean over questions of the area among their answers, which does not depend on
-            question difficulty. `n` is the number of questions with at least one good and one bad
-            answer.
+        paired_auroc: Mean area over questions, each with its own answers only, so that the
+            difficulty of questions has no influence. `n` is the number of questions with at least
+            one good and one bad answer.
     """
 
     auroc: Score
@@ -128,7 +128,7 @@ def discrimination(
     Args:
         values: Score of each answer, shape (n,). None means unscored.
         is_good: Human label of each answer, shape (n,).
-        questions: Question of each answer, shape (n,), for intervals that resample questions.
+        questions: Question of each answer, shape (n,), used to resample questions for intervals.
         lower_is_better: Whether good answers have lower scores.
 
     Returns:
@@ -240,7 +240,8 @@ def agreement(
         truth: Human labels, shape (n_items,).
         predicted: Judge labels, shape (n_items,). None means unscored.
         labels: All labels, in ascending order if `is_ordered`.
-        questions: Question of each item, shape (n_items,), for intervals that resample questions.
+        questions: Question of each item, shape (n_items,), used to resample questions for
+            intervals.
         is_ordered: Whether the labels are ordered, so that weighted kappa is defined.
 
     Raises:
@@ -284,8 +285,8 @@ def krippendorff_alpha(
         units: Labels of each item, at most one from each rater.
         labels: All possible labels, in ascending order for "ordinal" and numeric for "interval".
         level: Level of measurement, which determines how much each kind of disagreement counts.
-        questions: Question of each item, shape (n_items,), for an interval that resamples
-            questions.
+        questions: Question of each item, shape (n_items,), used to resample questions for an
+            interval.
 
     Returns:
         Alpha. `n` is the number of items with at least two labels, and `n_unscored` the number of

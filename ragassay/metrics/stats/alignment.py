@@ -44,8 +44,8 @@ class AlignedItem:
         item: What the verdict is about, such as a cited document, a nugget, a rubric or a
             dimension.
         truth: Consensus of the human labels, or None for a tie.
-        predicted: The judge's label, or None if unscored. It is always None for the task
-            "accuracy".
+        predicted: The judge's label, or None if unscored. The task "accuracy" has no labels by the
+            judge.
     """
 
     task: LabelTask
@@ -115,7 +115,7 @@ def consensus(task: LabelTask, people: Sequence[str]) -> str | None:
     """Return the consensus of annotators.
 
     The consensus is the lower median of the ratings, or the most frequent label if the labels are
-    not ratings. It is None if several labels are equally frequent.
+    not ratings. The consensus is None if several labels are equally frequent.
 
     Example:
         >>> consensus("relevance", ["required", "borderline", "required"])

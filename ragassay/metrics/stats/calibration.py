@@ -69,7 +69,7 @@ def calibration(
     Args:
         confidences: Probability of each predicted label, shape (n,). None means unknown.
         is_right: Whether each label equals the human label, shape (n,).
-        questions: Question of each label, shape (n,), for intervals that resample questions.
+        questions: Question of each label, shape (n,), used to resample questions for intervals.
 
     Raises:
         InputError: If the lengths differ or a confidence is outside [0, 1].
@@ -145,17 +145,16 @@ def risk_bound(
 
     Because verdicts on the same question are dependent, one verdict per question is drawn at
     random. The risk therefore applies to a verdict on a random question, and an exact binomial test
-    is valid. Fixed sequence testing with several starts is used: from each of `N_STARTS` evenly
-    spaced thresholds, lower and lower thresholds are tested at the level delta / `N_STARTS` until
-    one fails.
+    is valid. Fixed sequence testing with several starts is used. From each of `N_STARTS` evenly
+    spaced thresholds, ever lower thresholds are tested at the level delta / `N_STARTS` until one
+    fails.
 
     Args:
         confidences: Confidences in [0, 1], shape (n_verdicts,).
         is_right: Whether each verdict is correct, shape (n_verdicts,).
         risk: Maximum share of wrong verdicts among the accepted verdicts, in (0, 1).
         delta: Maximum probability that the share of wrong verdicts exceeds `risk`.
-        clusters: Question of each verdict, shape (n_verdicts,). None means that all questions
-            differ.
+        clusters: Question of each verdict, shape (n_verdicts,), or None if all questions differ.
         thresholds: Thresholds in test order, which must be chosen independently of the data.
 
     Returns:
@@ -225,7 +224,7 @@ def _find_threshold(
 def bound_of(
     bounds: Sequence[Bound], label: str, level: BoundLevel, kind: str = ""
 ) -> Bound | None:
-    """Return the bound for a kind of verdict. If there is none, return the bound for all kinds."""
+    """Return the bound for a kind of verdict or, if there is none, for all kinds."""
     known = {one.kind: one for one in bounds if (one.label, one.level) == (label, level)}
     return known.get(kind, known.get(""))
 

@@ -140,8 +140,8 @@ class AnswerChange:
 
     Attributes:
         kept: Findings that both answers have.
-        gain: Mean gain of the compared scores as a share of their scales. None if no score can be
-            compared.
+        gain: Mean gain of the compared scores as a share of their scales, or None if no score can
+            be compared.
         n_serious: Change in the number of serious findings.
     """
 
@@ -216,7 +216,7 @@ def least_p_value(scores: Sequence[ScoreChange]) -> float:
     """Return the smallest possible Holm-corrected p-value, given the numbers of questions.
 
     The smallest p-value of a permutation test on n questions is 2 / 2^n. Holm's correction
-    multiplies it by the number of tests.
+    multiplies the smallest p-value by the number of tests.
     """
     sizes = [score.test.n_questions for score in scores if score.test.n_questions]
     return min(1.0, len(sizes) * 2.0 ** (1 - max(sizes))) if sizes else 1.0

@@ -31,8 +31,8 @@ class RankCorrelation:
 
     Attributes:
         kendall: Kendall's tau-b, which corrects for ties.
-        tau_ap: AP correlation `tau_ap_b`, which gives more weight to the top of the ranking. None
-            for rankings of answers.
+        tau_ap: AP correlation `tau_ap_b`, which gives more weight to the top of the ranking, or
+            None for rankings of answers.
         n_questions: Number of questions, or 0 if unknown.
     """
 
@@ -116,8 +116,8 @@ def correlate_scores(
     Args:
         first: Scores, shape (n,). None means missing.
         second: Scores, shape (n,). None means missing.
-        clusters: Cluster of each item, shape (n,), for bootstrap intervals. None means that each
-            item is a separate cluster.
+        clusters: Cluster of each item, shape (n,), for bootstrap intervals. If None, each item is a
+            separate cluster.
         are_systems: Whether the scores belong to systems. If True, AP correlation is included.
 
     Raises:

@@ -63,7 +63,7 @@ def mean_interval(
 
     Args:
         values: Values, shape (n,).
-        clusters: Question of each value, shape (n,). None means that all values are independent.
+        clusters: Question of each value, shape (n,), or None if all values are independent.
     """
     names = cluster_names(clusters, len(values))
     groups: dict[str, list[float]] = {}
@@ -257,8 +257,8 @@ def mean_score(
         scale: Lowest and highest possible value, used for the bounds.
 
     Returns:
-        The mean, which is None if all values are unscored. It has an interval if the scale is 0 to
-        1 and at least two values are scored.
+        The mean, which is None if all values are unscored. The mean has an interval if the scale is
+        0 to 1 and at least two values are scored.
     """
     known = [value for value in values if value is not None]
     total, n, n_missing = math.fsum(known), len(known), len(values) - len(known)

@@ -26,7 +26,7 @@ Rated = tuple[str, str, str]
 
 
 def ratings_alone(evaluations: Sequence[Evaluation]) -> dict[str, dict[Rated, Judgment]]:
-    """Return each judge's ratings from before the judge read the ratings of other judges."""
+    """Return the ratings that each judge gave before reading the ratings of other judges."""
     ratings: dict[str, dict[Rated, Judgment]] = {}
     for evaluation in evaluations:
         question = question_of(evaluation)

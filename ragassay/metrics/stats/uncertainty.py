@@ -31,7 +31,7 @@ MISSING = ("undecided", "unscored")
 
 @dataclass(frozen=True)
 class Term:
-    """Comparison of a verdict's entropy or confidence with a bound, or a test for no decision."""
+    """Comparison of a verdict's entropy or confidence with a bound, or the term "undecided"."""
 
     what: Literal["entropy", "confidence", "undecided", "unscored"]
     bound: float = 0.0
@@ -108,7 +108,7 @@ def entropy_bits(shares: Iterable[float]) -> float | None:
     """Return the Shannon entropy H = - sum p log2 p of shares normalized to 1.
 
     Returns:
-        Entropy in bits, from 0 to log2 n. None if all shares are 0.
+        Entropy in bits, from 0 to log2 n, or None if all shares are 0.
 
     Example:
         >>> entropy_bits([0.5, 0.25, 0.25])

@@ -189,10 +189,10 @@ class RubricJudgeTask(CompileTask):
     """Optimization task that uses rated answers and perturbed versions of these answers.
 
     Args:
-        run: Run to use, as for `CompileTask`. Its rubrics can be optimized.
+        run: Run, as for `CompileTask`, whose rubrics can be optimized.
         rubrics: Rubrics to optimize (empty for all).
         gold: Rating file, or None if the answer file contains the ratings.
-        n_perturbed: Number of answers to perturb. The added texts are those reserved for training.
+        n_perturbed: Number of answers to perturb, with texts that are reserved for training.
     """
 
     accept = 0.85

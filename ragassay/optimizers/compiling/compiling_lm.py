@@ -31,10 +31,7 @@ from ragassay.prompts.texts import load_proposals
 
 
 class JobStopped(BaseException):
-    """Raised to stop a job.
-
-    It is a `BaseException`, because optimizers score an `Exception` as 0.
-    """
+    """`BaseException` that stops a job, because optimizers would score an `Exception` as 0."""
 
     def __init__(self, reason: RagassayError) -> None:
         super().__init__(str(reason))

@@ -20,7 +20,7 @@ class CompileItem:
     """Input of an agent, and the expected reply.
 
     Attributes:
-        key: Origin of the item, e.g. "train.jsonl:3".
+        key: Origin of the item, such as "train.jsonl:3".
         group: Name of the question. Items in the same group are never split between training and
             dev data.
         right: Expected label, texts, ids or rating.

@@ -3,7 +3,7 @@
 A restarted job runs from the beginning, but its earlier requests are answered from this cache.
 
 DSPy's cache is not suitable, because all jobs of a process share it, and it silently ignores write
-errors. It reports no usage for cached replies, so the cost of a resumed job would be unknown.
+errors. DSPy reports no usage for cached replies, so the cost of a resumed job would be unknown.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Memory:
     """Replies of a job, stored in an append-only file. The class is not thread-safe.
 
     Args:
-        folder: Folder that contains the file. The folder is created if necessary. Only one process
-            can use it.
+        folder: Folder that contains the file, created if necessary. Only one process can use the
+            folder at a time.
         listen: Function that is called with the job's usage so far, after the first use of each
             reply.
     """

@@ -69,7 +69,8 @@ def mark_label(right: str, found: str) -> Grade:
 def mark_rating(item: CompileItem, score: float, bounds: tuple[int, int]) -> Grade:
     """Grade a rating by its distance from the desired rating, as 1 - |score - desired| / range.
 
-    For a perturbed answer, the desired rating is an upper limit. Lower ratings have the grade 1.
+    For a perturbed answer, the desired rating is an upper limit, and any lower rating has the grade
+    1.
 
     Args:
         item: Item whose desired rating is `item.right`.

@@ -154,7 +154,7 @@ class Sizes:
 
     @property
     def n_gepa_calls(self) -> int:
-        """Number of calls after which GEPA starts no new step. It allows at least one step."""
+        """Number of calls after which GEPA starts no new step, but at least enough for one step."""
         return max(self.n_budget, self.n_tried + 2 * self.n_reflected)
 
     @property

@@ -87,10 +87,7 @@ class ProposalAdapter(SharedPrefixAdapter):
         ]
 
     def parse(self, signature: Any, completion: str) -> dict[str, Any]:
-        """Return the stripped fields of a reply.
-
-        If it is not JSON, each field is the whole reply.
-        """
+        """Return the stripped fields of a reply. Without JSON, each field is the whole reply."""
         try:
             fields = super().parse(signature, completion)
         except RefusedError:
@@ -192,10 +189,7 @@ class Search:
 
     @property
     def n_labelled(self) -> int:
-        """Maximum number of labelled few-shot examples.
-
-        It is 0 if an expected reply is incomplete.
-        """
+        """Maximum number of labelled few-shot examples, or 0 if an expected reply is incomplete."""
         return MOST_DEMOS if all(example.item.reply for example in self.taught) else 0
 
     def mark(self, example: dspy.Example, found: dspy.Prediction) -> Grade:

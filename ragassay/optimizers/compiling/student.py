@@ -41,8 +41,8 @@ class Student(dspy.Module):
         """Call the agent.
 
         Returns:
-            Prediction whose `found` is the agent's record. If there is none, `problem` is the
-            reason.
+            Prediction with the agent's record in `found`, or with None in `found` and the reason in
+            `problem`.
         """
         request = self.agent.request(*item.arguments)
         values: dict[str, Any] = {}
@@ -75,7 +75,7 @@ def example_inputs(item: CompileItem, inputs: Mapping[str, Any]) -> dict[str, An
 
 
 def example_of(item: CompileItem, inputs: Mapping[str, str]) -> dspy.Example:
-    """Return a DSPy example whose input is the item. Its other fields form a few-shot example."""
+    """Return a DSPy example with the item as its input, and a few-shot example in other fields."""
     fields = example_inputs(item, inputs) | dict(item.reply)
     return dspy.Example(item=item, **fields).with_inputs("item")
 

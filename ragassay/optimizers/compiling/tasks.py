@@ -58,7 +58,7 @@ class ClaimRow(Row):
 
 
 class ClaimTask(CompileTask):
-    """Task of the verifier, whose data are claims with a passage and a label."""
+    """Optimization task of the verifier, with labelled claims and passages as data."""
 
     def __init__(self, run: Run, n_labels: int = 4) -> None:
         self.n_labels, self.labels = n_labels, VERDICT_SETS[n_labels]
@@ -115,7 +115,7 @@ class SentenceNuggetsRow(Row):
 
 
 class NuggetTask(CompileTask):
-    """Task of the nugget writer, whose data are sentences with their nuggets."""
+    """Optimization task of the nugget writer, with sentences and their nuggets as data."""
 
     accept = 0.75
 
@@ -171,7 +171,7 @@ class QueryWriterRow(Row):
 
 
 class QueryWriterTask(CompileTask):
-    """Task of the query writer, whose data are questions with the relevant articles of a corpus."""
+    """Optimization task of the query writer, with questions and relevant articles as data."""
 
     accept = 0.5
 
@@ -209,7 +209,7 @@ class TaskOptions:
 
     Attributes:
         rubrics: For the rubric judge, the rubrics to optimize (empty for all).
-        gold: For the rubric judge, sentence labeler and nugget assigner, the label file. None if
+        gold: For the rubric judge, sentence labeler and nugget assigner, the label file, or None if
             the data contains the labels.
         n_perturbed: For the rubric judge, the number of answers to perturb.
     """

@@ -66,7 +66,7 @@ def partial_loss(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
     For `NOT_CONTRADICTED`, the probabilities of the two allowed classes are summed.
 
     Args:
-        logits: Shape (n, n_labels). There are three labels for a verifier.
+        logits: Shape (n, n_labels), with three labels for a verifier.
         labels: Shape (n,).
         smoothing: Weight of the uniform distribution (label smoothing).
     """
@@ -97,8 +97,8 @@ def train(
         encoder: Encoder to train in place.
         work: Checkpoint folder, which can contain only checkpoints for the same data and tuning.
         steps: Maximum number of steps of `tuning.batch` examples (0 for no limit).
-        start: Folder of an adapter to start from, if any. It must have the same base model and
-            rank.
+        start: Folder of an adapter to start from, if any. The adapter must have the same base model
+            and rank.
 
     Returns:
         Tensors for `save_adapter`.

@@ -53,8 +53,8 @@ FOREIGN = 0.1
 """Share of claims that are also paired with an unrelated document."""
 
 N_MARKED = N_READ - 1
-"""Maximum number of marked sentences in a passage. The other sentences are those most similar to
-the claim."""
+"""Maximum number of marked sentences in a passage. The passage is completed with the sentences that
+are most similar to the claim."""
 
 
 def read_verifier_examples(

@@ -49,7 +49,7 @@ WORDS: dict[int, Verdict] = {
 
 @dataclass(frozen=True)
 class LabelledClaim:
-    """A claim, a document, and the label of the two.
+    """A claim and a document, with the label of this pair.
 
     Attributes:
         title: Title of the document, which can be empty.
@@ -224,7 +224,7 @@ NOT_CONTRADICTED = 3
 
 @dataclass(frozen=True)
 class Example:
-    """A claim, a passage, and the label of the two, such as `NOT_CONTRADICTED`."""
+    """A claim and a passage, with the label of this pair, such as `NOT_CONTRADICTED`."""
 
     claim: str
     passage: str

@@ -32,7 +32,7 @@ class ChatExample:
         rejected: Rejected reply for CPO, or empty if there is none.
         group: Question or claim of the example. Examples in the same group are never split between
             training and dev data.
-        kind: Kind of example, e.g. "whole", "extreme" or "supports".
+        kind: Kind of example, such as "whole", "extreme" or "supports".
     """
 
     messages: Messages

@@ -145,7 +145,7 @@ def head_examples(sets: Sequence[Sequence[LabelledClaim]], *, seed: int) -> list
 
     Args:
         sets: Sets of claims, which can contain the same set several times.
-        seed: Random seed for the changes. They are the same each time a set occurs.
+        seed: Random seed for the changes, which are the same each time a set occurs.
     """
     rng = random.Random(seed)
     made: dict[int, list[Example]] = {}

@@ -4,12 +4,12 @@ As in YESciEval (section 5 and appendix G), an example is a rating of one answer
 Preference pairs consist of a target rating and a rating that is too high (above 1 for extreme and
 above 3 for subtle perturbations).
 
-The target replies are of two kinds. With "made", ratings and reasons are generated from the known
+There are two kinds of target replies. With "made", ratings and reasons are generated from the known
 perturbation. New perturbations are created with texts from many sources, because YESciEval adds the
 same few sentences to all answers, and a judge would memorize these. Only redundant answers are
 taken from YESciEval's file. With "replies", the targets are the replies of other judges in the
 file, as in the paper (see `judge_replies`). Marks of single sentences, which the paper does not
-use, are generated in both cases.
+use, are always generated.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ UNSEEN = ("drop_last", "drop_inside", "first_connective")
 """
 
 MIDDLE = {"swap_last": 3}
-"""Target ratings for attacks that are hard to notice. They replace the ratings in `DESIRED`."""
+"""Target ratings for attacks that are hard to notice, which replace the ratings in `DESIRED`."""
 
 TOO_HIGH, TOO_LOW = 5, 1
 """Ratings to reject: 5 for perturbed answers and 1 for original answers."""

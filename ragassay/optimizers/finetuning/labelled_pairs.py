@@ -70,9 +70,9 @@ def read_correctness_pairs(path: Path) -> tuple[list[LabelledPair], list[Rejecti
     """Read pairs of a sentence and a passage, with labels as indices of `CORRECTNESS`.
 
     A correct sentence with marked evidence yields two pairs, as in BioACE (section 4.1.3). In the
-    correct pair, the passage consists of the marked sentences. In the incorrect pair, it is the
-    window of three unmarked sentences that BM25 ranks first for the question (or for the sentence,
-    if there is no question). Every other row yields one pair.
+    correct pair, the passage consists of the marked sentences. In the incorrect pair, the passage
+    is the window of three unmarked sentences that BM25 ranks first for the question (or for the
+    sentence, if there is no question). Every other row yields one pair.
 
     Args:
         path: JSON lines or a JSON array, possibly gzip-compressed, with the fields sentence (or

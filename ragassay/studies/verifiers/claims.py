@@ -182,8 +182,8 @@ class Verification:
     Attributes:
         averages: Macro and weighted averages. For two labels, binary averages are first in the
             list.
-        auc: Area under the ROC curve for the probability of the first label (BioACE's table 3).
-            None if there are no probabilities.
+        auc: Area under the ROC curve for the probability of the first label (BioACE's table 3), or
+            None without probabilities.
     """
 
     accuracy: Score
@@ -204,8 +204,8 @@ def verification(
         truth: Human labels, shape (n,).
         predicted: Labels of the verifier, shape (n,). None means unscored.
         labels: Two or three labels, beginning with the label for supported claims.
-        questions: Question or group of each claim, shape (n,), for intervals that resample
-            questions or groups.
+        questions: Question or group of each claim, shape (n,), used to resample questions or groups
+            for intervals.
         shares: The verifier's probability of the first label, shape (n,), for the area under the
             ROC curve.
 
@@ -245,7 +245,7 @@ def shares_of(
     """Return a verifier's label probabilities for claims, shape (n_claims, 3).
 
     A claim is compared with the title and the abstract of a document (BioACE, section 4.2.1). If
-    the embedder `closest` is set, it is compared with the most similar sentence instead (4.2.2).
+    the embedder `closest` is set, a claim is compared with the most similar sentence (4.2.2).
     `step` is called after each claim.
     """
     import numpy as np

@@ -36,14 +36,14 @@ def supported_share(
     """Return the share of sentences that at least one of their first k documents supports.
 
     For cited documents, the share is BioACE's Supp(AS), or Supp(CS) if only documents that experts
-    labelled as supporting are used (figure 7a). For search results, it is correctness at k (figure
-    7b).
+    labelled as supporting are used (figure 7a). For search results, the share is correctness at k
+    (figure 7b).
 
     Args:
         scores: Scores of the documents of each sentence, in order of rank. None stands for a
             missing score. A sentence is unscored if its list is None or empty (no documents),
             whereas BioACE counts it as wrong.
-        questions: Question of each sentence, for an interval that resamples questions.
+        questions: Question of each sentence, used to resample questions for an interval.
         k: Number of documents to use for each sentence, or None for all.
 
     Returns:
@@ -113,7 +113,7 @@ def measure_support(
 
 @dataclass(frozen=True)
 class Curve:
-    """Correctness at each k for one model. Its name is `AT_QUESTION` or `AT_CLAIM`."""
+    """Correctness at each k for one model. `name` is `AT_QUESTION` or `AT_CLAIM`."""
 
     name: str
     model: str
