@@ -171,5 +171,5 @@ def test_verdicts_in_words(found, words):
 
 def test_a_verdict_that_cannot_be_had_says_so():
     found = SelfPreference("J", ("a",), NONE, NONE, NONE)
-    assert self_preference_text(found).startswith("J (a): unknown because")
+    assert self_preference_text(found).startswith("J (a): unknown, because")
     assert "n/a" in shown(self_preference_sheet([found]))

@@ -84,7 +84,7 @@ def test_the_command_says_which_vectors_were_used(bert: str, tmp_path: Path) -> 
     given = ["similarity", str(path), "--metric", "wmd", "--wmd-vectors", bert]
     done = CliRunner().invoke(app, [*given, "--out", str(tmp_path / "out"), "--json"])
     assert done.exit_code == 0, done.output
-    assert f"vectors of {bert}, each token in context" in done.stderr
+    assert f"vectors of {bert} for each token in its context" in done.stderr
     assert json.loads(done.stdout)["matrices"][0]["key"] == "wmd-tiny-bert"
     assert bert in (tmp_path / "out" / "index.html").read_text()
     with pytest.raises(InputError, match="--metric wmd"):

@@ -338,8 +338,8 @@ def sample_pairs(sentences: Sequence[CitedSentence], seed: int = 0) -> list[Sent
     n_questions = len({row.topic for row in rows})
     if n_questions < 2:
         raise InputError(
-            f"found {n_questions} questions with a sentence that a document with text supports "
-            "according to humans; at least two are required"
+            "at least two questions must have a sentence that a document with text supports "
+            f"according to humans; found {n_questions}"
         )
     pairs: list[SentencePair] = []
     for one in supported:
