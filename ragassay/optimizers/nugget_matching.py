@@ -233,11 +233,11 @@ def choose_trial(front: Sequence[Trial]) -> Trial:
     """Choose a threshold from the Pareto front.
 
     If the correct matches are known, the trial whose alignments have the highest F1 is chosen.
-    Among equal trials, the one closest to the best values of all three objectives is chosen, after
-    each objective was scaled to [0, 1] over the front. The next criteria are mean F1, similarity
-    and number of alignments. Mean F1 is not the first criterion, because it would always select the
-    lowest threshold. If several adjacent thresholds are equally good, their middle is used, because
-    the outer ones are more sensitive to new data.
+    Among equal trials, the one closest to the best values of the three objectives, each scaled to
+    [0, 1] over the front, is chosen, and then the one with the highest mean F1, similarity or
+    number of alignments. Mean F1 comes later, because it would always select the lowest threshold.
+    If adjacent thresholds are equally good, their middle is chosen, because the outer ones are more
+    sensitive to new data.
     """
     columns = [_values(trial.objectives) for trial in front]
     lows = [min(column) for column in zip(*columns, strict=True)]

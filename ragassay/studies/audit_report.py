@@ -108,7 +108,7 @@ MEASURES = ("benign", "perturbed", "detection", "auroc", "lift", "optimism_error
 
 
 def render_audit_html(audit: Audit) -> str:
-    """Render an audit as a self-contained HTML page. The output is deterministic."""
+    """Render an audit as a self-contained HTML page."""
     environment = page_environment()
     style = environment.get_template(STYLE).render()
     page = environment.get_template(AUDIT_PAGE).render(
@@ -131,7 +131,7 @@ def render_audit_html(audit: Audit) -> str:
 
 
 def render_audit_markdown(audit: Audit) -> str:
-    """Render an audit as Markdown. The output is deterministic."""
+    """Render an audit as Markdown."""
     ratings = ratings_sheet(audit)
     blocks = [
         "# ragassay audit\n",

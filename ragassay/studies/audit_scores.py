@@ -121,9 +121,9 @@ def _is_open(
 ) -> bool:
     """Return whether the comparison of two scores depends on undecided verdicts.
 
-    The comparison depends on undecided verdicts if a score has no value because of them. It also
-    does so if the perturbed answer has additional undecided verdicts (or one on a changed sentence)
-    and, in the best case, its score is not lower.
+    The comparison depends on undecided verdicts if a score has no value because of them, or if the
+    perturbed answer has additional undecided verdicts (or one on a changed sentence) and, in the
+    best case, a score that is not lower.
     """
     evaluations = (unperturbed, perturbed)
     before, after = (score_of(target, evaluation) for evaluation in evaluations)

@@ -149,7 +149,7 @@ def matrix_plot(matrix: Matrix) -> str:
 def matrices_page(
     title: str, matrices: Sequence[tuple[Matrix, str]], lines: Sequence[str] = ()
 ) -> str:
-    """Render matrices and heatmaps as a self-contained HTML page. The output is deterministic."""
+    """Render matrices and heatmaps as a self-contained HTML page."""
     environment = page_environment()
     style = environment.get_template("style.html.j2").render()
     shown = [

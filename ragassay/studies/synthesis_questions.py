@@ -127,7 +127,6 @@ def _read_file(path: Path, options: Keywords) -> Questions:
 
 
 def _read_topics(path: Path, first_error: InputError) -> Questions:
-    """Read topics from a file. If it contains no topics, raise `first_error`."""
     try:
         result = read_exam_queries(path)
     except InputError:

@@ -217,7 +217,6 @@ def _measure_calibration(
 
 
 def _measure_own_labels(task: OwnTask, items: Sequence[AlignedItem]) -> Iterator[TaskTrust]:
-    """Yield the agreement on an evaluator's own verdicts, for each set of possible labels."""
     for labels in dict.fromkeys(item.labels for item in items):
         group = [item for item in items if item.labels == labels]
         if all(label.isdigit() for label in labels):

@@ -100,7 +100,6 @@ def merged_citations(
 
 
 def _tentative_label(verdicts: Sequence[NuggetVerdict], rule: MergeRule) -> Verdict | None:
-    """Merge the verdicts, using the tentative labels of undecided verdicts."""
     labels = (verdict.verdict or verdict.tentative_label for verdict in verdicts)
     return merge_nugget_verdicts([one for one in labels if one in VERDICTS], rule)
 

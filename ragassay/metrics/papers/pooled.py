@@ -98,9 +98,8 @@ def sentence_recall_scores(
 
     For each of `RECALLS`, KMeans groups the sentences of all answers into 10 clusters, or fewer if
     there are fewer distinct sentences. As in MedAESQA, the number of clusters that an answer covers
-    is divided by 10. For `CLUSTER_RECALL`, the number of clusters that an answer covers is divided
-    by the actual number of clusters of required and borderline sentences, which suits questions
-    with few answers.
+    is divided by 10. `CLUSTER_RECALL` instead divides by the actual number of clusters of required
+    and borderline sentences, which suits questions with few answers.
 
     Args:
         answers: All answers to one question. Answers without labels are ignored.

@@ -269,7 +269,6 @@ def plan_job(
 
 
 def _n_prompt_tokens(agent: Agent, items: Sequence[CompileItem]) -> int:
-    """Return the approximate mean length of a prompt in tokens."""
     lengths: list[int] = []
     for item in items:
         request = agent.request(*item.arguments)

@@ -328,7 +328,6 @@ _SEARCHES: Mapping[OptimizerName, Callable[[Student, Search], Student]] = {
 
 @contextlib.contextmanager
 def _printing_to(log: Path) -> Iterator[Any]:
-    """Redirect stdout and stderr of the process to a file."""
     with (
         log.open("a", encoding="utf-8") as file,
         contextlib.redirect_stdout(file),

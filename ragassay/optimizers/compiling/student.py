@@ -75,7 +75,7 @@ def example_inputs(item: CompileItem, inputs: Mapping[str, Any]) -> dict[str, An
 
 
 def example_of(item: CompileItem, inputs: Mapping[str, str]) -> dspy.Example:
-    """Return a DSPy example with the item as its input, and a few-shot example in other fields."""
+    """Return a DSPy example whose input is the item. Other fields form a few-shot example."""
     fields = example_inputs(item, inputs) | dict(item.reply)
     return dspy.Example(item=item, **fields).with_inputs("item")
 

@@ -49,8 +49,6 @@ training."""
 
 
 class _Learner(nn.Module):
-    """Encoder that returns a loss, as the Trainer of transformers requires."""
-
     def __init__(self, encoder: PairEncoder, smoothing: float) -> None:
         super().__init__()
         self.encoder, self._smoothing = encoder, smoothing

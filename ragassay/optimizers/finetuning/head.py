@@ -108,7 +108,6 @@ def _start(job: HeadJob) -> Path | None:
 def _read_rows(
     job: HeadJob,
 ) -> tuple[dict[Path, list[LabelledClaim]], list[LabelledClaim], list[Rejection]]:
-    """Return the training claims of each file, the dev claims, and the rejected rows."""
     sets: dict[Path, list[LabelledClaim]] = {}
     rejections: list[Rejection] = []
     for path in dict.fromkeys(job.data):
@@ -159,7 +158,6 @@ def head_examples(sets: Sequence[Sequence[LabelledClaim]], *, seed: int) -> list
 def _measure_adapter(
     job: HeadJob, held: Sequence[LabelledClaim], examples: Sequence[Example]
 ) -> Agreement:
-    """Return the agreement of the saved adapter with human labels."""
     from ragassay.models.cross_encoder import CrossEncoder
 
     encoder: PairEncoder = pair_encoder(job.base, load_settings().literature.cache_dir)

@@ -157,7 +157,6 @@ def _check_context(model: PreTrainedModel, row_tokens: int) -> None:
 def _examples(
     job: FinetuneJob, settings: Settings, say: Callable[[str], None]
 ) -> tuple[Sequence[ChatExample], int]:
-    """Return the examples of a job, and the number of rejected lines."""
     if job.task == "judge":
         rejected = sum(
             len(dict.fromkeys((*read_answers(path).rejections, *read_labels(path).rejections)))

@@ -279,7 +279,6 @@ def _numbers(one: PerturbedAnswer, n_sentences: int) -> tuple[int, ...]:
 def _build_mark_examples(
     case: Case, record: Record, faults: Mapping[int, Mark], kind: str
 ) -> list[ChatExample]:
-    """Return one example per sentence, whose reply is the mark of the sentence."""
     return [
         ChatExample(
             messages=as_messages(_READER.messages(case, n)),

@@ -186,7 +186,6 @@ def _sort_replies(
     replies: Replies,
     perturbed: Sequence[Record],
 ) -> tuple[Sequence[JudgeReply], Sequence[JudgeReply]]:
-    """Return the replies to choose and the replies to reject for a prompt."""
     if variant in GOOD_UP_TO:
         limit = GOOD_UP_TO[variant]
         return [r for r in own if r.rating <= limit], [r for r in own if r.rating > limit]
