@@ -69,7 +69,7 @@ def judge_matrix(
         runs: Run folders. Panel members count as separate judges, with their ratings from before
             they read other members' ratings. Answers without a system are listed under the name of
             their file. The ratings are the scores of judgments, which can be expected values.
-        ratings: Label file with ratings on rubrics. Each annotator counts as a judge.
+        ratings: Label file with ratings on rubrics, in which each annotator counts as a judge.
         answers: File with the answers, which `where` requires. Defaults to `ratings`.
         same: Judges that are also systems, but under another name, as "JUDGE=SYSTEM".
         rubrics: Rubrics for which a separate matrix is computed, or "all".

@@ -154,10 +154,10 @@ def similarity(
 
     Args:
         answers: File in a format supported by `ragassay.formats.read_records`.
-        metrics: Keys of `SIMILARITY_KINDS`. Empty means all.
+        metrics: Keys of `SIMILARITY_KINDS` (empty for all).
         wmd_vectors: Names of encoders for word mover's distance, with a matrix for each. If empty,
             `embedder` is used. YESciEval uses SPECTER2 (figure 15) and SciBERT (figure 14).
-        wmd_words: How the encoders represent words.
+        wmd_words: Way in which the encoders represent words.
         lower_case: Whether to convert texts to lower case, as YESciEval's program does.
 
     Raises:

@@ -49,7 +49,7 @@ class Ranking:
 
     Attributes:
         name: Name of the score in MedAESQA.
-        key: Key of the judge's score.
+        key: Key of the score in the judge's evaluations.
         human: Mean score of each system over questions, from human labels.
         judge: Mean score of each system over questions, from judge labels.
     """

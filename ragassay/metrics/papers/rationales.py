@@ -128,7 +128,7 @@ def named_of_answer(
     """Return the distinct quotes, sentence references, numbers and words taken from the answer.
 
     Args:
-        common: Words to ignore, from `common_words`.
+        common: Words to ignore, such as those from `common_words`.
         beside: Text whose words are ignored, such as the rubric and the question.
 
     Example:

@@ -35,7 +35,7 @@ class Surroundings:
 
     Attributes:
         weights: Inverse segment frequency, keyed by word.
-        rows: Table rows in order. A table consists of lines with tabs.
+        rows: Table rows in the order of the text. A table consists of lines with tabs.
     """
 
     words: Sequence[str]

@@ -27,8 +27,8 @@ class ReliabilityBin:
     """A bin of the reliability diagram, for labels with similar confidences.
 
     Attributes:
-        low: Lower end, exclusive except for 0.
-        high: Upper end, inclusive.
+        low: Lower end of the bin, which is exclusive except for 0.
+        high: Upper end of the bin, which is inclusive.
         confidence: Mean confidence, or None if the bin is empty.
         accuracy: Share of correct labels, or None if the bin is empty.
     """

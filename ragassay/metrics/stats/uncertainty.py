@@ -52,7 +52,7 @@ class Condition:
     """Condition under which a verdict is uncertain, so that a second judge is asked.
 
     Attributes:
-        ways: Lists of terms. The condition is true if all terms of any list are true.
+        ways: Lists of terms. The condition is true if all terms of at least one list are true.
     """
 
     text: str

@@ -169,10 +169,10 @@ def run_compile_job(
     While an optimizer runs, stdout and stderr are redirected to optimizer.log in the work folder.
 
     Args:
-        settings: Settings that contain the model. In a panel, the second judge writes candidate
+        settings: Settings with the model. In a panel, the second judge writes candidate
             instructions.
         work: Folder in which replies are stored.
-        corpus: Literature to search, for the query writer.
+        corpus: Literature in which the query writer searches.
 
     Raises:
         InputError: The data is invalid.

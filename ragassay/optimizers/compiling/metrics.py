@@ -73,7 +73,7 @@ def mark_rating(item: CompileItem, score: float, bounds: tuple[int, int]) -> Gra
     1.
 
     Args:
-        item: Item whose desired rating is `item.right`.
+        item: Rated item. `item.right` is the desired rating.
         score: Expected value of the rating, or the rating in the reply.
 
     Example:

@@ -170,7 +170,7 @@ class CallPlan:
     Attributes:
         n_measured: Agent calls for measuring the shipped and the compiled prompt.
         n_searched: Agent calls for comparing candidate prompts.
-        n_written: Calls for writing instructions.
+        n_written: Calls for writing candidate instructions.
     """
 
     n_measured: int
@@ -213,7 +213,6 @@ class JobPlan:
     """Estimated number of calls and cost of a job.
 
     Attributes:
-        model: Model that will use the prompt.
         writer: Model that writes candidate instructions.
         usd: Maximum cost, assuming that every reply has the maximum length. The cost is 0 for local
             models, and None if a price is unknown.

@@ -24,7 +24,7 @@ class CompileTask(ABC):
     Args:
         run: Run whose services segment answers, embed texts and search literature.
         make_agent: Function that returns the agent with its shipped prompt.
-        figures: Metrics to report. The first metric decides whether a prompt is better.
+        figures: Metrics to report, of which the first decides whether a prompt is better.
     """
 
     accept: ClassVar[float] = 1.0

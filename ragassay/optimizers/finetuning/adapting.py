@@ -333,7 +333,6 @@ def write_trained(
     """Calibrate and save a trained adapter.
 
     Args:
-        tensors: Tensors that `train` returned.
         held: Held-out examples for calibration. Without examples, the adapter is not calibrated.
     """
     temperature = 1.0

@@ -144,9 +144,7 @@ def reply_examples(
     """Return the training examples for an answer.
 
     Args:
-        record: Original or perturbed answer.
         original: Original version of `record`, or `record` itself if it is not perturbed.
-        replies: Replies that `replies_of` returned.
         perturbed: Perturbed versions of the answer.
         method: "sft" for replies about original answers, or "cpo" for pairs of replies about
             original and perturbed answers.

@@ -174,7 +174,7 @@ def fit_classifier(
     """Fit a bag-of-words classifier to pairs.
 
     Args:
-        pairs: Pairs with both labels. Label 0 is "correct".
+        pairs: Pairs, of which some have label 0 ("correct") and some have label 1.
         family: Logistic regression, or a linear support vector machine with probabilities from
             Platt scaling over folds of questions.
         bounds: Minimum confidence of each label, which is stored with the classifier.

@@ -352,8 +352,8 @@ def fit(
 
     Args:
         held: Held-out claims, whose texts and documents do not occur in the training claims.
-        n_labels: Number of labels. For 2 labels, the threshold maximizes the F1 of "attributable".
-            For 3 labels, the thresholds of support and contradiction maximize macro-F1.
+        n_labels: 2 or 3. For 2 labels, the threshold maximizes the F1 of "attributable". For 3
+            labels, the thresholds of support and contradiction maximize macro-F1.
 
     Raises:
         SettingsError: If the verifier is unavailable.

@@ -142,7 +142,7 @@ def curves_of(
     reranking. Sentences without search results are unscored.
 
     Args:
-        settings: Settings that specify the reranker and the embedder.
+        settings: Settings of the reranker and the embedder.
         depth: Number of search results to rerank for a question. For a sentence, `DEPTH` results
             are reranked.
 
