@@ -1,1 +1,4 @@
-"""Pure functions that compute numbers from records. Each function cites the paper it follows."""
+"""Pure functions that compute numbers from records.
+
+The docstring of each function cites the paper that the function follows.
+"""

@@ -1,12 +1,14 @@
 """Fit a model that decides whether two nuggets state the same fact (BioACE, section 4.1.1).
 
-A Bayesian Gaussian mixture with two components is fitted to the cosine similarities of all pairs.
-Then Optuna searches for a threshold on the probability of the same fact, with three objectives.
+A Bayesian Gaussian mixture with two components is fitted to the cosine similarities of all pairs of
+nuggets. The mixture yields the probability that two nuggets state the same fact. Optuna then
+searches for a threshold on this probability, with three objectives.
 
-The objectives need no labels. Mean F1 and the number of alignments measure how much is aligned, not
-whether it is correct. A lower threshold never reduces these two values, but it reduces
-the similarity of the aligned pairs. If known matches exist, the threshold is selected by agreement
-with these matches.
+The objectives need no labels. Two objectives, mean F1 and the number of alignments, measure how
+many nuggets are aligned, not whether the alignments are correct. A lower threshold never reduces
+mean F1 or the number of alignments, but it reduces the third objective, the similarity of the
+aligned pairs. If the correct matches are known, the threshold that agrees best with them is
+selected.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ class MatchCase:
     """Nuggets of an answer and its gold nuggets.
 
     Attributes:
-        matches: Known matches as pairs of indices in `gold` and `nuggets`. None if unknown.
+        matches: Correct matches as pairs of indices in `gold` and `nuggets`, or None if unknown.
     """
 
     gold: tuple[str, ...]
@@ -64,11 +66,11 @@ class MatchCase:
 
 @dataclass(frozen=True)
 class MatchData:
-    """Training data of a matcher.
+    """Training data for a nugget matcher.
 
     Attributes:
         similarities: Cosine similarities of each case, shape (n_gold, n_nuggets).
-        embedder_digest: SHA-256 of the embedding model's weights. Empty if unknown.
+        embedder_digest: SHA-256 of the embedding model's weights, or empty if unknown.
     """
 
     cases: tuple[MatchCase, ...]
@@ -83,8 +85,8 @@ class Trial:
     """A threshold on the Pareto front of the three objectives.
 
     Attributes:
-        agreement: Agreement with known matches, if there are any.
-        plateau: Lowest and highest threshold with the same result. Set only for the chosen trial.
+        agreement: Agreement with the correct matches, if they are known.
+        plateau: Lowest and highest threshold with the same result, for the chosen trial only.
     """
 
     probability: float
@@ -100,10 +102,11 @@ def fit_matcher(
     seed: int = 0,
     on_trial: Callable[[], None] = lambda: None,
 ) -> NuggetMatcher:
-    """Fit the mixture and choose the threshold.
+    """Fit a nugget matcher: a mixture and a threshold.
 
-    Thresholds are scored on held-out folds. The mixture for an answer is fitted without answers
-    that share its gold nuggets, or on all data if there is too little data for folds.
+    Thresholds are scored by cross-validation: the mixture for an answer is fitted without the
+    answers in its fold, which include all answers with the same gold nuggets. If there is too
+    little data for folds, one mixture is fitted to all data.
 
     Raises:
         InputError: There are too few pairs, or the similarities do not form two groups.
@@ -120,7 +123,7 @@ def fit_matcher(
     threshold = _similarity_at(EVEN, components)
     if threshold is None or pairs.max() < threshold:
         raise InputError(
-            "the similarities do not form two groups: probably no pair states the same fact"
+            "the similarities do not form two groups: probably no two nuggets state the same fact"
         )
     held_out = _mixtures_by_fold(data, seed)
     by_case = held_out or [components] * len(data.cases)
@@ -146,7 +149,7 @@ def fit_matcher(
 
 
 def _mixtures_by_fold(data: MatchData, seed: int) -> list[Mixture]:
-    """Return a mixture for each case, fitted without its fold.
+    """Return a mixture for each case, fitted to the cases in the other folds.
 
     Answers with the same gold nuggets are in the same fold. If there is too little data, the list
     is empty.
@@ -211,7 +214,7 @@ def fit_mixture(pairs: NDArray[np.floating], seed: int) -> Mixture:
 
 
 def _similarity_at(probability: float, components: Mixture) -> float | None:
-    """Return the lowest similarity in [-1, 1] at which the probability reaches a value, if any."""
+    """Return the lowest similarity in [-1, 1] that has at least this probability, if any."""
     import numpy as np
 
     def is_reached(similarity: float) -> bool:
@@ -229,11 +232,12 @@ def _similarity_at(probability: float, components: Mixture) -> float | None:
 def choose_trial(front: Sequence[Trial]) -> Trial:
     """Choose a threshold from the Pareto front.
 
-    Trials are ranked by F1 against known matches, if any. Ties are broken by the distance to the
-    best values of all three objectives, each scaled to [0, 1] over the front, and then by F1,
-    similarity and number of alignments. (F1 alone would always select the lowest threshold.) If
-    neighbouring trials are equal, the middle of this plateau is used, because a threshold at its
-    edge is more sensitive to new data.
+    If the correct matches are known, the trial whose alignments have the highest F1 is chosen.
+    Among equal trials, the one closest to the best values of the three objectives, each scaled to
+    [0, 1] over the front, is chosen, and then the one with the highest mean F1, similarity or
+    number of alignments. Mean F1 comes later, because it would always select the lowest threshold.
+    If adjacent thresholds are equally good, their middle is chosen, because the outer ones are more
+    sensitive to new data.
     """
     columns = [_values(trial.objectives) for trial in front]
     lows = [min(column) for column in zip(*columns, strict=True)]
@@ -272,8 +276,8 @@ def search_thresholds(
     Nuggets are aligned greedily, most similar pair first, as in BioACE.
 
     Args:
-        components: For each case, the mixture used for scoring, which was fitted without the case's
-            fold.
+        components: For each case, the mixture with which its nuggets are matched, fitted to the
+            other folds.
     """
     import optuna
 

@@ -1,4 +1,4 @@
-"""Audit a judge by evaluating unperturbed and perturbed answers."""
+"""Audit a judge by comparing its scores of unperturbed and of perturbed answers."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ PARAPHRASES = "paraphrases.jsonl"
 
 
 def paraphraser_name(job: AuditJob) -> str:
-    """Return the paraphraser's name without its endpoint, or "" if rules are used."""
+    """Return the name of the paraphrasing model without its endpoint, or "" if there is none."""
     return split_endpoint(job.options.paraphraser)[0]
 
 
 def plan_paraphrases(job: AuditJob, settings: Settings) -> Plan:
-    """Estimate the calls and tokens for paraphrasing sentences."""
+    """Estimate the number of calls and tokens for paraphrasing sentences."""
     sentences = sentences_to_rephrase(job) if job.options.paraphraser else ()
     if not sentences:
         return Plan(0, 0, 0, 0, cost=Estimate())
@@ -74,13 +74,14 @@ def sentences_to_rephrase(job: AuditJob) -> tuple[str, ...]:
 async def paraphrased_job(
     job: AuditJob, settings: Settings, folder: Path | None, listen: Listener, limiter: RunLimiter
 ) -> AuditJob:
-    """Replace rule-based paraphrases in the job with a model's paraphrases, if a model is set.
+    """Replace rule-based paraphrases in a job with a model's paraphrases, if a model is set.
 
-    A rule-based paraphrase is kept if the model's paraphrase is unusable. Paraphrases that are
-    already in the folder are reused.
+    If a model's paraphrase is unusable, the rule-based paraphrase is kept. Paraphrases that are
+    already stored in the folder are reused.
 
     Raises:
-        FatalModelError: If the model is unavailable. Completed paraphrases remain in the folder.
+        FatalModelError: If the model is unavailable. Paraphrases received so far remain in the
+            folder.
     """
     if not job.options.paraphraser:
         return job
@@ -112,7 +113,7 @@ async def paraphrased_job(
 
 
 def paraphraser_settings(settings: Settings, name: str) -> Settings:
-    """Return settings for calling a model, which is specified as NAME or NAME@URL."""
+    """Return the settings for calling the model `name`, given as NAME or NAME@URL."""
     with_panel = settings.model_copy(update={"panel": (*settings.judge.panel, name)})
     return with_panel.of_judge(len(with_panel.judge.judges) - 1)
 
@@ -148,7 +149,7 @@ def _with_perturbations(job: AuditJob, answers: dict[str, PerturbedAnswer]) -> A
 
 @dataclass(frozen=True)
 class AuditResult:
-    """An audit, and its perturbed answers, evaluations and failures."""
+    """Results of an audit, with the perturbed answers, their evaluations, and failures."""
 
     audit: Audit
     perturbed: tuple[PerturbedAnswer, ...]
@@ -157,7 +158,7 @@ class AuditResult:
 
 
 def plan_audit(job: AuditJob, run: Run) -> Plan:
-    """Estimate the calls and tokens of an audit, including the paraphraser."""
+    """Estimate the number of calls and tokens of an audit, including paraphrases."""
     groups = (
         plan(replace(job.job, records=tuple(records)), _limit_parts(parts, run))
         for parts, records in job.groups().items()
@@ -175,7 +176,8 @@ async def run_audit(
     """Audit a judge.
 
     Args:
-        folder: Folder for finished work, from which an interrupted audit can be resumed.
+        folder: Folder in which finished work is stored, so that an interrupted audit can be
+            resumed.
         unperturbed: Existing evaluations of the unperturbed answers, keyed by record id.
 
     Raises:
@@ -198,10 +200,10 @@ async def run_audit(
 
 
 def job_of_run(job: Job, result: RunResult, run: Run, options: AuditOptions) -> AuditJob:
-    """Prepare an audit of a run's judge, using the answers evaluated in the run.
+    """Prepare an audit of the judge of a run, with the answers that the run evaluated.
 
     Raises:
-        InputError: If no answer of the run can be perturbed.
+        InputError: If none of the run's answers can be perturbed.
     """
     judged = {outline.record_id for outline in result.evaluations.outlines}
     records = tuple(record for record in job.records if record.id in judged)
@@ -217,8 +219,8 @@ async def audit_of_run(
 ) -> AuditResult:
     """Audit the judge of a run, and add the certificate to the run's report.
 
-    Only perturbed answers are judged, in the subfolder `audit` of the run folder. The scores of the
-    unperturbed answers are taken from the run.
+    Only perturbed answers are judged, and their evaluations are stored in the subfolder `audit` of
+    the run folder. The scores of the unperturbed answers are those in the run.
 
     Raises:
         FatalModelError: If the judge is unavailable.
@@ -237,7 +239,7 @@ def _limit_parts(parts: tuple[str, ...], run: Run) -> Run:
 
 
 def audit_manifest(job: AuditJob, run: Run) -> Manifest:
-    """Return a manifest of everything that the audit depends on, except the answers."""
+    """Return a manifest of everything that determines the results, except the answers."""
     manifest = manifest_of(job.job, run)
     audit_settings: dict[str, str | int | float | bool | None] = {
         "audit_seed": job.options.seed,
@@ -249,7 +251,7 @@ def audit_manifest(job: AuditJob, run: Run) -> Manifest:
 
 
 def raters(run: Run) -> str:
-    """Return the names of the judges and, if the judges use one, the name of the signal rater."""
+    """Return the names of a run's judges, and of the signal rater if there is one."""
     rater = run.judge.signal_rater(run.rubrics)
     members = [_describe_rater(name, rater, run) for name in run.settings.judge.judges]
     return ("; " if rater else ", ").join(members)

@@ -1,4 +1,4 @@
-"""Render an audit as HTML, Markdown, CSV and terminal tables."""
+"""Render an audit as HTML, Markdown and CSV, and as tables for the terminal."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ ATTACK_TITLES = {
     "tweet_inside": "Tweet inserted",
     "drop_last": "Last sentence removed",
     "drop_inside": "Other sentence removed",
-    "drop_last_off_topic": "Last sentence replaced by an off-topic one",
+    "drop_last_off_topic": "Last sentence replaced by an off-topic sentence",
     "swap_last": "Last two sentences swapped",
     "shuffle": "Sentences shuffled",
     "first_connective": "First connective removed",
@@ -87,7 +87,7 @@ ATTACK_TITLES = {
 
 
 def attack_title(attack: str) -> str:
-    """Return an attack's title, or its name as words if it has no title."""
+    """Return the title of an attack, or its name with spaces if it has no title."""
     return ATTACK_TITLES.get(attack) or humanise(attack)
 
 
@@ -108,7 +108,7 @@ MEASURES = ("benign", "perturbed", "detection", "auroc", "lift", "optimism_error
 
 
 def render_audit_html(audit: Audit) -> str:
-    """Render an audit as a self-contained HTML page, deterministically."""
+    """Render an audit as a self-contained HTML page."""
     environment = page_environment()
     style = environment.get_template(STYLE).render()
     page = environment.get_template(AUDIT_PAGE).render(
@@ -131,7 +131,7 @@ def render_audit_html(audit: Audit) -> str:
 
 
 def render_audit_markdown(audit: Audit) -> str:
-    """Render an audit as Markdown, deterministically."""
+    """Render an audit as Markdown."""
     ratings = ratings_sheet(audit)
     blocks = [
         "# ragassay audit\n",
@@ -140,7 +140,8 @@ def render_audit_markdown(audit: Audit) -> str:
         _section(attack_sheet(audit.figures)),
     ]
     if unchanged := unchanged_lines(audit):
-        blocks += ["Unchanged answers, not counted:\n", *(f"- {escape(x)}" for x in unchanged), ""]
+        blocks.append("Answers that an attack could not change, which are not counted:\n")
+        blocks += [*(f"- {escape(x)}" for x in unchanged), ""]
     blocks.append(f"Cost: {usage_text(audit.usage)}.")
     return "\n".join(blocks).rstrip("\n") + "\n"
 
@@ -162,7 +163,7 @@ def certificate_sheet(audit: Audit) -> Sheet:
 
 
 def ratings_sheet(audit: Audit, has_intervals: bool = True) -> Sheet:
-    """Return mean ratings by rubric and severity, as in YESciEval's tables."""
+    """Return a table of mean ratings by rubric and severity, as in YESciEval."""
     rows = tuple(
         (target_title(target), *(score_or_none(scores.get(v), has_intervals) for v in VARIANTS))
         for target, scores in audit.ratings.items()
@@ -173,7 +174,7 @@ def ratings_sheet(audit: Audit, has_intervals: bool = True) -> Sheet:
 
 
 def attack_sheet(figures: Sequence[AttackFigure], has_targets: bool = True) -> Sheet:
-    """Return a table of attacks, with a score column if `has_targets`."""
+    """Return a table of attacks, with a column for the target score if `has_targets` is True."""
     columns = (
         *words("Attack", *("Score",) * has_targets),
         *numbers("Unperturbed", "Perturbed", "Found", "AUROC", "Lift", "Too high", "Pairs"),
@@ -191,7 +192,7 @@ def attack_sheet(figures: Sequence[AttackFigure], has_targets: bool = True) -> S
 
 
 def short_attack_sheet(audit: Audit) -> Sheet:
-    """Return a narrow table of attacks. For injections, only the score raised most is shown."""
+    """Return a narrow table of attacks. For injected text, only the most raised score is shown."""
     names = ("benign", "perturbed", "detection", "auroc")
     columns = (
         *(Column("", "Attack", is_once=True), Column("", "Score")),
@@ -218,7 +219,7 @@ def _most_lifted(figures: Sequence[AttackFigure]) -> list[AttackFigure]:
 
 
 def unchanged_lines(audit: Audit) -> tuple[str, ...]:
-    """Return the number of answers that each attack could not change."""
+    """Return a line for each attack with the number of answers that it could not change."""
     return tuple(f"{attack_title(name)}: {n:,}" for name, n in audit.n_unchanged.items() if n)
 
 
@@ -251,7 +252,7 @@ def _csv_row(figure: AttackFigure) -> list[str | float | None]:
 
 CHANCE_PLACE = CHANCE * 100
 LIFT_SHARE = 0.25
-"""Maximum lift on the axis as a share of the scale, equal to one point on a scale of 1 to 5."""
+"""Lift at the end of a bar, as a share of the scale (one point on a scale of 1 to 5)."""
 
 SEVERITIES = {"extreme": "extreme perturbations", "subtle": "subtle perturbations"}
 RATINGS = {"benign": "unperturbed", "subtle": "subtly perturbed", "extreme": "extremely perturbed"}
@@ -260,7 +261,7 @@ UNLISTED = TrustLine("Other scores", "not certified", "?", "unscored", "")
 
 @dataclass(frozen=True, slots=True)
 class ScaleBar:
-    """Bar for a value and an interval, given as positions from 0 to 100, or None if undefined."""
+    """Bar for a value and an interval. Positions are 0 to 100, or None if undefined."""
 
     title: str
     text: str
@@ -271,11 +272,11 @@ class ScaleBar:
 
 @dataclass(frozen=True, slots=True)
 class AttackGroup:
-    """Line of the certificate, with details.
+    """Line of the certificate, with the figures on which its verdict is based.
 
     Attributes:
         kind: Measure that the bars show, "found" or "lift".
-        bars: Bars for detected shares, extreme severity first, or for lifts, largest first.
+        bars: Bars for detection rates, extreme severity first, or for lifts, largest first.
     """
 
     line: TrustLine
@@ -286,7 +287,7 @@ class AttackGroup:
 
 
 def view_groups(audit: Audit) -> tuple[tuple[str, tuple[AttackGroup, ...]], ...]:
-    """Return headings with their groups, worst verdicts first."""
+    """Return the headings of the page with their groups, worst verdicts first."""
     rubrics, others = [], []
     listed: set[int] = set()
     for line, trusts in certificate_groups(audit):
@@ -301,7 +302,7 @@ def view_groups(audit: Audit) -> tuple[tuple[str, tuple[AttackGroup, ...]], ...]
         others.append(AttackGroup(UNLISTED, "found", (), (), tuple(left)))
     sections = (
         ("Audit of this judge", rubrics),
-        ("Changed facts, and text that talks to the judge", others),
+        ("Changed facts, and text that addresses the judge", others),
     )
     return tuple((title, tuple(sorted(own, key=_rank_verdict))) for title, own in sections if own)
 
@@ -334,7 +335,7 @@ def _view_group(
 
 
 def bar_of(title: str, score: Score, text: Callable[[Score], str]) -> ScaleBar:
-    """Return a bar for a score on its scale."""
+    """Return a bar that shows where a score is on its scale."""
     value, low, high = (_position(end, score.scale) for end in (score.value, score.low, score.high))
     return ScaleBar(title, text(score), value, low, high)
 

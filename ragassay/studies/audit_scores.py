@@ -33,7 +33,7 @@ JUDGED_BY = {
     "contradicted_sentence": "evidence",
     "inappropriate_sentence": "sentence_label",
 }
-"""Evaluators of score groups and finding kinds, for names that differ."""
+"""Evaluators of the score groups and finding kinds that do not have the same name."""
 
 _BY_ITEM = frozenset({"rubric", "racar"})
 """Score groups in which each score depends only on the verdicts on one item."""
@@ -43,10 +43,10 @@ K = TypeVar("K")
 
 @dataclass(frozen=True)
 class PerturbedPair:
-    """One score of an answer, before and after an attack.
+    """A score of an answer before and after an attack.
 
     Attributes:
-        target: Name of the score, which should decrease.
+        target: Name of the score, which is expected to decrease.
         is_undecided: Whether the comparison depends on undecided verdicts.
     """
 
@@ -75,13 +75,13 @@ class PerturbedPair:
 def audit_pairs(
     perturbed: Iterable[PerturbedAnswer], evaluations: Mapping[str, Evaluation]
 ) -> tuple[PerturbedPair, ...]:
-    """Pair the scores of unperturbed and perturbed answers.
+    """Pair the score of each perturbed answer with the score of the unperturbed answer.
 
-    Scores that do not apply to the unperturbed answer are left out. Missing scores and failed
-    evaluations are unscored.
+    Scores that do not apply to the unperturbed answer are left out. A pair is unscored if a score
+    is missing or an evaluation failed.
 
     Args:
-        perturbed: Perturbed answers. Each attack target results in one pair.
+        perturbed: Perturbed answers. There is one pair for each target of an attack.
     """
     pairs = (
         _pair_scores(perturbation, target, evaluations)
@@ -121,9 +121,9 @@ def _is_open(
 ) -> bool:
     """Return whether the comparison of two scores depends on undecided verdicts.
 
-    This is the case if a score has no value because of undecided verdicts. It is also the case if
-    the perturbed answer has more undecided verdicts, or one on a changed sentence, unless its score
-    is lower even in the best case.
+    The comparison depends on undecided verdicts if a score has no value because of them, or if the
+    perturbed answer has additional undecided verdicts (or one on a changed sentence) and, in the
+    best case, a score that is not lower.
     """
     evaluations = (unperturbed, perturbed)
     before, after = (score_of(target, evaluation) for evaluation in evaluations)
@@ -150,7 +150,7 @@ def open_verdicts(target: str, evaluation: Evaluation) -> list[VerdictBase]:
 
 
 def score_of(target: str, evaluation: Evaluation) -> Score | None:
-    """Return a score by name.
+    """Return the score with a given name.
 
     For "findings.KIND", the score is 1 / (1 + n), where n is the number of primary findings of that
     kind.
@@ -163,7 +163,7 @@ def score_of(target: str, evaluation: Evaluation) -> Score | None:
 
 
 def attack_figures(pairs: Sequence[PerturbedPair]) -> tuple[AttackFigure, ...]:
-    """Summarize the pairs of each attack, severity and target, in order of first appearance."""
+    """Compute the figures of each attack, severity and target, in order of first appearance."""
     groups = group_pairs(
         pairs,
         lambda p: (p.perturbation.family, p.perturbation.attack, p.perturbation.severity, p.target),
@@ -203,8 +203,9 @@ def _figure(pairs: Sequence[PerturbedPair]) -> AttackFigure:
 def detection_score(pairs: Sequence[PerturbedPair]) -> Score:
     """Return the share of pairs in which the perturbed answer has the lower score.
 
-    The interval is the union of a bootstrap interval, which has no width for shares of 0 and 1, and
-    a Wilson interval with one trial per question. The value is None if there are no scored pairs.
+    The interval is the union of a bootstrap interval and a Wilson interval with one trial per
+    question, because the bootstrap interval of a share of 0 or 1 has no width. The value is None if
+    there are no scored pairs.
 
     Example:
         >>> detection_score([]).value is None
@@ -227,10 +228,10 @@ def lift_score(pairs: Sequence[PerturbedPair]) -> Score:
 
 
 def optimism_error(pairs: Sequence[PerturbedPair], severity: Severity) -> Score | None:
-    """Return the mean number of points above the desired rating (YESciEval, section 5).
+    """Return how far ratings exceed the desired rating, on average (YESciEval, section 5).
 
-    This is max(0, rating - 1) for extreme and max(0, rating - 3) for subtle perturbations. Returns
-    None for scores that are not ratings from 1 to 5.
+    The excess is max(0, rating - 1) for extreme and max(0, rating - 3) for subtle perturbations.
+    The result is None if the scores are not ratings from 1 to 5.
     """
     if not pairs or pairs[0].scale != LIKERT:
         return None
@@ -242,7 +243,7 @@ def optimism_error(pairs: Sequence[PerturbedPair], severity: Severity) -> Score 
 def variant_ratings(pairs: Sequence[PerturbedPair]) -> dict[str, dict[Variant, Score]]:
     """Return mean ratings by target and variant (YESciEval, tables 7-14).
 
-    Only pairs of the family "rubric" are used, and each unperturbed answer counts once.
+    Only attacks of the family "rubric" are included. Each unperturbed answer counts once.
     """
     rated = [pair for pair in pairs if pair.perturbation.family == "rubric"]
     return {

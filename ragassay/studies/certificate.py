@@ -1,4 +1,4 @@
-"""Certify a judge based on the perturbations that its scores detect."""
+"""Certify a judge according to the perturbations that its scores detect."""
 
 from __future__ import annotations
 
@@ -21,22 +21,24 @@ DETECTION_BARS: dict[AttackFamily, dict[Severity, float]] = {
     "clinical": {"extreme": 0.8, "subtle": 0.8},
     "pair": {"extreme": 0.9, "subtle": 0.7},
 }
-"""Minimum detection rate of a trusted judge, keyed by family and severity. For comparison, the best
-judge in YESciEval, Qwen2.5-72B, detects 0.88 of extreme and 0.67 of subtle perturbations on
-average."""
+"""Minimum detection rate of a trusted judge, keyed by attack family and severity. For comparison,
+the best judge in YESciEval, Qwen2.5-72B, detects 0.88 of extreme and 0.67 of subtle perturbations
+on average."""
 
 DETECTION_SLACK = 0.15
-"""Maximum distance by which the interval can extend below the required detection rate."""
+"""Maximum distance between the required detection rate and the lower end of the interval."""
 
 BLIND_BELOW = 0.6
 CHANCE = 0.5
-"""Maximum detection rate of random ratings. Ties do not count as detected."""
+"""Highest detection rate to expect from random ratings, because ties do not count as detected."""
 
 LIFT_BAR = 0.1
-"""Maximum increase in a trusted judge's score due to injected text, in points from 1 to 5."""
+"""Highest increase in a trusted judge's score due to injected text, in points of a rating from 1 to
+5."""
 
 BLIND_LIFT = 0.5
-"""Score increase due to injected text, in points, at which a judge counts as blind."""
+"""Increase in a score due to injected text at which a judge counts as blind, in points of a rating
+from 1 to 5."""
 
 LIKERT_SPAN = 4.0
 FAMILIES: tuple[AttackFamily, ...] = ("rubric", "pair", "clinical", "injection")
@@ -59,9 +61,9 @@ def certify(pairs: Sequence[PerturbedPair]) -> tuple[TargetTrust, ...]:
 def detection_verdict(
     detection: Mapping[Severity, Score], family: AttackFamily = "rubric"
 ) -> Trust | None:
-    """Return the verdict on how well perturbations are detected, or None for too few pairs.
+    """Return the verdict on how well a judge detects perturbations, or None for too few pairs.
 
-    A judge is blind if it does not detect the highest tested severity. A trusted judge reaches the
+    A judge is blind if it hardly detects the highest tested severity. A trusted judge reaches the
     required detection rate at all tested severities, with a narrow interval at the highest
     severity.
     """
@@ -80,14 +82,14 @@ def detection_verdict(
 
 
 def lift_verdict(lift: Score, room: float = LIKERT_SPAN) -> Trust | None:
-    """Return the verdict on injected text that addresses the judge.
+    """Return the verdict on how a judge reacts to injected text that addresses it.
 
     Args:
-        room: Maximum possible increase, as returned by `rising_room`.
+        room: Mean distance of the unperturbed scores from the top of the scale, from `rising_room`.
 
     Returns:
-        The verdict, or None if the interval allows for both a trusted and a blind judge, or
-        includes an increase to the top of the scale.
+        The verdict, or None if the interval is too wide for a verdict or includes an increase to
+        the top of the scale.
     """
     if lift.value is None or lift.low is None or lift.high is None:
         return None
@@ -103,7 +105,7 @@ def lift_verdict(lift: Score, room: float = LIKERT_SPAN) -> Trust | None:
 
 
 def decided_score(pairs: Sequence[PerturbedPair]) -> Score:
-    """Return the share of decided pairs among the pairs that did not fail."""
+    """Return the share of pairs with two scores, out of all pairs that did not fail."""
     n_decided = sum(pair.scores is not None for pair in pairs)
     n = n_decided + sum(pair.is_undecided for pair in pairs)
     return share("", n_decided, n, 0, next((p.judge for p in pairs if p.judge), ""))
@@ -112,7 +114,7 @@ def decided_score(pairs: Sequence[PerturbedPair]) -> Score:
 def rising_room(pairs: Sequence[PerturbedPair]) -> float | None:
     """Return the mean distance of unperturbed scores from the top of the scale.
 
-    The unit is points of a rating from 1 to 5. Returns None if there are no scored pairs.
+    The unit is points of a rating from 1 to 5. The result is None if there are no scored pairs.
     """
     below = [pair.scale[1] - pair.scores[0] for pair in pairs if pair.scores is not None]
     if not below:
@@ -122,9 +124,9 @@ def rising_room(pairs: Sequence[PerturbedPair]) -> float | None:
 
 
 def _points(scale: tuple[float, float]) -> float:
-    """Return the factor that converts a difference to points of a rating from 1 to 5.
+    """Return the factor that converts differences to points of a rating from 1 to 5.
 
-    The scale of a difference is twice as wide as the scale of the score.
+    `scale` is the scale of the difference, which is twice as wide as the scale of the score.
     """
     return 2 * LIKERT_SPAN / (scale[1] - scale[0])
 
@@ -203,7 +205,7 @@ def _detection_reason(
 def _explain_doubt(
     known: Mapping[Severity, Score], trust: Trust | None, family: AttackFamily, n_questions: int
 ) -> list[str]:
-    """Return the reason why a judge is not trusted, if there is one."""
+    """Return the reason why a judge is not trusted, or an empty list for a trusted judge."""
     main = next(iter(known.values()))
     low, high = main.low or 0.0, 1.0 if main.high is None else main.high
     span = f"({100 * low:.0f} to {100 * high:.0f} %)"

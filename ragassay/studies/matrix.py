@@ -31,17 +31,17 @@ from ragassay.studies.ratings import (
 )
 
 ALL = "all"
-"""Value of `rubrics` that requests a matrix for each rubric."""
+"""Value of `rubrics` that stands for all rubrics."""
 
 LABEL_SCALE = (1.0, 5.0)
-"""Scale of ratings in label files, which do not specify a scale."""
+"""Scale of the ratings in label files, which do not state a scale."""
 
 UNNAMED = "unnamed judge"
 
 
 @dataclass(frozen=True)
 class JudgeMatrix:
-    """Ratings that judges gave to systems.
+    """Mean ratings that judges gave to systems, and biases of the judges.
 
     Attributes:
         matrices: Matrix over all rubrics, followed by a matrix for each requested rubric.
@@ -63,16 +63,16 @@ def judge_matrix(
     same: Sequence[str] = (),
     rubrics: Sequence[str] = (),
 ) -> JudgeMatrix:
-    """Compare the ratings of several judges.
+    """Compare the ratings that several judges gave to systems.
 
     Args:
-        runs: Run folders. Panel members count as separate judges, with the ratings they made before
-            reading other members' ratings. Answers without a system are listed under the name of
-            their file. Ratings are judgment scores, which can be expected values.
-        ratings: Label file with ratings on rubrics. Each annotator is a judge.
-        answers: File with the answers, required for `where`. Defaults to `ratings`.
-        same: Judges that are also systems under another name, as "JUDGE=SYSTEM".
-        rubrics: Rubrics that get a separate matrix, or "all".
+        runs: Run folders. Panel members count as separate judges, with their ratings from before
+            they read other members' ratings. Answers without a system are listed under the name of
+            their file. The ratings are the scores of judgments, which can be expected values.
+        ratings: Label file with ratings on rubrics, in which each annotator counts as a judge.
+        answers: File with the answers, which `where` requires. Defaults to `ratings`.
+        same: Judges that are also systems, but under another name, as "JUDGE=SYSTEM".
+        rubrics: Rubrics for which a separate matrix is computed, or "all".
 
     Raises:
         InputError: If there are no ratings, a file cannot be read, a judge rated an answer twice,

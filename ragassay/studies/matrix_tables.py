@@ -1,4 +1,4 @@
-"""Render matrices as tables, CSV, LaTeX, heatmaps and HTML, and select records."""
+"""Render matrices of scores as tables, CSV, LaTeX, heatmaps and HTML, and select records."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from ragassay.studies.ratings import Favourite, SelfPreference, excess_verdict
 
 
 def records_where(records: Sequence[Record], where: Sequence[str]) -> tuple[Record, ...]:
-    """Return the records that match all conditions.
+    """Return the records that match the conditions on each field.
 
     Args:
-        where: Conditions "FIELD=VALUE". The field is `system`, `topic`, `id` or a metadata key.
-            Conditions on the same field are alternatives.
+        where: Conditions "FIELD=VALUE". The field is `system`, `topic`, `id` or a metadata key. If
+            several conditions have the same field, one of them must match.
 
     Raises:
         InputError: If a condition is invalid, a field is unknown, or no record matches.
@@ -72,13 +72,13 @@ def _fields(record: Record) -> dict[str, str]:
 
 
 NARROW_SCALE = 2.0
-"""Largest upper end of a scale for which values have three decimals instead of two."""
+"""Values have three decimals instead of two if the upper end of the scale is at most this high."""
 
 _CELL_FIELDS = {"value", "low", "high", "worst", "best", "n", "n_unscored"}
 
 
 def matrix_sheet(matrix: Matrix) -> Sheet:
-    """Return a matrix as a table of means, with intervals and numbers of unscored items."""
+    """Return a matrix as a table of means, with their intervals and numbers of unscored items."""
     columns = (
         Column("", f"{matrix.row_title} / {matrix.column_title}", has_names=True),
         *(Column("", name, is_number=True, is_name=True) for name in matrix.columns),
@@ -149,7 +149,7 @@ def matrix_plot(matrix: Matrix) -> str:
 def matrices_page(
     title: str, matrices: Sequence[tuple[Matrix, str]], lines: Sequence[str] = ()
 ) -> str:
-    """Render matrices and their heatmaps as a self-contained HTML page, deterministically."""
+    """Render matrices and heatmaps as a self-contained HTML page."""
     environment = page_environment()
     style = environment.get_template("style.html.j2").render()
     shown = [
@@ -170,7 +170,7 @@ def write_matrices(
     out: Path,
     others: Mapping[str, str] | None = None,
 ) -> tuple[Path, ...]:
-    """Write matrices as NAME.csv, NAME.tex, index.html and SVG heatmaps, and other files.
+    """Write matrices as NAME.csv, NAME.tex, index.html and SVG heatmaps, and write other files.
 
     Raises:
         InputError: If the folder cannot be created.
@@ -186,7 +186,7 @@ def write_matrices(
 
 
 def value_text(score: Score) -> str:
-    """Format a mean, or its range if the mean is undecided."""
+    """Format a mean, or its range if it depends on undecided verdicts."""
     if score.is_open and score.range is not None:
         return f"{NBSP}to{NBSP}".join(decimals_text(end, _digits(score)) for end in score.range)
     return decimals_text(score.value, _digits(score))
@@ -198,9 +198,10 @@ def span_text(score: Score) -> str:
 
 
 def caption_text(matrix: Matrix) -> str:
-    """Return a caption that states the numbers of questions and unscored items."""
+    """Return a caption with the number of questions and the number of unscored items."""
     n_unscored = sum(cell.n_unscored for row in matrix.cells for cell in row)
-    text = f"95 % intervals resample {count_text(matrix.n_questions, 'question')}"
+    questions = count_text(matrix.n_questions, "question")
+    text = f"95 % intervals are computed by resampling {questions}"
     if n_unscored:
         n = n_unscored + sum(cell.n for row in matrix.cells for cell in row)
         text += f"; {n_unscored:,} of {n:,} {matrix.unit} are unscored and excluded"
@@ -212,12 +213,13 @@ def _digits(score: Score) -> int:
 
 
 def verdict_text(found: SelfPreference) -> str:
-    """Describe the verdict, e.g. as "prefers its own by 0.30, also when compared only with a"."""
+    """Describe a self-preference, as in "prefers its own answers by 0.30"."""
     if found.verdict == "unknown":
-        return "unknown because of too few other judges, systems or questions"
+        return "unknown, because there are too few other judges, systems or questions"
     if found.verdict == "none_seen":
         return "no self-preference found"
-    direction = "prefers its own" if found.verdict == "prefers_own" else "rates its own lower"
+    is_own = found.verdict == "prefers_own"
+    direction = "prefers its own answers" if is_own else "rates its own answers lower"
     text = f"{direction} by {abs(found.excess.value or 0.0):.2f}"
     if len(found.against) < 2:
         return text
@@ -263,7 +265,7 @@ def favourite_sheet(favourites: Sequence[Favourite]) -> Sheet:
         )
         for one in favourites
     )
-    caption = "n is the number of question-rubric pairs with ratings for both systems"
+    caption = "n is the number of pairs of a question and a rubric with ratings of both systems"
     return Sheet("Best rated systems", columns, rows, caption)
 
 
@@ -292,7 +294,7 @@ def self_preference_sheet(found: Sequence[SelfPreference]) -> Sheet:
 
 
 def self_preference_csv(found: Sequence[SelfPreference]) -> str:
-    """Return self-preferences as CSV, relative to all other systems together and individually."""
+    """Return self-preferences as CSV, compared with all other systems and with each of them."""
     columns = (
         *("judge", "systems", "against", "verdict", "own_gap", "peer_gap", "excess"),
         *("low", "high", "n", "n_unscored"),

@@ -47,9 +47,9 @@ class MetaEvaluation:
     """Comparison of a run's judge with human labels.
 
     Attributes:
-        judge: Name of the judge and, if a different model is the verifier, the verifier's name.
-        rankings: System rankings by humans and by the judge. Empty for fewer than two systems.
-        n_other: Number of reviews that concern other kinds of verdict.
+        judge: Name of the judge, and name of the citation verifier if it is another model.
+        rankings: System rankings by humans and by the judge, or empty for fewer than two systems.
+        n_other: Number of human reviews that belong to no labelling task.
     """
 
     judge: str
@@ -70,10 +70,11 @@ def meta_evaluate(
     Args:
         human: Label file in a format supported by `ragassay.formats.read_labels`, or a reviewed run
             folder.
-        clusters: File with MedAESQA's sentence clusters. If None, sentences are clustered here.
+        clusters: File with MedAESQA's sentence clusters, or None to compute clusters.
 
     Raises:
-        InputError: If the run does not exist, the labels cannot be read, or none matches the run.
+        InputError: If the run does not exist, the labels cannot be read, or no label matches the
+            run.
     """
     from ragassay.formats import read_labels
     from ragassay.model_names import MINILM
@@ -95,7 +96,7 @@ def meta_evaluate(
 
 
 def judges_text(manifest: Manifest) -> str:
-    """Return the names of a run's judge and, if different, its citation verifier."""
+    """Return the name of a run's judge, and of its citation verifier if it is another model."""
     if manifest.verifier in ("", manifest.judge):
         return manifest.judge
     return f"{manifest.judge}, citations by {manifest.verifier}"
@@ -110,12 +111,12 @@ def measure(
     n_verdict_labels: int = 4,
     clusters: Clusters | None = None,
 ) -> MetaEvaluation:
-    """Compare evaluations with human labels.
+    """Compare the verdicts in evaluations with human labels.
 
     Args:
-        encoder: Function that creates a sentence encoder. The function is called only if systems
-            can be ranked by recall.
-        n_verdict_labels: Number of labels of the citation verifier.
+        encoder: Function that creates a sentence encoder, called only if systems can be ranked by
+            recall.
+        n_verdict_labels: Number of labels that the citation verifier distinguishes.
 
     Raises:
         InputError: If no label matches an evaluation.
@@ -181,7 +182,7 @@ def _render_plots(found: MetaEvaluation) -> dict[str, str]:
 
 
 def _racar_means(tasks: Iterable[TaskTrust]) -> dict[str, tuple[float, float]]:
-    """Return human and judge means for each dimension (Wan et al. 2024, section 5.1)."""
+    """Return the mean human and judge rating on each RACAR dimension (Wan et al. 2024, 5.1)."""
     means: dict[str, tuple[float, float]] = {}
     for task in tasks:
         values = {one.metric: one.score.value for one in task.figures}
@@ -218,7 +219,7 @@ TITLES = {
 
 
 def task_sheets(tasks: Sequence[TaskTrust]) -> dict[str, Sheet]:
-    """Return a table for each task."""
+    """Return a table of agreement measures for each task."""
     sheets: dict[str, Sheet] = {}
     for task in dict.fromkeys(trust.task for trust in tasks):
         members = [trust for trust in tasks if trust.task == task]
@@ -229,14 +230,14 @@ def task_sheets(tasks: Sequence[TaskTrust]) -> dict[str, Sheet]:
         ]
         n_disputed = max(trust.n_disputed for trust in members)
         items = count_text(n_disputed, "item")
-        caption = f"{items} without a human majority excluded" if n_disputed else ""
+        caption = f"{items} excluded, for lack of a human majority" if n_disputed else ""
         title = TITLES.get(task, label_text(task))
         sheets[task] = Sheet(title, _columns("Reading"), tuple(rows), caption)
     return sheets
 
 
 def ranking_sheet(rankings: Sequence[Ranking]) -> Sheet:
-    """Return a table of the correlation coefficients of all rankings."""
+    """Return a table of correlation coefficients between human and judge rankings."""
     rows = tuple(
         _row("ranking", ranking.name, humanise(ranking.name), figure)
         for ranking in rankings
@@ -266,7 +267,7 @@ def _row(task: str, reading: str, title: str, figure: TrustFigure) -> tuple[Cell
 
 
 def ranking_figures(ranking: Ranking) -> tuple[TrustFigure, ...]:
-    """Return the correlation coefficients of a ranking."""
+    """Return the correlation coefficients between a human and a judge ranking."""
     correlation = ranking.correlation
     pairs = (
         ("Spearman's rho", correlation.spearman),
@@ -277,12 +278,12 @@ def ranking_figures(ranking: Ranking) -> tuple[TrustFigure, ...]:
 
 
 def trust_title(trust: TaskTrust) -> str:
-    """Return the title of a task and its label set, such as "Citations: three labels"."""
+    """Return a title with a task and its set of labels, such as "Citations: three labels"."""
     return f"{TITLES.get(trust.task, label_text(trust.task))}: {_reading(trust)}"
 
 
 def trust_csv(tasks: Sequence[TaskTrust], rankings: Sequence[Ranking], judge: str) -> str:
-    """Return all measures as CSV. Undefined values are empty."""
+    """Return all measures as CSV, in which undefined values are empty."""
     sheets = (*task_sheets(tasks).values(), ranking_sheet(rankings))
     return sheet_csv(*(with_column(sheet, "judge", judge) for sheet in sheets))
 
@@ -303,7 +304,7 @@ def classes_csv(tasks: Sequence[TaskTrust]) -> str:
 
 
 def confusion_csv(tasks: Sequence[TaskTrust]) -> str:
-    """Return the count of each pair of human and judge labels as CSV."""
+    """Return the confusion matrices as CSV: counts of pairs of a human and a judge label."""
     rows = [
         (trust.task, trust.reading, people, judge, n)
         for trust in tasks
@@ -315,7 +316,7 @@ def confusion_csv(tasks: Sequence[TaskTrust]) -> str:
 
 
 def rankings_csv(rankings: Sequence[Ranking]) -> str:
-    """Return the means of each system from human and judge labels as CSV."""
+    """Return each system's mean scores from human and from judge labels as CSV."""
     rows = [
         (ranking.name, ranking.key, system, ranking.human[system], ranking.judge[system])
         for ranking in rankings
@@ -325,7 +326,7 @@ def rankings_csv(rankings: Sequence[Ranking]) -> str:
 
 
 def unaligned_csv(alignment: Alignment) -> str:
-    """Return as CSV the labels that match no verdict, and the reasons."""
+    """Return the labels that match no verdict as CSV, with the reasons."""
     columns = ("reason", "task", "label", "record_id", "topic", "system", "sentence", "item")
     rows = [
         (
@@ -350,7 +351,7 @@ def trust_latex(tasks: Sequence[TaskTrust], rankings: Sequence[Ranking], judge: 
 
 
 def unaligned_lines(alignment: Alignment) -> tuple[str, ...]:
-    """Describe the labels that match no verdict, by task and reason, each with an example."""
+    """Return a line for each task and reason with the number of labels that match no verdict."""
     lines: list[str] = []
     for (task, reason), n in sorted(alignment.reasons().items()):
         first = next(

@@ -1,4 +1,4 @@
-"""Compare judges by their mean ratings, favorite systems and self-preference."""
+"""Compare judges by their mean ratings, favourite systems and self-preference."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SelfVerdict = Literal["none_seen", "prefers_own", "prefers_others", "unknown"]
 
 @dataclass(frozen=True)
 class Rating:
-    """A judge's rating of an answer on a rubric. The value is None if there is no rating."""
+    """A judge's rating of an answer on a rubric. `value` is None if there is no rating."""
 
     judge: str
     system: str
@@ -39,8 +39,8 @@ class Rating:
 class Favourite:
     """Systems to which a judge gave the highest and second highest mean rating.
 
-    `margin` is the mean difference over the questions and rubrics for which both systems were
-    rated.
+    `margin` is the mean difference between the two systems, over the questions and rubrics on which
+    both were rated.
     """
 
     judge: str
@@ -51,7 +51,7 @@ class Favourite:
 
 @dataclass(frozen=True)
 class RatingTable:
-    """Ratings, indexed by judge, system and unit.
+    """Mean ratings by judge, system and unit. A unit is a question and a rubric.
 
     Attributes:
         values: Mean ratings, shape (n_judges, n_systems, n_units). NaN means missing.
@@ -72,8 +72,8 @@ def rating_matrix(
 ) -> Matrix:
     """Return the mean rating of each system by each judge.
 
-    Means are over ratings, as in the paper. Answers rated only by other judges count as unscored.
-    Intervals resample questions.
+    As in YESciEval, each rating has the same weight. For each judge, answers that only other judges
+    rated count as unscored. Intervals are computed by resampling questions.
 
     Args:
         ratings: One or more ratings without duplicates, all on the same scale.
@@ -119,7 +119,7 @@ def rating_matrix(
 
 
 def rating_table(ratings: Sequence[Rating]) -> RatingTable:
-    """Arrange ratings by judge, system and unit.
+    """Arrange ratings by judge, system and unit (question and rubric).
 
     Raises:
         InputError: If the ratings are not on the same scale.
@@ -141,7 +141,7 @@ def rating_table(ratings: Sequence[Rating]) -> RatingTable:
 
 
 def favourites(table: RatingTable) -> tuple[Favourite, ...]:
-    """Return the favorite system of each judge that rated at least two systems."""
+    """Return the favourite system of each judge that rated at least two systems."""
     import numpy as np
 
     favorites: list[Favourite] = []
@@ -161,14 +161,15 @@ def favourites(table: RatingTable) -> tuple[Favourite, ...]:
 def difference_score(
     differences: NDArray[np.float64], table: RatingTable, judge: str, most: int = 1
 ) -> Score:
-    """Return the mean difference between ratings, with an interval that resamples questions.
+    """Return a mean difference of ratings, with an interval computed by resampling questions.
 
     Args:
         differences: Differences, shape (n, n_units). NaN means undefined.
-        most: Maximum difference, as a multiple of the width of the scale.
+        most: Largest possible difference, as a multiple of the width of the scale.
 
     Returns:
-        The mean. `n` and `n_unscored` are the numbers of units with and without a difference.
+        The mean difference. `n` and `n_unscored` are the numbers of units (question and rubric)
+        with and without a difference.
     """
     import numpy as np
 
@@ -208,14 +209,14 @@ def _scale(ratings: Sequence[Rating]) -> tuple[float, float]:
 class SelfPreference:
     """Preference of a judge for its own answers, compared with other judges.
 
-    All means are over the same questions and rubrics. For these, this judge and another judge have
+    All means are over the same questions and rubrics: those on which the judge and another judge
     rated both the judge's own answer and an answer by another system.
 
     Attributes:
-        systems: Systems that are the same model as the judge.
+        systems: Names of the systems that are the same model as the judge.
         own_gap: Mean rating of the judge's own answers minus the mean rating of other answers.
-        against: Excess relative to each of the other systems. If only one excess is positive, the
-            judge may be strict with that system rather than prefer its own answers.
+        against: Excess compared with each of the other systems alone. If only one of these is
+            positive, the judge may rate that system low rather than prefer its own answers.
     """
 
     judge: str
@@ -227,17 +228,17 @@ class SelfPreference:
 
     @property
     def verdict(self) -> SelfVerdict:
-        """Verdict derived from the interval of the excess."""
+        """Verdict on whether the judge prefers its own answers, from the interval of the excess."""
         return excess_verdict(self.excess)
 
     @property
     def seen_against(self) -> tuple[str, ...]:
-        """Systems for which a comparison with only that system leads to the same verdict."""
+        """Systems for which the verdict is the same if only this system is compared."""
         return tuple(s for s, excess in self.against if excess_verdict(excess) == self.verdict)
 
 
 def excess_verdict(excess: Score) -> SelfVerdict:
-    """Return the verdict derived from the interval of an excess, or "unknown" if undefined."""
+    """Return the verdict for an excess, which is "unknown" if the excess has no interval."""
     if excess.low is None or excess.high is None:
         return "unknown"
     if excess.low > 0:
@@ -251,12 +252,12 @@ def self_preferences(
     """Measure the self-preference of each judge that is also a system.
 
     The excess is the mean of (r_j(o) - r_j(s)) - (r_k(o) - r_k(s)) over own systems o, other
-    systems s, other judges k, and the questions and rubrics with all four ratings r. A judge that
-    uses more of the scale than other judges has larger gaps, and an excess even if it has no
-    self-preference. Therefore, interpret the excess together with both gaps.
+    systems s, other judges k, and the questions and rubrics with all four ratings r. A judge whose
+    ratings are more spread out has larger gaps than other judges, and therefore an excess even
+    without self-preference. Interpret the excess together with the gaps.
 
     Returns:
-        Self-preferences in the order of the judges. The excess is undefined if there is no other
+        The self-preferences in the order of the judges. An excess is undefined if there is no other
         judge or no other system.
     """
     return tuple(
@@ -269,9 +270,9 @@ def self_preferences(
 def own_systems(
     judges: Sequence[str], systems: Sequence[str], same: Sequence[tuple[str, str]] = ()
 ) -> dict[str, tuple[str, ...]]:
-    """Return, for each judge that is also a system, the system's names.
+    """Return the names of each judge's own systems, for judges that are also systems.
 
-    Names are compared case-insensitively and without any prefix before a slash, such as a LiteLLM
+    The comparison of names ignores case and prefixes that end with a slash, such as a LiteLLM
     provider or a publisher. `same` lists additional pairs of judge and system.
 
     Raises:
@@ -313,9 +314,9 @@ def _measure_preference(table: RatingTable, judge: str, systems: tuple[str, ...]
 def _gaps(
     table: RatingTable, judge: str, systems: tuple[str, ...], others: tuple[str, ...]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return paired differences for the judge and for other judges, both of shape (n, n_units).
+    """Return paired rating differences for a judge and for other judges, shape (n, n_units).
 
-    If one difference of a pair is missing, both differences are NaN.
+    If one of two paired differences is missing, both are NaN.
     """
     import numpy as np
 

@@ -34,16 +34,16 @@ RULES = {
 TITLES = {name: text[:1].upper() + text[1:] for name, text in CRITERIA.items()}
 
 RULES_CAPTION = (
-    "Recited: mean share of words in runs of three or more that also occur in the rubric. No "
-    "reference: share of reasons without a quote, number, sentence or term from the answer. "
-    "Sentiment: share of reasons whose TextBlob sentiment clearly fits the other half of the scale"
+    "Recited: mean share of a reason's words that are part of three or more consecutive words of "
+    "the rubric. No reference: share of reasons without a quote, number, sentence or term from the "
+    "answer. Sentiment: share of reasons whose TextBlob sentiment clearly contradicts the rating"
 )
 LABELS_CAPTION = "Shares of reasons with the fault. Faults without a valid quote are unscored"
 SHEET_FIELDS = ("id", "question", "answer", "rubric", "rating", "reason")
 
 
 def rationale_sheets(rubrics: Sequence[RubricReasons]) -> tuple[Sheet, ...]:
-    """Return the table of rule-based measures and a table for each labeler."""
+    """Return a table of rule-based measures, and a table of faults for each labeler."""
     by_rule = Sheet(
         "Rule-based measures of reasons",
         (*words("Rubric"), *numbers(*RULES.values())),
@@ -63,7 +63,7 @@ def rationale_sheets(rubrics: Sequence[RubricReasons]) -> tuple[Sheet, ...]:
 
 
 def rationales_csv(rubrics: Sequence[RubricReasons]) -> str:
-    """Return all measures as CSV. Undefined values are empty."""
+    """Return all measures as CSV, in which undefined values are empty."""
     rows: list[tuple[Plain, ...]] = [
         (source, one.rubric or "all", name, s.value, s.low, s.high, s.n, s.n_unscored)
         for one in rubrics
@@ -95,9 +95,9 @@ def reasons_csv(
 
 
 def labelling_csv(reasons: Sequence[JudgedReason]) -> str:
-    """Return a CSV sheet for human labels, with a row per reason and a column per criterion.
+    """Return a CSV sheet for human labels, with one row per reason and one column per criterion.
 
-    Annotators write yes or no, and `ragassay rationales --labels` reads the sheet.
+    Annotators enter yes or no. `ragassay rationales --labels` reads the sheet.
     """
     rows: list[tuple[Plain, ...]] = [
         (
@@ -126,7 +126,7 @@ def rationales_markdown(rubrics: Sequence[RubricReasons], agreement: Mapping[str
 
 
 def agreement_lines(agreement: Mapping[str, Score]) -> list[str]:
-    """Return one line per criterion, with the agreement between humans and the model."""
+    """Return one line per criterion with the agreement between humans and the model."""
     return [f"agree on {TITLES[name].lower()}: {_cell(s).line}" for name, s in agreement.items()]
 
 

@@ -65,11 +65,12 @@ class InputReasons:
 
 
 def read_reasons(path: Path, limit: int | None = None, texts: Path | None = None) -> InputReasons:
-    """Read the reasons of a run, or of a file with ratings and reasons.
+    """Read the reasons in a run, or in a file with ratings and reasons.
 
     Args:
         path: Run folder, or file of answers with ratings by judges, such as YESciEval's.
-        texts: YAML or JSON file with the rubric texts that the judge read, if not ragassay's.
+        texts: YAML or JSON file with the rubric texts that the judge read, if they are not
+            ragassay's.
 
     Raises:
         InputError: If a file cannot be read or there are no reasons.
@@ -81,10 +82,11 @@ def read_reasons(path: Path, limit: int | None = None, texts: Path | None = None
 
 
 def read_rubric_texts(path: Path) -> dict[str, str]:
-    """Read rubric texts from a YAML mapping. Names are converted to lower case.
+    """Read rubric texts from a YAML file, and convert the names to lower case.
 
     Raises:
-        InputError: If the file cannot be read or does not contain a non-empty mapping.
+        InputError: If the file cannot be read, or does not contain a mapping with at least one
+            entry.
     """
     import yaml
 
@@ -166,16 +168,16 @@ def _read_file(path: Path, limit: int | None) -> InputReasons:
 
 
 CHECKED = "checked.jsonl"
-"""File with a model's labels, which later audits reuse."""
+"""File in which a model's labels are stored, so that later audits can reuse them."""
 
 PEOPLE = "people"
-"""Name used for the human labelers."""
+"""Name of the human labelers in tables and files."""
 
 LABELS: Mapping[str, bool | None] = {"yes": True, "no": False, "": None}
 
 
 class KeptLabels(Frozen):
-    """Labels of one reason by a model, stored as a line of `CHECKED`."""
+    """A model's labels of one reason, as stored in a line of `CHECKED`."""
 
     key: str
     labels: dict[str, bool | None]
@@ -184,11 +186,11 @@ class KeptLabels(Frozen):
 
 @dataclass(frozen=True)
 class ReasonAudit:
-    """Audited reasons.
+    """Results of an audit of reasons.
 
     Attributes:
-        agreement: Share of reasons on which humans and the model agree, keyed by criterion. Empty
-            unless there are labels from humans and from the model.
+        agreement: Share of reasons on which humans and the model agree, keyed by criterion. The
+            mapping is empty if humans or the model assigned no labels.
     """
 
     inputs: InputReasons
@@ -232,14 +234,14 @@ async def audit_reasons(
     *,
     listen: Listener = lambda event: None,
 ) -> ReasonAudit:
-    """Audit reasons using rules and, if available, model and human labels.
+    """Audit reasons with rules and, if available, with labels by a model and by humans.
 
     Args:
-        folder: Folder where model labels are stored, so that later audits can reuse the labels.
-        sheet: Sheet from `labelling_csv` with human labels.
+        folder: Folder in which the model's labels are stored, so that later audits can reuse them.
+        sheet: Sheet that `labelling_csv` created, with human labels.
 
     Raises:
-        FatalModelError: If the model is unavailable. Completed labels remain in the folder.
+        FatalModelError: If the model is unavailable. Labels received so far remain in the folder.
         InputError: If the sheet cannot be read.
     """
     measures = await asyncio.to_thread(measure_reasons, inputs.reasons, inputs.texts)
@@ -268,7 +270,7 @@ async def audit_reasons(
 async def _label_reasons(
     inputs: InputReasons, settings: Settings, folder: Path | None, listen: Listener
 ) -> dict[str, KeptLabels]:
-    """Label reasons with a model. Labels are keyed by reason id, and empty after a failure."""
+    """Return a model's labels, keyed by reason id. After a failure, a reason has no labels."""
     run = ReasonRun(JudgeLM(settings), inputs.rubrics, settings.source_chars)
     model = (settings.judge.model, run.auditor.predict.signature.instructions)  # type: ignore[attr-defined]
     keys = {one.id: hash_of(*model, *_key_parts(one)) for one in inputs.reasons}
@@ -305,10 +307,10 @@ def _key_parts(one: JudgedReason) -> tuple[str, ...]:
 
 
 def read_sheet(path: Path, reasons: Sequence[JudgedReason]) -> Labels:
-    """Read human labels from a sheet. Empty rows are skipped.
+    """Read human labels from a sheet. Rows without labels are skipped.
 
     Raises:
-        InputError: If the file cannot be read, contains no labels for these reasons, or has a cell
+        InputError: If the file cannot be read, contains no labels for these reasons, or has a label
             other than yes and no.
     """
     try:

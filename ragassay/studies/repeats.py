@@ -20,12 +20,12 @@ from ragassay.runs.folder import RunFolder, write_atomically
 from ragassay.runs.progress import Listener
 
 Key = tuple[str, str, str, str]
-"""Kind of question, record id, item and judge of a verdict."""
+"""Key of a verdict: kind of question, record id, item and judge."""
 
 
 @dataclass(frozen=True)
 class AskedVerdict:
-    """Verdict of a single model, and the kind of question."""
+    """Verdict of a single model, with the kind of question that the model answered."""
 
     kind: str
     record_id: str
@@ -34,22 +34,23 @@ class AskedVerdict:
 
     @property
     def key(self) -> Key:
-        """Key that is the same in all repetitions."""
+        """Key that identifies the verdict in all repetitions."""
         return self.kind, self.record_id, self.verdict.item, self.verdict.judge
 
 
 def repeat_figures(times: Sequence[Iterable[AskedVerdict]]) -> tuple[RepeatFigure, ...]:
     """Return, for each kind and judge, the share of verdicts that change between repetitions.
 
-    Numbers are rounded to the nearest possible value before they are compared, because expected
+    Numbers are rounded to the nearest possible rating before they are compared, because expected
     values always differ in their last digits.
 
     Args:
-        times: Verdicts of two or more repetitions.
+        times: Verdicts in each of two or more repetitions.
 
     Returns:
-        Figures in the order of the first repetition. Verdicts that are missing in a repetition are
-        unscored, including those on items that vary, such as extracted facts.
+        Figures in the order of the first repetition. A verdict is unscored if it is missing in a
+        repetition, for example because it is about an extracted fact that does not occur in all
+        repetitions.
     """
     repetitions: list[dict[Key, AskedVerdict]] = [
         {v.key: v for v in verdicts} for verdicts in times
@@ -86,7 +87,7 @@ def _figure(
 
 
 def value_of(verdict: VerdictBase) -> str | float | None:
-    """Return the label of a verdict, or the possible number nearest to its value."""
+    """Return the label of a verdict, or the possible rating that is nearest to its value."""
     chosen, choices = verdict.choice, verdict.choices
     if isinstance(chosen, str) or chosen is None:
         return chosen
@@ -97,8 +98,8 @@ def value_of(verdict: VerdictBase) -> str | float | None:
 def change_interval(changed: Sequence[float], questions: Sequence[str]) -> Interval | None:
     """Return the 95 % interval for a share of changed verdicts.
 
-    The interval resamples questions. If all verdicts or none changed, or if there is only one
-    question, a Wilson interval is used instead. Returns None if there are no verdicts.
+    The interval is computed by resampling questions. If all verdicts or none changed, or if there
+    is only one question, it is a Wilson interval. The result is None if there are no verdicts.
     """
     if not 0 < sum(changed) < len(changed) or len(set(questions)) < 2:
         return share_interval(int(sum(changed)), len(changed))
@@ -113,9 +114,9 @@ async def repeat_run(
     folder: RunFolder | None,
     listen: Listener = lambda event: None,
 ) -> Repeats:
-    """Repeat a run until each answer is judged `n_times`, and add the changes to its report.
+    """Repeat a run until each answer is judged `n_times`, and report how many verdicts change.
 
-    Nothing is repeated if the run did not call a model, because instruments are deterministic.
+    A run that called no model is not repeated, because instruments are deterministic.
 
     Raises:
         FatalModelError: If the judge is unavailable or the cost limit is reached. Finished work
@@ -139,7 +140,7 @@ async def repeat_run(
 
 
 def model_verdicts(evaluations: Iterable[Evaluation], run: Run) -> Iterator[AskedVerdict]:
-    """Yield the verdicts of models, with panels replaced by their members."""
+    """Yield the verdicts of single models, which include the members of panels."""
     for evaluation in evaluations:
         question = question_of(evaluation)
         for kind, verdicts in questions_of([evaluation], run.registered).items():

@@ -29,20 +29,21 @@ from ragassay.studies.text_similarity import (
 Pair = tuple[str, str]
 
 WordReading = Literal["context", "alone"]
-"""Whether word mover's distance uses contextual token vectors of length 1, or encodes each word
-separately like YESciEval's program (`TokenEncoder.encode_alone`)."""
+"""Vectors for word mover's distance. "context" stands for contextual token vectors of length 1, and
+"alone" for words that are encoded separately, as in YESciEval's program
+(`TokenEncoder.encode_alone`)."""
 
 READINGS: Mapping[WordReading, str] = {
-    "context": "each token in context",
+    "context": "each token in its context",
     "alone": "each word separately",
 }
 
 _N_AT_A_TIME = 512
-"""Batch size of BERTScore in text pairs, to limit memory."""
+"""Number of text pairs in a batch for BERTScore, to limit memory use."""
 
 
 class MeasuredTexts:
-    """Similarity measures of text pairs, with cached vectors."""
+    """Similarity measures of text pairs. The vectors of the texts are cached."""
 
     def __init__(
         self, pairs: Sequence[Pair], encoder: TokenEncoder, reading: WordReading = "context"
@@ -53,7 +54,7 @@ class MeasuredTexts:
         self._clouds: dict[str, TokenCloud] | None = None
 
     def values(self, kind: SimilarityKind) -> dict[Pair, float | None]:
-        """Return the measure for each pair of reference and candidate."""
+        """Return the value of a measure for each pair of a reference and a candidate."""
         pairs = self._pairs
         if kind.is_symmetric:
             pairs = list(dict.fromkeys((min(pair), max(pair)) for pair in pairs))
@@ -63,7 +64,7 @@ class MeasuredTexts:
         return values
 
     def notes(self) -> tuple[str, ...]:
-        """Return a note on truncated texts, if there are any."""
+        """Return a note on truncated texts, or nothing if there are none."""
         n_cut = sum(cloud.n_cut > 0 for cloud in (self._clouds or {}).values())
         if not n_cut:
             return ()
@@ -126,8 +127,8 @@ class Similarity:
     """Similarity of systems.
 
     Attributes:
-        matrices: Matrix for each measure, with references in rows.
-        embedder: Embedding model, or an empty string if none was used.
+        matrices: A matrix for each measure, whose rows are the references.
+        embedder: Name of the embedding model, or an empty string if none was used.
     """
 
     matrices: tuple[Matrix, ...]
@@ -153,11 +154,11 @@ def similarity(
 
     Args:
         answers: File in a format supported by `ragassay.formats.read_records`.
-        metrics: Keys of `SIMILARITY_KINDS`. Empty means all.
-        wmd_vectors: Encoders for word mover's distance. Each results in a separate matrix. Empty
-            means the embedder. YESciEval uses SPECTER2 (figure 15) and SciBERT (figure 14).
-        wmd_words: How the encoders represent words.
-        lower_case: Whether to convert texts to lower case, like YESciEval's program.
+        metrics: Keys of `SIMILARITY_KINDS` (empty for all).
+        wmd_vectors: Names of encoders for word mover's distance, with a matrix for each. If empty,
+            `embedder` is used. YESciEval uses SPECTER2 (figure 15) and SciBERT (figure 14).
+        wmd_words: Way in which the encoders represent words.
+        lower_case: Whether to convert texts to lower case, as YESciEval's program does.
 
     Raises:
         InputError: If a measure is unknown, vectors are specified without word mover's distance,
@@ -189,9 +190,9 @@ def compare_texts(
     wmd_vectors: Sequence[str] = (),
     wmd_words: WordReading = "context",
 ) -> Similarity:
-    """Compare systems by their answers, which are grouped by system and question.
+    """Compare systems by their answers, keyed by system and question.
 
-    For the other arguments, see `similarity`.
+    The remaining arguments are those of `similarity`.
     """
     questions = list(dict.fromkeys(q for answers in texts.values() for q in answers))
     pairs: dict[Pair, None] = {}
@@ -210,18 +211,18 @@ def compare_texts(
             by_name = MeasuredTexts(list(pairs), TokenEncoder(name), wmd_words)
             named = _name_wmd(kind, name, wmd_words)
             matrices.append(_matrix(named, texts, questions, by_name.values(kind)))
-            notes += (f"word mover's distance with vectors of {name}, {READINGS[wmd_words]}",)
+            notes += (f"word mover's distance uses vectors of {name} for {READINGS[wmd_words]}",)
             notes += tuple(f"{name}: {note}" for note in by_name.notes())
     notes += measured.notes()
     if any(kind.key == "meteor" for kind in kinds) and not has_synonyms():
-        notes = ("METEOR without synonyms because NLTK's WordNet is missing", *notes)
+        notes = ("METEOR was computed without synonyms, because NLTK's WordNet is missing", *notes)
     without = {*TEXT_MEASURES, "wmd"} if others else set(TEXT_MEASURES)
     is_embedded = any(kind.key not in without for kind in kinds)
     return Similarity(tuple(matrices), embedder if is_embedded else "", notes, tuple(rejections))
 
 
 def texts_by_system(records: Sequence[Record], limit: int | None) -> dict[str, dict[str, str]]:
-    """Return the answers of each system by question, for at most `limit` questions.
+    """Return answers keyed by system and question, for at most `limit` questions.
 
     Raises:
         InputError: If an answer has no system, a system answers a question twice, or there are

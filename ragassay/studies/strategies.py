@@ -50,17 +50,17 @@ BASE = "knowledge"
 """Strategy to which the misleading rating is added, as in the paper."""
 
 N_WAYS = len(STRATEGIES) + 1
-"""Number of ratings per answer: one per strategy and one with the misleading hint."""
+"""Number of times that each answer is rated: once per strategy, and once with the hint."""
 
 FEW_SHOT = "few_shot"
 
 MOST_WORDS = 600
-"""Maximum number of words in an example's sources, and in its answer."""
+"""Maximum number of words in the sources of an example, and in its answer."""
 
 
 @dataclass(frozen=True)
 class StrategyStudy:
-    """Results for a judge with several prompting strategies."""
+    """Results of rating answers with several prompting strategies."""
 
     judge: str
     n_answers: int
@@ -99,7 +99,7 @@ class StrategyStudy:
 
 @dataclass(frozen=True)
 class StrategyJob:
-    """Answers to judge, with human ratings."""
+    """Answers to judge, and human ratings of these answers."""
 
     job: Job
     labels: tuple[HumanLabel, ...] = ()
@@ -114,9 +114,9 @@ def read_strategy_job(
     questions: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> StrategyJob:
-    """Read answers, and human ratings from `human` or from the same file.
+    """Read answers, and human ratings from `human` or from the file of answers.
 
-    For the other arguments, see `read_job`.
+    The remaining arguments are those of `read_job`.
 
     Raises:
         InputError: If a file cannot be read.
@@ -134,7 +134,7 @@ def read_strategy_job(
 
 
 def default_rubric_set(file_format: str) -> RubricSet:
-    """Return the rubric set of the ratings in a file format."""
+    """Return the rubric set that files of a given format use."""
     for name in RUBRIC_SETS:
         if file_format.startswith(name):
             return name
@@ -148,16 +148,17 @@ def study_strategies(
     listen: Listener = lambda event: None,
     inversion: Inversion = "extreme",
 ) -> StrategyStudy:
-    """Judge each answer with four strategies, and with one strategy plus a misleading rating.
+    """Judge each answer with four strategies, and with one of them and a misleading rating.
 
-    The misleading rating is the inverted mode of the human ratings. If there are no human ratings,
-    it is the inverted mode of the judge's ratings with the four strategies. The few-shot examples
-    are the answers to other questions with the highest and lowest human ratings, or else the
+    The misleading rating is the opposite of the mode of the human ratings or, without human
+    ratings, of the judge's own ratings with the four strategies. The few-shot examples are the
+    answers to other questions with the highest and the lowest human rating or, without these, the
     examples of the rubric.
 
     Args:
-        out: Folder that contains a run folder for each strategy, where finished work is stored.
-        listen: Function that receives progress events. Each answer finishes once per strategy.
+        out: Folder in which a run folder with the finished work is created for each strategy.
+        listen: Function that receives progress events, in which each answer finishes once per
+            strategy.
 
     Raises:
         RunMismatchError: If a run folder contains another run.
@@ -273,7 +274,7 @@ def _judge(
 def _match_ratings(
     records: Sequence[Record], labels: Sequence[HumanLabel], rubrics: Mapping[str, Rubric]
 ) -> tuple[dict[Place, list[int]], int]:
-    """Return the human ratings for the records, and the number of ratings outside the scale."""
+    """Return the human ratings of the records, and the number of ratings outside the scale."""
     known = {record.id for record in records}
     by_system = {(r.topic, r.system): r.id for r in records if r.topic and r.system}
     ratings: dict[Place, list[int]] = {}
@@ -302,9 +303,9 @@ def _own_ratings(replies: Mapping[str, Mapping[Place, StrategyReply]]) -> dict[P
 
 
 def _with_hints(job: Job, hints: Mapping[Place, int]) -> Job:
-    """Return the answers and rubrics with hints.
+    """Return a job with only the answers and rubrics for which there are hints.
 
-    Hints are added to the metadata, so that a run with other hints is not resumed.
+    The hints are added to the records' metadata, so that no run with other hints is resumed.
     """
     records: list[Record] = []
     for record in job.records:
@@ -329,20 +330,20 @@ def question_of(record: Record) -> str:
 
 @dataclass(frozen=True)
 class ExamplePair:
-    """Ids of the answers with the highest and lowest human ratings, and the answers as examples."""
+    """The answers with the highest and the lowest human rating, as few-shot examples."""
 
     ids: tuple[str, str]
     examples: tuple[RubricExample, RubricExample]
 
     @property
     def names(self) -> str:
-        """Ids with ratings."""
+        """Ids of the answers, with their ratings."""
         return " and ".join(
             f"{name} ({one.rating})" for name, one in zip(self.ids, self.examples, strict=True)
         )
 
     def render(self) -> str:
-        """Render the examples for a prompt."""
+        """Return the examples as text for a prompt."""
         return "\n\n".join(example.render() for example in self.examples)
 
 
@@ -352,12 +353,13 @@ def rated_examples(
     """Return the few-shot examples for each answer and rubric.
 
     Chaudhary et al. (section 3.2, appendix A) use two examples, one with the highest and one with
-    the lowest score. Here, these are the answers to other questions with the highest and the lowest
-    mean human rating. Ties go to the first answer in the file.
+    the lowest score. The function chooses the answers to other questions with the highest and the
+    lowest mean human rating. If several answers have the same mean, the first one in the file is
+    used.
 
     Returns:
-        Examples, keyed by record id and rubric. Answers for which all available ratings are equal
-        are left out.
+        Examples, keyed by record id and rubric. An answer is left out if all answers to other
+        questions have the same mean rating.
     """
     by_id = {record.id: record for record in records}
     pairs: dict[Place, ExamplePair] = {}
@@ -379,7 +381,7 @@ def rated_examples(
 
 
 def with_examples(job: Job, pairs: Mapping[Place, ExamplePair]) -> Job:
-    """Add the examples to the metadata, so that a run with other examples is not resumed."""
+    """Add the examples to the records' metadata, so that no run with other examples is resumed."""
     added: dict[str, dict[str, str]] = {}
     for (name, rubric), pair in pairs.items():
         added.setdefault(name, {})[f"examples.{rubric}"] = pair.names

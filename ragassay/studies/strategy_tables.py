@@ -34,7 +34,7 @@ RATING_COLUMNS = ("record_id", "rubric", "way", "rating", "polarity", "people", 
 
 
 def strategy_views(rubrics: Sequence[RubricRobustness]) -> tuple[StrategyTable, ...]:
-    """Return the four tables, with a row per rubric."""
+    """Return the data of the four tables, which have one row per rubric."""
     ways = tuple(rubrics[0].alignment) if rubrics else ()
     return (
         StrategyTable(
@@ -53,8 +53,8 @@ def strategy_views(rubrics: Sequence[RubricRobustness]) -> tuple[StrategyTable, 
             "Ratings with a misleading expert rating",
             ("Unmoved", "Followed"),
             tuple((r, (r.unmoved, r.followed)) for r in rubrics),
-            "Unmoved: share of unchanged ratings. Followed: share of changed ratings that became "
-            "the misleading rating",
+            "Unmoved: share of unchanged ratings. Followed: share of ratings that became the "
+            "misleading rating, of those that differed from it",
         ),
         StrategyTable(
             "Sentiment of the rationales",
@@ -66,7 +66,7 @@ def strategy_views(rubrics: Sequence[RubricRobustness]) -> tuple[StrategyTable, 
 
 
 class StrategyTable(NamedTuple):
-    """One of the paper's tables, with a row per rubric."""
+    """One of the four tables of the paper, with one row per rubric."""
 
     title: str
     columns: tuple[str, ...]
@@ -75,7 +75,7 @@ class StrategyTable(NamedTuple):
 
 
 def strategy_sheets(rubrics: Sequence[RubricRobustness]) -> tuple[Sheet, ...]:
-    """Return the four tables with values, intervals and n."""
+    """Return the four tables, with intervals and n for each value."""
     return tuple(
         Sheet(
             f"{number}. {view.title}",
@@ -91,7 +91,7 @@ def strategy_sheets(rubrics: Sequence[RubricRobustness]) -> tuple[Sheet, ...]:
 
 
 def strategies_csv(rubrics: Sequence[RubricRobustness], judge: str) -> str:
-    """Return all measures as CSV. Undefined values are empty."""
+    """Return all measures as CSV, in which undefined values are empty."""
     rows: list[tuple[Plain, ...]] = [
         (number, r.rubric, column, s.value, s.low, s.high, s.n, s.n_unscored, judge)
         for number, view in enumerate(strategy_views(rubrics), 1)
@@ -108,7 +108,7 @@ def strategies_csv(rubrics: Sequence[RubricRobustness], judge: str) -> str:
 
 
 def ratings_csv(answers: Mapping[str, Sequence[StrategyAnswer]]) -> str:
-    """Return all judge ratings as CSV, with rationales and human ratings."""
+    """Return all ratings by the judge as CSV, with the rationales and human ratings."""
     rows: list[tuple[Plain, ...]] = [
         (
             *(answer.record_id, rubric, way, reply.rating),
@@ -140,7 +140,7 @@ def strategies_markdown(
     n_labels: int,
     notes: Sequence[str] = (),
 ) -> str:
-    """Return the headline, notes and four tables as Markdown."""
+    """Return a headline, the notes and the four tables as Markdown."""
     lines = [f"# {escape(strategies_headline(judge, n_answers, n_labels))}", ""]
     for note in notes:
         lines += [escape(note), ""]
@@ -150,7 +150,7 @@ def strategies_markdown(
 
 
 def strategies_headline(judge: str, n_answers: int, n_labels: int) -> str:
-    """Return a headline that states the judge and the numbers of answers and human ratings."""
+    """Return a headline with the judge and the numbers of answers and of human ratings."""
     answers, labels = count_text(n_answers, "answer"), count_text(n_labels, "human rating")
     return one_line(f"{judge} on {answers} with {labels}")
 
@@ -163,8 +163,8 @@ def _cell(score: Score) -> Shown:
 
 
 INVERSIONS: Mapping[Inversion, str] = {
-    "extreme": "the opposite end of the scale",
-    "mirror": "the mirror image on the scale (lowest + highest - rating)",
+    "extreme": "the end of the scale that is opposite to",
+    "mirror": "the mirror image (lowest + highest - rating) of",
 }
 
 
@@ -175,11 +175,11 @@ def how_asked(
     inversion: Inversion,
     n_pairs: int,
 ) -> tuple[str, ...]:
-    """Describe the misleading ratings and the few-shot examples."""
+    """Describe how the misleading ratings and the few-shot examples were chosen."""
     raters = "human" if with_human_labels else "the judge's"
     perturbed = (
-        f"Perturbed: the prompt contains {INVERSIONS[inversion]} for the mode of {raters} ratings "
-        f"({inversion})."
+        f"Perturbed: the misleading rating in the prompt is {INVERSIONS[inversion]} the mode of "
+        f"{raters} ratings ({inversion})."
     )
     if not n_pairs:
         return perturbed, "Few-shot: the examples come from the rubric."
@@ -189,14 +189,16 @@ def how_asked(
     )
     n_ratings = sum(not r.rubrics or name in r.rubrics for r in records for name in rubrics)
     if n_pairs < n_ratings:
-        few_shot += f", or for {n_ratings - n_pairs} of {n_ratings} ratings those of the rubric"
+        few_shot += (
+            f", or, for {n_ratings - n_pairs} of {n_ratings} ratings, the rubric's own examples"
+        )
     return perturbed, f"{few_shot}."
 
 
 def idle_hints(
     ratings: Mapping[Place, Sequence[int]], hints: Mapping[Place, int]
 ) -> tuple[str, ...]:
-    """Return a note about misleading ratings that equal the original mode."""
+    """Return a note about misleading ratings that equal the mode of the original ratings."""
     n = sum(mode_rating(own) == hints[key] for key, own in ratings.items())
     if not n:
         return ()

@@ -39,17 +39,18 @@ from ragassay.studies.synthesis_questions import (
 from ragassay.studies.synthesis_writer import ModelSyntheses, Synthesis, Writing
 
 ANSWERS, RUNS = "answers.jsonl", "runs"
-"""Names of the file for syntheses and the folder for the judges' runs."""
+"""Names of the file with the syntheses, and of the folder with the judges' runs."""
 
 TOKENS_A_WORD = 4
-"""Maximum reply tokens per word. English with citations needs 1.75, other scripts need 3.5."""
+"""Maximum number of reply tokens per word. English with citations needs 1.75, and text in other
+scripts needs 3.5."""
 
 CHARS_A_WORD = 7
 
 
 @dataclass(frozen=True)
 class Syntheses:
-    """Syntheses by several models.
+    """Syntheses of several questions by several models.
 
     Attributes:
         syntheses: Synthesis by each model for each question, ordered by model.
@@ -61,7 +62,7 @@ class Syntheses:
 
     @property
     def records(self) -> tuple[Record, ...]:
-        """Successful syntheses in the form of answers to evaluate."""
+        """Successful syntheses, as answers to evaluate."""
         return tuple(one.record for one in self.syntheses if one.text)
 
     @property
@@ -71,7 +72,7 @@ class Syntheses:
 
     @property
     def usage(self) -> Usage:
-        """Usage of all calls, including calls in earlier runs."""
+        """Usage of all calls, including those in earlier runs."""
         return sum((one.usage for one in self.syntheses), Usage())
 
     @property
@@ -89,7 +90,7 @@ class Syntheses:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Names of the models, in order."""
+        """Names of the models that wrote syntheses, without duplicates."""
         return tuple(dict.fromkeys(one.generator for one in self.syntheses))
 
     @property
@@ -120,7 +121,7 @@ class Syntheses:
 def writing_settings(
     options: EvaluateKeywords, base: Settings | None = None, style: OptionStyle = "keyword"
 ) -> Settings:
-    """Return settings that contain the writing models as judges.
+    """Return settings in which the models that write syntheses take the place of judges.
 
     Raises:
         InputError: If a model is specified twice.
@@ -138,7 +139,7 @@ def writing_settings(
 
 
 def writers_of(settings: Settings, words: int) -> list[Settings]:
-    """Return the settings of each model, with a reply limit that fits the number of words."""
+    """Return the settings of each model. The maximum reply length is derived from `words`."""
     update = {"max_reply_tokens": max(16, TOKENS_A_WORD * words), "escalate": ""}
     return [
         settings.of_judge(i).model_copy(update=update) for i in range(len(settings.judge.judges))
@@ -154,10 +155,10 @@ async def prepared_questions(
     states: Path | None = None,
     bar: Bar,
 ) -> Questions:
-    """Read questions and find papers for those without sources.
+    """Read questions, and find papers for the questions without sources.
 
     Args:
-        states: File where found papers are stored for reuse.
+        states: File in which the papers that were found are stored, so that they can be reused.
 
     Raises:
         InputError: If the file cannot be read, or contains no question with papers.
@@ -176,10 +177,10 @@ async def prepared_questions(
 async def write_all(
     questions: Questions, writers: Sequence[Settings], file: Path, how: Writing, bar: Bar
 ) -> Syntheses:
-    """Generate syntheses with all models, one model after another, and write them to a file.
+    """Generate syntheses with one model after another, and write all syntheses to a file.
 
-    A cost limit applies to all models and runs together. Finished work is stored next to the file
-    and remains there after an error.
+    The cost limit applies to all models together, including earlier runs. Finished work is stored
+    next to the file, and remains there after an error.
 
     Raises:
         FatalModelError: If a model is unavailable or the cost limit is reached.
@@ -224,7 +225,7 @@ async def make_syntheses(
 ) -> Syntheses:
     """Read questions, find papers, and generate syntheses with all models in the settings.
 
-    For the arguments and errors, see `prepared_questions` and `write_all`.
+    The arguments and errors are those of `prepared_questions` and `write_all`.
     """
     writers = writers_of(settings, how.words)
     questions = await prepared_questions(
@@ -235,7 +236,7 @@ async def make_syntheses(
 
 @dataclass(frozen=True)
 class GeneratedAnswers:
-    """Generated syntheses, and the run folders of the judges."""
+    """Generated syntheses, and the run folders with the judges' ratings."""
 
     written: Syntheses
     runs: tuple[Path, ...]
@@ -243,7 +244,7 @@ class GeneratedAnswers:
 
 @dataclass(frozen=True)
 class GenerationPlan:
-    """Estimated maximum number of calls and prompt tokens for generation and rating."""
+    """Estimated maximum number of calls and of prompt tokens, for generation and rating."""
 
     n_questions: int
     n_syntheses: int
@@ -257,7 +258,7 @@ def plan_calls(
     judges: Sequence[Settings] = (),
     words: int = WORDS,
 ) -> GenerationPlan:
-    """Estimate calls and tokens without calling a model, assuming that no work is finished."""
+    """Estimate the number of calls and tokens, assuming that no work is finished."""
     records = questions.records
     sizes = [sum(len(source.text) for source in question.sources) for question in records]
     n_tokens = sum(min(s.source_chars, n) // CHARS_PER_TOKEN for n in sizes for s in generators)
@@ -285,9 +286,9 @@ def generate_and_judge(
     how: Writing,
     bar: Bar,
 ) -> GeneratedAnswers:
-    """Generate syntheses with all generators, and rate all of them with each judge.
+    """Generate syntheses with all generators, and rate all syntheses with each judge.
 
-    Finished work in the folder is reused.
+    Finished work that is stored in the folder is reused.
 
     Raises:
         FatalModelError: If a model is unavailable. Finished work remains in the folder.

@@ -39,7 +39,7 @@ else:
 SHOWN_IDS = 5
 
 MORE = 2
-"""Number of papers to retrieve per needed paper, because some papers cannot be used."""
+"""Number of papers to retrieve for each paper that is needed, because some are unusable."""
 
 
 NO_PAPERS = "no question has sources; pass a corpus to search, such as --corpus abstracts.jsonl"
@@ -47,10 +47,10 @@ NO_PAPERS = "no question has sources; pass a corpus to search, such as --corpus 
 
 @dataclass(frozen=True)
 class Questions:
-    """Questions to answer.
+    """Questions for which to write syntheses.
 
     Attributes:
-        records: Questions, as records without an answer.
+        records: Questions with their sources, as records without an answer.
         bare: Ids of questions that were skipped because they have no papers.
     """
 
@@ -68,7 +68,7 @@ class Questions:
 
 
 def first_ids(ids: Sequence[str]) -> str:
-    """Return a text that lists the first ids and states the number of other ids."""
+    """Return a text with the first ids and the number of remaining ids."""
     more = len(ids) - SHOWN_IDS
     return ", ".join(ids[:SHOWN_IDS]) + (f" and {more} more" if more > 0 else "")
 
@@ -77,12 +77,13 @@ def read_synthesis_questions(queries: Queries, options: Keywords, settings: Sett
     """Read questions with or without papers.
 
     Args:
-        queries: File with YESciEval questions, topics, or questions or answers in any format.
-            Texts, rows and records are also accepted. The sources of all answers to a question are
-            merged.
+        queries: File with YESciEval's questions, topics, or questions or answers in any supported
+            format. A list of texts, rows or records is also accepted. The sources of all answers to
+            a question are merged.
 
     Raises:
-        InputError: If the file cannot be read, contains no questions, or two have the same id.
+        InputError: If the file cannot be read, contains no questions, or contains two questions
+            with the same id.
     """
     with line_limit(settings.limits.max_line_bytes):
         if isinstance(queries, str | Path):
@@ -126,7 +127,6 @@ def _read_file(path: Path, options: Keywords) -> Questions:
 
 
 def _read_topics(path: Path, first_error: InputError) -> Questions:
-    """Read topics, or raise the first error if there are no topics."""
     try:
         result = read_exam_queries(path)
     except InputError:
@@ -177,7 +177,7 @@ PAPERS = TypeAdapter(tuple[Document, ...])
 
 @dataclass(frozen=True)
 class PaperSearch:
-    """Search that finds papers for questions without sources."""
+    """Search in a corpus that finds papers for questions without sources."""
 
     literature: Literature
     n_papers: int = N_PAPERS
@@ -199,14 +199,17 @@ class PaperSearch:
         return cls(literature, n_papers, opened.rejections, opened.note)
 
     def find(self, question: str) -> tuple[Document, ...]:
-        """Return the best papers for a question that have text and are not retracted."""
+        """Return the best papers for a question.
+
+        Papers without text or with a retraction are skipped.
+        """
         hits = self.literature.search(question, MORE * self.n_papers)
         papers = (hit.document for hit in hits if hit.document.text.strip())
         usable = [d for d in papers if not (isinstance(d, Article) and "retracted" in d.notices)]
         return tuple(Document(id=d.id, text=d.text, title=d.title) for d in usable[: self.n_papers])
 
     def key(self, question: str) -> str:
-        """Return a hash of everything that the papers found for a question depend on."""
+        """Return a hash of everything that determines which papers are found for a question."""
         return hash_of("papers", self.literature.sha256, str(self.n_papers), question)
 
 
@@ -218,11 +221,11 @@ async def with_papers(
     states: Path | None = None,
     listen: Listener = lambda event: None,
 ) -> Questions:
-    """Find papers for questions without sources, and skip questions without results.
+    """Find papers for questions without sources, and skip questions for which none are found.
 
     Args:
-        states: File in which found papers are stored and from which they are reused.
-        listen: Function that receives an event for each question after its search.
+        states: File in which the papers that were found are stored, so that they can be reused.
+        listen: Function that receives a progress event after the search for each question.
 
     Raises:
         InputError: If no question has papers.
@@ -258,5 +261,5 @@ async def with_papers(
 
 
 def has_text(sources: Sequence[Document]) -> bool:
-    """Return whether any source has text."""
+    """Return whether at least one source has text."""
     return any(source.text.strip() for source in sources)

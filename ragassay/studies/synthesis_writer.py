@@ -37,18 +37,18 @@ if TYPE_CHECKING:
 
 
 WRITING_FIELDS = ("model", "max_reply_tokens", "source_chars", "local_dtype")
-"""Names of the settings that affect a synthesis."""
+"""Names of the settings on which a synthesis depends."""
 
 SYNTHESIS = TypeAdapter(SynthesisText)
-"""Type of the stored syntheses, including failed ones."""
+"""Type adapter for stored syntheses, including failed ones."""
 
 
 @dataclass(frozen=True)
 class Writing:
-    """Settings shared by all models.
+    """Settings that apply to all models that write syntheses.
 
     Attributes:
-        max_tokens: Number of tokens after which a model starts no more syntheses. 0 means no limit.
+        max_tokens: Number of tokens after which a model starts no more syntheses (0 for no limit).
     """
 
     words: int = WORDS
@@ -61,8 +61,8 @@ class Synthesis:
     """Synthesis by one model for one question.
 
     Attributes:
-        usage: Usage of all calls. Identical questions share their calls, and only the first
-            question includes the usage.
+        usage: Usage of all calls. Identical questions share their calls, and only the first of
+            these questions includes the usage.
     """
 
     question: Record
@@ -73,7 +73,7 @@ class Synthesis:
 
     @classmethod
     def of(cls, question: Record, generator: str, found: SynthesisText) -> Synthesis:
-        """Create a synthesis from the result of the graph."""
+        """Create a synthesis from the result of the synthesis graph."""
         problems = [f"{one.reason}: {one.detail}" for one in found.failures]
         problem = "" if found.text else "; ".join(problems) or "no synthesis"
         return cls(question, generator, found.text, problem, found.usage)
@@ -85,7 +85,7 @@ class Synthesis:
 
     @property
     def record(self) -> Record:
-        """The synthesis as an answer to evaluate."""
+        """Record in which the synthesis is the answer to evaluate."""
         update: dict[str, object] = {
             "id": f"{self.question.id}/{self.generator}",
             "answer": self.text,
@@ -135,7 +135,10 @@ class _SynthesisJobs:
         self._identity = identity_of(run)
 
     async def write(self, question: Record) -> None:
-        """Write the synthesis of a question. Identical questions wait for each other."""
+        """Write the synthesis for a question.
+
+        Identical questions are not processed concurrently.
+        """
         how = self._how
         job = SynthesisJob(question.id, question.question, question.sources, how.words)
         key = key_of(self._identity, question, how)
@@ -169,13 +172,13 @@ class _SynthesisJobs:
 
 
 def key_of(identity: str, question: Record, how: Writing) -> str:
-    """Return the storage key of a synthesis. The key does not depend on the question id."""
+    """Return the key of a stored synthesis, which does not depend on the id of the question."""
     sources = source_lines(question.sources)
     return hash_of("synthesis", identity, question.question, str(how.words), sources)
 
 
 def identity_of(run: Run) -> str:
-    """Return a hash of the model and of the prompt without the question and papers."""
+    """Return a hash of the model and of the prompt, except the question and its papers."""
     predict: Any = run.agents.synthesizer.predict
     note, results = metadata_of(run.settings.judge.model), result_values(run.settings)
     return hash_of(
@@ -189,23 +192,23 @@ def identity_of(run: Run) -> str:
 
 @dataclass(frozen=True)
 class SynthesisWriting:
-    """`WorkKind` in which cluster workers generate one model's syntheses."""
+    """`WorkKind` for generating the syntheses of one model in a cluster."""
 
     model: str
     how: Writing
 
     def identity(self, run: Run) -> str:
-        """Return the identity of the model and prompt."""
+        """Return a hash of the model and the prompt."""
         return identity_of(run)
 
     async def work(
         self, records: Sequence[Record], run: Run, outbox: Outbox, limiter: Limiter
     ) -> None:
-        """Write the syntheses for some records."""
+        """Write the syntheses for a worker's share of the questions."""
         await write_here(records, run, self.how, outbox.keep, outbox.listen, limiter)
 
     def fail_record(self, record: Record, detail: str) -> Synthesis:
-        """Return a failed synthesis, which the next run retries."""
+        """Return a failed synthesis for a question, which the next run retries."""
         return Synthesis(record, self.model, problem=detail)
 
 
@@ -243,12 +246,12 @@ class ModelSyntheses:
 
     @property
     def left(self) -> list[Record]:
-        """Questions without a finished synthesis."""
+        """Questions whose synthesis is not finished."""
         return [one for one in self._questions if one.id not in self._finished]
 
     @property
     def syntheses(self) -> list[Synthesis]:
-        """Finished syntheses in the order of the questions, without duplicate usage."""
+        """Finished syntheses in the order of the questions. Shared usage is counted once."""
         counted: set[str] = set()
         syntheses: list[Synthesis] = []
         for question in self._questions:
@@ -259,7 +262,7 @@ class ModelSyntheses:
         return syntheses
 
     async def write(self, listen: Listener = lambda event: None) -> None:
-        """Generate the remaining syntheses, in this process or in a cluster.
+        """Generate the syntheses that are not finished, in this process or in a cluster.
 
         Finished work remains stored after an error.
 

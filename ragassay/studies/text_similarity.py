@@ -31,8 +31,8 @@ class SimilarityKind:
     """A similarity measure.
 
     Attributes:
-        key: Key on the command line and in files.
-        scale: Lowest and highest possible value. The highest can be infinite.
+        key: Name of the measure on the command line and in files.
+        scale: Lowest and highest possible value. The highest value can be infinite.
         lower_is_better: Whether lower values mean more similar texts.
     """
 
@@ -59,7 +59,8 @@ SIMILARITY_KINDS: Mapping[str, SimilarityKind] = {
         SimilarityKind("moverscore", "MoverScore", (1 / 3, 1.0), is_symmetric=True),
     )
 }
-"""The eight measures of YESciEval, keyed by name. ROUGE-1 and ROUGE-L count as two."""
+"""The eight similarity measures of YESciEval, keyed by name. YESciEval counts ROUGE-1 and ROUGE-L
+as one measure."""
 
 
 def bleu_score(reference: str, candidate: str) -> float | None:
@@ -97,8 +98,8 @@ def meteor_score(reference: str, candidate: str) -> float | None:
     """Return METEOR, computed by NLTK (Banerjee and Lavie 2005).
 
     Words are aligned by form and stem, and by synonym if WordNet is installed (`has_synonyms`).
-    NLTK aligns greedily from the last word, whereas the paper minimizes crossings. With repeated
-    words, the score can therefore be lower than in the paper.
+    NLTK aligns greedily from the last word, whereas the paper minimizes crossings. If words are
+    repeated, the score can therefore be lower than in the paper.
 
     Returns:
         A value in [0, 1], or None if a text has no words. The value for identical texts of n words
@@ -121,11 +122,11 @@ def has_synonyms() -> bool:
 def nist_score(reference: str, candidate: str) -> float | None:
     """Return the NIST score with n-grams of up to five words, computed by NLTK (Doddington 2002).
 
-    Texts are tokenized as in mteval-v13a and lowercased. Information weights are computed from
-    the reference, so references with repeated words lead to low values.
+    Texts are tokenized as in mteval-v13a and lowercased. The information weights of n-grams are
+    computed from the reference, so that values are low for references with repeated words.
 
     Returns:
-        A value of at least 0, in bits per word, or None if a text has no words.
+        A value in bits per word, which is at least 0, or None if a text has no words.
     """
     need("nltk")
     from nltk.translate.nist_score import sentence_nist
@@ -139,10 +140,11 @@ def nist_score(reference: str, candidate: str) -> float | None:
 def word_error_rate(reference: str, candidate: str) -> float | None:
     """Return the word error rate, computed by jiwer.
 
-    Words are separated by whitespace and compared case-sensitively.
+    Words are separated by whitespace, and their comparison is case-sensitive.
 
     Returns:
-        A value of at least 0, which can exceed 1 for long candidates. None if a text has no words.
+        A value of at least 0, which can exceed 1 for long candidates, or None if a text has no
+        words.
     """
     need("jiwer")
     import jiwer
@@ -163,7 +165,7 @@ TEXT_MEASURES: Mapping[str, TextMeasure] = {
 
 
 class _NoSynonyms:
-    """Replacement for WordNet without any synonyms."""
+    """Replacement for WordNet that contains no synonyms."""
 
     def synsets(self, word: str) -> tuple[()]:
         return ()
@@ -206,8 +208,8 @@ def _rouge(kind: str, reference: str, candidate: str) -> float | None:
 def words_of(text: str) -> list[str]:
     """Split a text into lower-case words and punctuation with NLTK's word tokenizer.
 
-    The result matches YESciEval's program, except for sentence splitting, which requires a download
-    in NLTK.
+    The result is the same as in YESciEval's program, except that sentences are not split with NLTK,
+    which would require a download.
 
     Example:
         >>> words_of("It doesn't help. (Much.)")
@@ -228,20 +230,21 @@ def _tokens(text: str) -> list[str]:
 
 
 MOST_STEPS = 1_000_000
-"""Maximum number of network simplex steps. Texts of 500 words take a few thousand."""
+"""Maximum number of steps of the network simplex algorithm. Texts of 500 words require a few
+thousand steps."""
 
 
 def inverse_document_frequencies(documents: Sequence[Iterable[int]]) -> dict[int, float]:
-    """Return log((N + 1) / (n + 1)) for each token in n of N documents."""
+    """Return log((N + 1) / (n + 1)) for each token, which occurs in n of N documents."""
     counts = Counter(token for document in documents for token in set(document))
     return {token: math.log((len(documents) + 1) / (n + 1)) for token, n in counts.items()}
 
 
 def rarity_weights(ids: Sequence[int], frequencies: Mapping[int, float]) -> NDArray[np.float64]:
-    """Return token weights for a text that sum to 1, shape (n_tokens,).
+    """Return weights for the tokens of a text, shape (n_tokens,). The weights sum to 1.
 
-    Weights are proportional to `frequencies` from `inverse_document_frequencies`, or equal if all
-    frequencies are 0.
+    The weights are proportional to `frequencies` from `inverse_document_frequencies`. If all
+    frequencies are 0, the weights are equal.
     """
     import numpy as np
 
@@ -264,11 +267,12 @@ def transport_distance(
     Args:
         first: Vectors, shape (n, n_dimensions).
         second: Vectors, shape (m, n_dimensions).
-        first_weights: Weights that sum to 1, shape (n,). None means equal weights.
-        second_weights: Weights that sum to 1, shape (m,). None means equal weights.
+        first_weights: Weights that sum to 1, shape (n,). If None, all weights are equal.
+        second_weights: Weights that sum to 1, shape (m,). If None, all weights are equal.
 
     Returns:
-        A distance of at least 0, and at most 2 for vectors of length 1. None if a set is empty.
+        A distance, which is at least 0, and at most 2 for vectors of length 1. The result is None
+        if a set is empty.
     """
     if not (len(first) and len(second)):
         return None
@@ -287,13 +291,13 @@ def transport_distance(
 
 
 def mover_score(distance: float | None) -> float | None:
-    """Convert a transport distance to MoverScore, 1 / (1 + distance).
+    """Convert a word mover's distance to MoverScore, 1 / (1 + distance).
 
-    The paper (Zhao et al. 2019) reports the distance. The conversion is taken from the authors'
-    second release, which is consistent with YESciEval's values of about 0.62.
+    The paper (Zhao et al. 2019) reports the distance. The conversion comes from the second release
+    of the authors' program, and is consistent with YESciEval's values of about 0.62.
 
     Args:
-        distance: Distance between words weighted by rarity, in [0, 2].
+        distance: Distance in [0, 2] between words that are weighted by rarity.
 
     Returns:
         A similarity in [1/3, 1].

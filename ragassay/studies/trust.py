@@ -27,7 +27,7 @@ MEAN_OF_PEOPLE, MEAN_OF_JUDGE = "mean of people", "mean of the judge"
 
 
 class TrustFigure(NamedTuple):
-    """Named measure of a judge's agreement."""
+    """Measure of a judge's agreement with humans, and its name."""
 
     metric: str
     score: Score
@@ -38,8 +38,8 @@ class TaskTrust:
     """Agreement between a judge and the human consensus on one label set or score of a task.
 
     Attributes:
-        reading: Set of labels, or name of the score, that is compared.
-        n_disputed: Number of items excluded because there is no human majority.
+        reading: Set of labels that is compared, or name of the score.
+        n_disputed: Number of items that are excluded because they have no human majority.
     """
 
     task: str
@@ -64,15 +64,16 @@ class _TaskReading:
 def judge_trust(
     alignment: Alignment, evaluations: Sequence[Evaluation], n_verdict_labels: int = 4
 ) -> tuple[TaskTrust, ...]:
-    """Compare a judge with human labels on all tasks.
+    """Compare a judge's verdicts with human labels on all tasks.
 
-    Citation labels are compared as supported or not, as three labels (BioACE, section 4.2), and
-    with all labels. Ratings are compared for each rubric and over all rubrics.
+    Citation labels are compared three times: as supported or not, as three labels (BioACE, section
+    4.2), and as all labels. Ratings are compared for each rubric and over all rubrics.
 
     Args:
-        evaluations: Evaluations of the run, whose scores are compared with accuracy labels.
-        n_verdict_labels: Number of citation labels of the judge (2, 3 or 4), to which human labels
-            are mapped.
+        evaluations: Evaluations of the run, whose scores are compared with the labels of the task
+            "accuracy".
+        n_verdict_labels: Number of citation labels that the judge distinguishes (2, 3 or 4), to
+            which human labels are mapped.
     """
     trusts: list[TaskTrust] = []
     for task in ("relevance", "citation", "nugget"):
@@ -154,9 +155,9 @@ def _averages(agreed: Agreement) -> Iterator[TrustFigure]:
 def _measure_abstention(
     truth: Sequence[str], predicted: Sequence[str | None], items: Sequence[AlignedItem]
 ) -> list[TrustFigure]:
-    """Measure the accuracy if undecided items count as wrong, and the share of decided items.
+    """Return the accuracy with undecided items as wrong, and the share of decided items.
 
-    Returns an empty list if no item is undecided.
+    The list is empty if no item is undecided.
     """
     if not any(item.is_undecided for item in items):
         return []
@@ -184,9 +185,9 @@ def _alphas(
 
 
 def _between_people(reading: _TaskReading, items: Sequence[AlignedItem]) -> list[TrustFigure]:
-    """Measure agreement among humans, without and with the judge as another rater.
+    """Measure the agreement among humans, with and without the judge as an additional rater.
 
-    Items without a majority are included. Returns an empty list if no item has two human labels.
+    Items without a majority are included. The list is empty if no item has two human labels.
     """
     shared = [item for item in items if len(item.people) > 1]
     if not shared:
@@ -204,7 +205,7 @@ def _between_people(reading: _TaskReading, items: Sequence[AlignedItem]) -> list
 def _measure_calibration(
     reading: _TaskReading, decided: Sequence[tuple[str, AlignedItem]]
 ) -> Calibration | None:
-    """Measure calibration. Return None for merged labels or if there are no confidences."""
+    """Measure calibration. Return None if labels are merged or if there are no confidences."""
     scored = [(truth, item) for truth, item in decided if item.predicted is not None]
     if reading.folded or all(item.confidence is None for _, item in scored):
         return None
@@ -216,7 +217,6 @@ def _measure_calibration(
 
 
 def _measure_own_labels(task: OwnTask, items: Sequence[AlignedItem]) -> Iterator[TaskTrust]:
-    """Yield the agreement on a custom evaluator's verdicts for each set of possible labels."""
     for labels in dict.fromkeys(item.labels for item in items):
         group = [item for item in items if item.labels == labels]
         if all(label.isdigit() for label in labels):
@@ -251,7 +251,7 @@ def _measure_ratings(task: LabelTask, name: str, items: Sequence[AlignedItem]) -
 
 
 def _means(task: LabelTask, items: Sequence[AlignedItem]) -> Iterator[TrustFigure]:
-    """Yield human and judge means for RACAR (Wan et al. 2024, section 5.1)."""
+    """Yield the mean human and judge rating on a RACAR dimension (Wan et al. 2024, 5.1)."""
     if task == "racar":
         low, high = map(float, RACAR_SCALE)
         with_human_labels = [statistics.fmean(map(int, item.people)) for item in items]
@@ -262,7 +262,7 @@ def _means(task: LabelTask, items: Sequence[AlignedItem]) -> Iterator[TrustFigur
 def _measure_accuracy(
     items: Sequence[AlignedItem], evaluations: Sequence[Evaluation]
 ) -> Iterator[TaskTrust]:
-    """Yield how well each score of the run separates accurate answers from inaccurate answers."""
+    """Yield the AUROC with which each score separates accurate from inaccurate answers."""
     scores = {e.record_id: e.scores for e in evaluations}
     decided = [item for item in items if item.truth is not None]
     questions = [item.question for item in decided]

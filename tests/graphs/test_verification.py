@@ -144,7 +144,9 @@ async def test_what_a_verifier_cannot_tell_is_undecided_and_keeps_its_leaning(ma
     assert (open_.verdict, open_.value, open_.tentative_label) == (None, None, "contradicts")
     assert open_.is_undecided and not decided.is_undecided
     assert open_.confidence == 0.7 and open_.entropy_bits is not None
-    assert open_.failure.detail == ("leans to contradicts at 0.70, below the threshold of 0.90")
+    assert open_.failure.detail == (
+        'the tentative label "contradicts" has confidence 0.70, below the threshold of 0.90'
+    )
     assert {c.citation.marker: c.is_undecided for c in found.citations} == {
         "1": False,
         "2": True,

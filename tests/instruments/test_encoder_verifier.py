@@ -138,7 +138,7 @@ def test_neutral_and_not_relevant_share_a_bound():
         found = EncoderVerifier(model, WordEmbedder()).verify(CLAIM, span(text))  # type: ignore[arg-type]
         assert (found.verdict, found.tentative_label) == (None, tentative_label)
         assert found.failure and found.failure.detail.startswith(
-            f"leans to {tentative_label.replace('_', ' ')} at 0.70, "
+            f'the tentative label "{tentative_label.replace("_", " ")}" has confidence 0.70, '
         )
 
 

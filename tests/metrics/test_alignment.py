@@ -128,7 +128,7 @@ def test_accuracy_needs_only_the_answer():
         (label("citation", "supports", item="99999999"), "the citation is not in the sentence"),
         (label("citation", "supports"), "the citation is not in the sentence"),
         (label("nugget", "support", item="Else."), "the gold nugget does not exist"),
-        (label("nugget", "support", item="It is a tablet."), "the run did not assign the nugget"),
+        (label("nugget", "support", item="It is a tablet."), "the run did not label the nugget"),
         (label("rubric", "3", item="novelty"), "the run did not judge the rubric"),
         (label("rubric", "0", item="cohesion"), "'0' is not a label of this task"),
     ],

@@ -133,8 +133,8 @@ def test_a_bound_with_a_least_cosine_asks_for_both():
     assert explain_undecided(close, "supports", 0.9, 0.75) is None
     found = explain_undecided(close, "supports", 0.91, 0.6)
     assert found is not None and found.detail == (
-        "leans to supports at 0.91, but the closest sentence has a cosine of 0.60 with the claim, "
-        "below the threshold of 0.75"
+        'the tentative label "supports" has confidence 0.91, but the closest sentence has a cosine '
+        "of 0.60 with the claim, below the threshold of 0.75"
     )
     # Too unsure as well: the confidence is the first reason.
     found = explain_undecided(close, "supports", 0.5, 0.6)
@@ -175,4 +175,4 @@ def test_what_is_not_decided_says_why_and_what_was_measured(given, detail):
     assert explain_undecided(bound(), "contradicts", 0.95) is None
     found = explain_undecided(bound(**given), "not_relevant", 0.712)
     assert found is not None and found.reason == "undecided"
-    assert found.detail == f"leans to not relevant at 0.71{detail}"
+    assert found.detail == f'the tentative label "not relevant" has confidence 0.71{detail}'

@@ -270,7 +270,7 @@ def test_what_people_said_of_a_verdict_is_compared_with_it():
 @pytest.mark.parametrize(
     ("said", "item", "reason"),
     [
-        ("supports", "1/for/1", "the run has no such verdict"),
+        ("supports", "1/for/1", "the run has no verdict on this item"),
         ("yes", "2/for/1", "'yes' is not a label of this task"),
     ],
 )

@@ -146,20 +146,20 @@ def preference(low, high, *against) -> SelfPreference:
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (preference(0.1, 0.5), "prefers its own by 0.30"),
-        (preference(-0.5, -0.1), "rates its own lower by 0.30"),
+        (preference(0.1, 0.5), "prefers its own answers by 0.30"),
+        (preference(-0.5, -0.1), "rates its own answers lower by 0.30"),
         (preference(-0.1, 0.5), "no self-preference found"),
         (
             preference(0.1, 0.5, ("b", 0.1, 0.2), ("c", -0.1, 0.2)),
-            "prefers its own by 0.30, also when compared only with b",
+            "prefers its own answers by 0.30, also when compared only with b",
         ),
         (
             preference(0.1, 0.5, ("b", 0.1, 0.2), ("c", 0.1, 0.2)),
-            "prefers its own by 0.30, also when compared separately with b and c",
+            "prefers its own answers by 0.30, also when compared separately with b and c",
         ),
         (
             preference(0.1, 0.5, ("b", -0.1, 0.2), ("c", -0.1, 0.2)),
-            "prefers its own by 0.30, but not when compared with any single system",
+            "prefers its own answers by 0.30, but not when compared with any single system",
         ),
     ],
 )
@@ -171,5 +171,5 @@ def test_verdicts_in_words(found, words):
 
 def test_a_verdict_that_cannot_be_had_says_so():
     found = SelfPreference("J", ("a",), NONE, NONE, NONE)
-    assert self_preference_text(found).startswith("J (a): unknown because")
+    assert self_preference_text(found).startswith("J (a): unknown, because")
     assert "n/a" in shown(self_preference_sheet([found]))

@@ -207,7 +207,7 @@ def test_files_hold_the_matrix(two, tmp_path):
     ]
     assert ElementTree.parse(paths["all.svg"]).getroot().tag.endswith("svg")
     page = paths["index.html"].read_text()
-    assert "openai/Alpha: prefers its own by 3.00" in page
+    assert "openai/Alpha: prefers its own answers by 3.00" in page
     assert "beta rates beta best, +1.00 above alpha" in page
 
 
@@ -236,7 +236,7 @@ def test_the_command_prints_tables_and_names_its_files(two, tmp_path):
     code, out, errors = call("matrix", *two, "--out", tmp_path / "out")
     assert code == 0
     assert "Mean rating: all rubrics" in out
-    assert "prefers its own by 3.00" in out
+    assert "prefers its own answers by 3.00" in out
     assert "self_preference.csv" in errors
 
 

@@ -287,9 +287,9 @@ def test_command_prints_four_tables_and_names_the_files(model, dialogues, tmp_pa
         assert f"\n{number}. " in shown
     assert "33 %" in shown.replace("\N{NO-BREAK SPACE}", " ")
     assert "strategies.md" in errors
-    assert "the opposite end of the scale for the mode of human ratings (extreme)" in errors
+    assert "the end of the scale that is opposite to the mode of human ratings (extreme)" in errors
     page = (tmp_path / "out" / "strategies.md").read_text(encoding="utf-8")
-    assert "Perturbed: the prompt contains the opposite end of the scale" in page
+    assert "Perturbed: the misleading rating in the prompt is the end of the scale" in page
     assert (tmp_path / "out" / "strategies.md").exists()
 
 

@@ -46,7 +46,9 @@ def test_words_alone_are_moved_at_the_least_cost(bert: str) -> None:
     assert (matrix.cells[0][0].value, matrix.cells[1][0]) == (0, matrix.cells[0][1])
     assert (matrix.key, matrix.lower_is_better) == ("wmd-tiny-bert-alone", True)
     assert "each word separately" in matrix.title and found.embedder == ""
-    assert found.notes == (f"word mover's distance with vectors of {bert}, each word separately",)
+    assert found.notes == (
+        f"word mover's distance uses vectors of {bert} for each word separately",
+    )
 
 
 def test_words_in_context_have_length_one(bert: str) -> None:
@@ -82,7 +84,7 @@ def test_the_command_says_which_vectors_were_used(bert: str, tmp_path: Path) -> 
     given = ["similarity", str(path), "--metric", "wmd", "--wmd-vectors", bert]
     done = CliRunner().invoke(app, [*given, "--out", str(tmp_path / "out"), "--json"])
     assert done.exit_code == 0, done.output
-    assert f"vectors of {bert}, each token in context" in done.stderr
+    assert f"vectors of {bert} for each token in its context" in done.stderr
     assert json.loads(done.stdout)["matrices"][0]["key"] == "wmd-tiny-bert"
     assert bert in (tmp_path / "out" / "index.html").read_text()
     with pytest.raises(InputError, match="--metric wmd"):

@@ -35,7 +35,7 @@ LOWER_IS_BETTER = frozenset(
         "intent.similarity",
     }
 )
-"""Scores for which lower values are better. Their worst case is the upper bound."""
+"""Scores for which lower values are better, so that their worst case is the upper bound."""
 
 LIKERT = (1.0, 5.0)
 
@@ -43,8 +43,8 @@ LIKERT = (1.0, 5.0)
 def rubric_scores(judgments: Sequence[Judgment], judge: str) -> dict[str, Score]:
     """Return one score per rubric.
 
-    The interval is the central 95 % of the judge's distribution. For a panel, `n` is the number of
-    the members' ratings, and the bounds allow for failed ratings.
+    The interval is the central 95 % of the judge's rating distribution. For a panel, `n` is the
+    number of ratings by its members, and the bounds allow for failed ratings.
     """
     scores: dict[str, Score] = {}
     for judgment in judgments:
@@ -74,8 +74,9 @@ def nugget_scores(
 ) -> dict[str, Score]:
     """Return nugget precision, recall, F1 and vital recall (BioACE 4.1.1).
 
-    For the bounds, a sentence whose nuggets could not be extracted counts as one nugget that could
-    match all unmatched nuggets of the other side.
+    The bounds assume that a sentence from which nuggets could not be extracted has one nugget. In
+    the best case, the assumed nugget matches all nuggets of the other text that are still
+    unmatched.
 
     Args:
         n_unscored: Number of answer sentences whose nuggets could not be extracted.
@@ -83,7 +84,8 @@ def nugget_scores(
         n_gold_unscored: Number of reference sentences whose nuggets could not be extracted.
 
     Returns:
-        Scores by name, or an empty dict if the reference has no nuggets and no failures.
+        Scores, keyed by name. The dict is empty if the reference has no nuggets, unless extracting
+        nuggets from the reference failed.
     """
     if not gold and not n_gold_unscored:
         return {}
@@ -111,10 +113,10 @@ def nugget_scores(
 def _score_matched(
     n_hits: int, n_compared: int, n: int, n_missing: int, n_other_missing: int, judge: str
 ) -> Score:
-    """Return the share of one side's `n` nuggets that match the other side.
+    """Return the share of the `n` nuggets of one text that match a nugget of the other text.
 
-    `n_compared` is `n` or 0. `n_missing` and `n_other_missing` count the failed sentences of both
-    sides.
+    `n_compared` is `n` or 0. `n_missing` and `n_other_missing` are the numbers of sentences in the
+    two texts from which nuggets could not be extracted.
     """
     score = share("", n_hits, n_compared, n_missing + n_other_missing, judge)
     total = n + n_missing
@@ -140,10 +142,10 @@ def sentence_scores(
 ) -> dict[str, Score]:
     """Return the share of sentences with each label.
 
-    The share of required sentences is completeness in BioACE (4.1.2) and precision in MedAESQA.
-    Unnecessary and inappropriate sentences are MedAESQA's redundancy and harmfulness. Failed labels
-    are unscored. The `n_unlabelled` sentences that human annotators skipped stay in the
-    denominator, as in MedAESQA.
+    The share of required sentences is completeness in BioACE (4.1.2) and precision in MedAESQA. The
+    shares of unnecessary and inappropriate sentences are redundancy and harmfulness in MedAESQA. A
+    sentence is unscored if labelling it failed. The `n_unlabelled` sentences that human annotators
+    skipped are included in the denominator, as in MedAESQA.
     """
     known = [label.label for label in labels if label.label is not None]
     n, n_unscored = len(known) + n_unlabelled, len(labels) - len(known)
@@ -171,7 +173,7 @@ def evidence_scores(evidence: Sequence[EvidenceVerdict], judge: str) -> dict[str
 
 
 def is_among(verdicts: Collection[str | None], wanted: Collection[str]) -> bool | None:
-    """Return whether any verdict is in `wanted`, or None if that depends on a missing verdict."""
+    """Return whether any verdict is in `wanted`, or None if a missing verdict could be."""
     return not set(wanted).isdisjoint(verdicts) or (None if None in verdicts else False)
 
 
@@ -187,7 +189,7 @@ def correctness_scores(correctness: Sequence[SentenceCorrectness], judge: str) -
 def share_of_known(
     key: str, values: Sequence[bool | None], judge: str, *, has_verdict: bool = True
 ) -> Score:
-    """Return the share of values that are True. Values of None are unscored."""
+    """Return the share of values that are True; None counts as unscored."""
     known = [value for value in values if value is not None]
     n_unscored = len(values) - len(known)
     return share(key, sum(known), len(known), n_unscored, judge, has_verdict=has_verdict)
@@ -202,8 +204,8 @@ def share(
         key: Name of the score, which determines whether lower values are better.
         n_hits: Number of positive verdicts.
         n_unscored: Number of missing verdicts.
-        has_verdict: Whether the judge returned any verdict. If the judge returned none and some are
-            missing, all items are unscored.
+        has_verdict: Whether the judge returned any verdict. If the judge returned no verdict and a
+            verdict is missing, all items are unscored.
     """
     total, n_open = n + n_unscored, n_unscored
     if not has_verdict and n_unscored:

@@ -27,15 +27,15 @@ RELEVANT: frozenset[str] = frozenset({"supports", "contradicts", "neutral"})
 
 
 NOTHING = {"value": 0.0, "decided": 0.0, "worst": 0.0, "best": 0.0}
-"""Values of citation scores if the answer has no citations."""
+"""Values of a citation score for an answer without citations."""
 
 
 def merge_nugget_verdicts(verdicts: Sequence[Verdict], rule: MergeRule = "all") -> Verdict | None:
-    """Merge nugget verdicts into a citation verdict (BioACE 4.2.3), or return None if empty.
+    """Merge nugget verdicts into a citation verdict (BioACE 4.2.3), or return None if none exist.
 
-    One contradicted nugget makes the verdict "contradicts". Otherwise, rule "all" (figure 5 of the
-    paper) returns "neutral" unless all verdicts are equal. Rule "any" (same section, and the
-    authors' code) returns "supports" if any nugget is supported.
+    One contradicted nugget makes the verdict "contradicts". If no nugget is contradicted, the rule
+    "all" (BioACE's figure 5) returns "neutral" unless all verdicts are equal, and the rule "any"
+    (BioACE's section 4.2.3 and code) returns "supports" if any nugget is supported.
 
     Example:
         >>> merge_nugget_verdicts(["supports", "neutral"])
@@ -59,11 +59,11 @@ def merged_citations(
     """Merge nugget verdicts into citation verdicts.
 
     A failed or undecided nugget makes the citation unscored, unless another nugget is contradicted.
-    A definite failure is reported in preference to an undecided nugget.
+    If one nugget failed and another is undecided, the failure is reported.
 
     Args:
-        cited: Cited sentences by number, each with its citation and the compared part of the
-            document.
+        cited: Number of the citing sentence, the citation, and the part of the document that was
+            compared with the sentence.
     """
     by_pair: dict[tuple[int, str], list[NuggetVerdict]] = {}
     for verdict in verdicts:
@@ -100,7 +100,6 @@ def merged_citations(
 
 
 def _tentative_label(verdicts: Sequence[NuggetVerdict], rule: MergeRule) -> Verdict | None:
-    """Merge the verdicts, using the tentative labels of undecided verdicts."""
     labels = (verdict.verdict or verdict.tentative_label for verdict in verdicts)
     return merge_nugget_verdicts([one for one in labels if one in VERDICTS], rule)
 
@@ -112,17 +111,17 @@ def citation_scores(
 
     - citations.support: share of citations that support their sentence. Invalid citations do not
       count as support.
-    - citations.contradict: share of citations that contradict their sentence. Omitted if the
+    - citations.contradict: share of citations that contradict their sentence, omitted if the
       verifier has only two labels.
     - citations.coverage: share of sentences with a supporting citation.
     - citations.document_precision: share of distinct cited documents that are relevant to a
       sentence that cites them. Invalid citations count as irrelevant documents.
-    - citations.cited: share of sentences with a valid citation, computed without a model.
-      Sentences with only unresolved citations are unscored.
+    - citations.cited: share of sentences with a valid citation, computed without a model. A
+      sentence is unscored if none of its citations could be resolved.
 
-    If every requested verdict failed, all scores except `citations.cited` are unscored. An answer
-    without citations scores 0 with n = 0, as in MedAESQA, and is left out of pooled scores. See
-    `alce_scores` for ALCE's measures.
+    If all verdicts on valid citations failed, all scores except `citations.cited` are unscored. An
+    answer without citations scores 0 with n = 0, as in MedAESQA, and is left out of pooled scores.
+    See `alce_scores` for ALCE's measures.
     """
     known = [verdict.verdict for verdict in citations if verdict.verdict is not None]
     n_unscored = len(citations) - len(known)
@@ -184,7 +183,7 @@ def _document_precision(
 RECALL, PRECISION = "attribution.recall", "attribution.precision"
 
 Support = bool | None
-"""Whether documents support a sentence. None if the verdict is missing."""
+"""Whether documents support a sentence, or None if the verdict is missing."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +215,7 @@ class CitingSentence:
         return any(value is not None for value in verdicts)
 
     def is_precise(self, document: str) -> Support:
-        """Return whether a citation supports the sentence on its own or is needed for support."""
+        """Return whether a citation is precise: sufficient alone, or needed by the others."""
         if not self.is_recalled or len(self.alone) == 1 or self.alone[document]:
             return self.is_recalled
         others_suffice = self.without.get(document)
@@ -229,16 +228,18 @@ def alce_scores(sentences: Sequence[CitingSentence], judge: str) -> dict[str, Sc
     """Return the citation recall and precision of an answer as defined by ALCE.
 
     Recall is the share of sentences that their citations together support. Sentences without
-    citations or with an invalid citation are not supported. Precision is the share of citations of
-    supported sentences that support the sentence on their own or are needed for the support by all
-    citations. Both are 0 for an answer without citations.
+    citations or with an invalid citation are not supported. A citation is precise if all citations
+    together support the sentence, and the citation does so on its own or the other citations fail
+    to do so without it. Precision is the share of precise citations. Recall and precision are 0 for
+    an answer without citations.
 
-    ALCE's program excludes all citations of a sentence with an invalid citation from precision.
-    Here, all of these citations count as imprecise.
+    If a sentence has an invalid citation, all its citations count as imprecise, whereas ALCE's
+    program excludes them from precision.
 
     Returns:
-        Scores "attribution.recall" and "attribution.precision". Sentences and citations with
-        missing verdicts are unscored. If no verdict is known, all are unscored.
+        The scores "attribution.recall" and "attribution.precision". A sentence or citation is
+        unscored if its score depends on a missing verdict. If all verdicts are missing, all
+        sentences and citations are unscored.
     """
     recalled = [one.is_recalled for one in sentences]
     precise: list[Support] = [one.is_precise(name) for one in sentences for name in one.alone]

@@ -23,10 +23,10 @@ from ragassay.records import Assignment, Importance, MixtureComponent, NuggetMat
 
 
 def first_of_each(texts: Sequence[str]) -> NDArray[np.bool_]:
-    """Return a mask of texts that do not repeat an earlier text, ignoring case and whitespace.
+    """Return a mask that is false for repeated texts, ignoring case and whitespace.
 
-    In BioACE, a repeated nugget can match a second gold nugget and raise recall. Apply this mask to
-    the allowed pairs to prevent that: `align_optimally(similarity, counts & first_of_each(texts))`.
+    In BioACE, a repeated nugget can match a second gold nugget and raise recall. To prevent this,
+    restrict the allowed pairs: `align_optimally(similarity, counts & first_of_each(texts))`.
     """
     plain = [" ".join(text.casefold().split()) for text in texts]
     return np.array([text not in plain[:i] for i, text in enumerate(plain)], dtype=bool)
@@ -37,11 +37,11 @@ def same_probability(
 ) -> NDArray[np.float64]:
     """Return the probability that two nuggets state the same fact, from their cosine similarity.
 
-    This is the responsibility of the mixture component with the larger mean, as returned by
-    scikit-learn's `BayesianGaussianMixture.predict_proba` with a stick-breaking prior (Bishop 2006,
-    section 10.2). There is one difference from BioACE. With unequal variances, the responsibility
-    has a turning point outside the interval between the two means. Beyond this point the
-    probability is held constant, so that it never decreases with similarity.
+    The probability is the responsibility of the mixture component with the larger mean, as returned
+    by scikit-learn's `BayesianGaussianMixture.predict_proba` with a stick-breaking prior (Bishop
+    2006, section 10.2). With unequal variances, the responsibility has a turning point outside the
+    interval between the two means. Unlike in BioACE, the probability is constant beyond the turning
+    point, so that it never decreases with similarity.
 
     Args:
         similarity: Cosine similarities in [-1, 1], of any shape.
@@ -91,8 +91,9 @@ def align_greedily(
     """Pair gold and answer nuggets one to one, most similar pairs first.
 
     BioACE's program accepts pairs in order of decreasing probability if both nuggets are still
-    free. Because `same_probability` never decreases with similarity, the order is the same here
-    except for ties, which are ordered by similarity. `align_optimally` never finds fewer pairs.
+    unmatched. Because `same_probability` never decreases with similarity, ordering pairs by
+    similarity differs from BioACE only for pairs with equal probability. `align_optimally` never
+    finds fewer pairs than `align_greedily`.
 
     Args:
         similarity: Cosine similarities, shape (n_gold, n_answer).
@@ -137,13 +138,13 @@ def _match(similarity: NDArray[np.floating], gold: int, nugget: int) -> NuggetMa
 
 
 PARTIAL_CREDITS = {"strict_vital": 0.0, "strict_all": 0.0, "vital": 0.5, "all": 0.5}
-"""Credit for a partially supported nugget, keyed by score."""
+"""Credit for a partially supported nugget in each nuggetizer score."""
 
 Labels = Sequence[Assignment | None]
 
 
 def assignment_credits(labels: Labels, vital: Sequence[bool]) -> dict[str, list[float | None]]:
-    """Return, for each score, the credits of all nuggets that the score counts.
+    """Return the credits of the nuggets that count for each nuggetizer score.
 
     Args:
         labels: Assigned labels, shape (n_nuggets,). None means unscored.
@@ -157,7 +158,7 @@ def assignment_credits(labels: Labels, vital: Sequence[bool]) -> dict[str, list[
     """
     if len(labels) != len(vital):
         raise InputError(
-            f"found {len(labels)} labels for {len(vital)} nuggets; pass one label for each nugget."
+            f"found {len(labels)} labels for {len(vital)} nuggets; pass one label for each nugget"
         )
     credits: dict[str, list[float | None]] = {}
     for name, partial in PARTIAL_CREDITS.items():
@@ -168,9 +169,9 @@ def assignment_credits(labels: Labels, vital: Sequence[bool]) -> dict[str, list[
 
 
 def assignment_values(labels: Labels, vital: Sequence[bool]) -> dict[str, float | None]:
-    """Return the four scores in [0, 1], ignoring unscored nuggets.
+    """Return the four nuggetizer scores in [0, 1], ignoring unscored nuggets.
 
-    A score is None if it has no scored nuggets.
+    A score is None if there are no scored nuggets for it.
 
     Raises:
         InputError: If the lengths differ.
@@ -186,17 +187,19 @@ def assignment_values(labels: Labels, vital: Sequence[bool]) -> dict[str, float 
 def assignment_scores(
     labels: Labels, importance: Sequence[Importance | None], judge: str
 ) -> dict[str, Score]:
-    """Return the four scores with bounds.
+    """Return the four nuggetizer scores with bounds.
 
-    The bounds assume that unscored nuggets are all unsupported or all fully supported.
+    The lower bound assumes that all unscored nuggets are unsupported, and the upper bound assumes
+    that all are fully supported.
 
     Args:
         labels: Assigned labels, shape (n_nuggets,). None means unscored.
-        importance: Importance of each nugget, shape (n_nuggets,). None means unknown and not vital.
+        importance: Importance of each nugget, shape (n_nuggets,). None (unknown) counts as not
+            vital.
 
     Returns:
-        "nuggets.strict_vital", "nuggets.strict_all", "nuggets.vital" and "nuggets.all". Scores
-        without nuggets are left out.
+        The scores "nuggets.strict_vital", "nuggets.strict_all", "nuggets.vital" and "nuggets.all".
+        A score is left out if no nugget counts for it.
 
     Raises:
         InputError: If the lengths differ.
@@ -206,13 +209,13 @@ def assignment_scores(
 
 
 def nuggetizer_scores(labels: Labels, importance: Sequence[Importance | None]) -> dict[str, Score]:
-    """Return the four scores as computed by the nuggetizer's own program.
+    """Return the four nuggetizer scores as computed by the nuggetizer's own program.
 
-    Unlike in `assignment_scores`, unscored nuggets count as unsupported, and a score without
-    nuggets is 0.
+    Unlike in `assignment_scores`, unscored nuggets count as unsupported, and a score is 0 if no
+    nugget counts for it.
 
     Returns:
-        "nuggetizer.strict_vital", "nuggetizer.strict_all", "nuggetizer.vital" and
+        The scores "nuggetizer.strict_vital", "nuggetizer.strict_all", "nuggetizer.vital" and
         "nuggetizer.all".
 
     Raises:

@@ -23,7 +23,7 @@ class RecallKind:
     """One of MedAESQA's three recall measures.
 
     Attributes:
-        is_supported: Whether only sentences with a supporting citation are clustered.
+        is_supported: Whether only sentences with a supporting citation count.
         cluster_name: Field that contains the clusters in MedAESQA's published files.
     """
 
@@ -33,14 +33,14 @@ class RecallKind:
     cluster_name: str
 
     def sentences(self, evaluation: Evaluation) -> list[AnswerSentence]:
-        """Return the sentences of an answer that are clustered."""
+        """Return the sentences of an answer that count for this recall measure."""
         wanted = {v.sentence for v in evaluation.labels if v.label in self.labels}
         if self.is_supported:
             wanted &= {v.sentence for v in evaluation.citations if v.verdict == "supports"}
         return [s for s in evaluation.sentences if s.index in wanted]
 
     def n_open(self, evaluation: Evaluation) -> int:
-        """Return the number of sentences that are left out only because verdicts are missing."""
+        """Return the number of sentences that could count if no verdict were missing."""
         labels = {v.sentence: v.label for v in evaluation.labels}
         verdicts: dict[int, set[str | None]] = {}
         for verdict in evaluation.citations:
@@ -94,23 +94,23 @@ def sentence_recall_scores(
     vectors: Mapping[str, NDArray[np.floating]],
     published: Mapping[str, Mapping[Place, str]] | None = None,
 ) -> dict[str, dict[str, Score]]:
-    """Return each answer's share of the sentence clusters of all answers to its question.
+    """Return the share of a question's sentence clusters that each answer covers.
 
     For each of `RECALLS`, KMeans groups the sentences of all answers into 10 clusters, or fewer if
-    there are fewer distinct sentences. As in MedAESQA, recall is divided by 10. `CLUSTER_RECALL`
-    instead divides by the actual number of clusters of required and borderline sentences, which
-    suits questions with few answers.
+    there are fewer distinct sentences. As in MedAESQA, the number of clusters that an answer covers
+    is divided by 10. `CLUSTER_RECALL` instead divides by the actual number of clusters of required
+    and borderline sentences, which suits questions with few answers.
 
     Args:
         answers: All answers to one question. Answers without labels are ignored.
         vectors: Embedding of each sentence returned by `clustered_sentences`.
         published: Cluster of each sentence, keyed by `RecallKind.cluster_name`, used instead of
-            KMeans. Sentences without a cluster do not count.
+            KMeans. Sentences without a cluster are ignored.
 
     Returns:
         Scores, keyed by record id and name. `n` is the number of clusters and `n_unscored` the
         number of sentences with missing verdicts. The value is None if no sentence counts or all
-        labels of the answer are missing. Empty for fewer than two answers.
+        labels of the answer are missing. The dict is empty for fewer than two answers.
     """
     labelled = [e for e in answers if e.labels or not e.sentences]
     if len(labelled) < 2 or not any(e.labels for e in labelled):
@@ -133,7 +133,7 @@ def sentence_recall_scores(
 
 
 def document_recall_scores(answers: Sequence[Evaluation]) -> dict[str, Score]:
-    """Return the share of a question's relevant documents that each answer cites.
+    """Return the share of the relevant documents of a question that each answer cites.
 
     A document is relevant if it supports, contradicts or is neutral to a sentence that cites it in
     any answer. The bounds allow for documents with missing verdicts.
@@ -141,8 +141,8 @@ def document_recall_scores(answers: Sequence[Evaluation]) -> dict[str, Score]:
     Returns:
         Scores, keyed by record id. `n` is the number of relevant documents and `n_unscored` the
         number of documents with missing verdicts in any answer. The value is None if there are no
-        relevant documents or all verdicts of this answer are missing. Empty for fewer than two
-        answers or without verified citations.
+        relevant documents or all verdicts of this answer are missing. The dict is empty for fewer
+        than two answers or without citation verdicts.
     """
     if len(answers) < 2 or not any(e.citations for e in answers):
         return {}
@@ -165,7 +165,7 @@ def document_key(evaluation: Evaluation, document: str) -> tuple[str, str]:
 
 
 def public_id(document: str) -> str | None:
-    """Return the PMID or DOI that an id contains, or None if the id is local to its record.
+    """Return the PMID or DOI in a document id, or None if the id is local to its record.
 
     Example:
         >>> public_id("PMID: 31180123"), public_id("10.1000/ABC"), public_id("s2")
@@ -220,7 +220,7 @@ def _recall_of_ten(kind: RecallKind, evaluation: Evaluation, cluster: Mapping[Pl
 def _cluster_recall(
     evaluation: Evaluation, cluster: Mapping[Place, str], answers: Sequence[Evaluation]
 ) -> Score:
-    """Return recall over the number of clusters, which unscored sentences can raise to ten."""
+    """Return the share of clusters covered, with bounds for up to ten clusters."""
     n_hits = len(_find_reached_clusters(RECALLS[0], evaluation, cluster))
     n = len(set(cluster.values()))
     n_own = RECALLS[0].n_open(evaluation)

@@ -33,10 +33,10 @@ NUGGET_RECALL = "nuggets.recall"
 
 @dataclass(frozen=True)
 class Relabelled:
-    """The same answers, once with human labels and once with judge labels.
+    """Two copies of the same answers, one with human labels and one with judge labels.
 
-    Both sets contain only items that have both kinds of label, so that rankings differ only because
-    of the labels.
+    Both copies contain only the items that humans and the judge labelled, so that rankings differ
+    only because of the labels.
     """
 
     human: tuple[Evaluation, ...]
@@ -49,9 +49,9 @@ class Ranking:
 
     Attributes:
         name: Name of the score in MedAESQA.
-        key: Key of the judge's score.
-        human: Mean over questions for each system, from human labels.
-        judge: Mean over questions for each system, from judge labels.
+        key: Key of the score in the judge's evaluations.
+        human: Mean score of each system over questions, from human labels.
+        judge: Mean score of each system over questions, from judge labels.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Ranking:
 
 
 def relabel_answers(alignment: Alignment, evaluations: Sequence[Evaluation]) -> Relabelled:
-    """Return answers with human labels and answers with judge labels, each with scores.
+    """Return answers with scores, once from human labels and once from judge labels.
 
     Items that lack a human majority or a verdict are left out, as are answers that lack a system or
     labels.
@@ -99,7 +99,7 @@ class _LabelledAnswer:
     has_citations: bool
 
     def by(self, judge: str, label_of: Callable[[AlignedItem], str | None]) -> Evaluation:
-        """Return the answer with labels from `label_of`."""
+        """Return the answer with the labels from `label_of`, and scores based on these labels."""
         by_item: dict[tuple[str, int | None, str], str | None] = {
             (item.task, item.sentence, item.item): label_of(item) for item in self.items
         }
@@ -157,8 +157,8 @@ def rankings(
 
     Args:
         human: Answers with human labels from `relabel_answers`, with or without pooled scores.
-        run: Evaluations of the run. Nugget recall is compared with the human recall, as in BioACE's
-            table 6.
+        run: Evaluations with the judge's nugget recall, which is compared with the sentence recall
+            from human labels, as in BioACE's table 6.
     """
     pairs = [(key, name, judge, key) for key, name in RANKED.items()]
     pairs.append((NUGGET_RECALL, "nugget recall and recall", run, SENTENCE_RECALL))

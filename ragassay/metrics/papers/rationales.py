@@ -24,10 +24,10 @@ CRITERIA: Mapping[str, str] = {
 """The six criteria of Kim et al., in their wording."""
 
 RUN = 3
-"""Minimum number of consecutive words shared with the rubric that count as recited."""
+"""Minimum number of consecutive words from the rubric that count as recited."""
 
 COMMON_SHARE, COMMON_LEAST = 0.05, 3
-"""Minimum share and number of questions whose reasons contain a word that counts as general."""
+"""A word is ignored if it occurs in reasons for at least this share and number of questions."""
 
 CLEAR = 0.1
 """Minimum absolute polarity that counts as a clear sentiment."""
@@ -69,7 +69,8 @@ class ReasonMeasures:
     Attributes:
         recited: Share of words recited from the rubric.
         named: Quotes, numbers, terms and sentence references taken from the answer.
-        contradicts: Whether the sentiment clearly belongs to the opposite half of the rating scale.
+        contradicts: Whether the sentiment is clearly positive for a low rating, or clearly negative
+            for a high rating.
     """
 
     recited: float
@@ -80,7 +81,7 @@ class ReasonMeasures:
 
 @dataclass(frozen=True)
 class RubricReasons:
-    """Aggregate measures of the reasons for one rubric or all rubrics.
+    """Means of the measures over the reasons for one rubric or for all rubrics.
 
     Attributes:
         rubric: Name of the rubric, or an empty string for all.
@@ -98,7 +99,7 @@ class RubricReasons:
 
 
 Labels = Mapping[str, Mapping[str, bool | None]]
-"""Whether a reason has a fault, keyed by reason id and criterion. None if unknown."""
+"""Whether a reason has a fault (None if unknown), keyed by reason id and criterion."""
 
 
 def recited_share(reason: str, rubric: str) -> float:
@@ -127,8 +128,8 @@ def named_of_answer(
     """Return the distinct quotes, sentence references, numbers and words taken from the answer.
 
     Args:
-        common: Words to ignore, from `common_words`.
-        beside: Other text whose words are ignored, such as the rubric and the question.
+        common: Words to ignore, such as those from `common_words`.
+        beside: Text whose words are ignored, such as the rubric and the question.
 
     Example:
         >>> named_of_answer("It names the dose of 5 mg.", "Take 5 mg of aspirin.")
@@ -161,7 +162,7 @@ def common_words(reasons: Sequence[JudgedReason]) -> frozenset[str]:
 def measure_reasons(
     reasons: Sequence[JudgedReason], rubrics: Mapping[str, str]
 ) -> dict[str, ReasonMeasures]:
-    """Return rule-based measures keyed by reason id. `rubrics` maps names to rubric texts."""
+    """Return rule-based measures, keyed by reason id. `rubrics` maps names to rubric texts."""
     common = common_words(reasons)
     measures: dict[str, ReasonMeasures] = {}
     for one in reasons:
@@ -183,8 +184,8 @@ def rubric_reasons(
 ) -> tuple[RubricReasons, ...]:
     """Aggregate the measures over all reasons and for each rubric.
 
-    Intervals resample questions. `labels` are grouped by labeler. Labels of some reasons may be
-    missing.
+    Intervals are computed by resampling questions. `labels` are keyed by labeler, and may be
+    missing for some reasons.
     """
     rubrics = sorted({one.rubric for one in reasons})
     groups = [("", list(reasons))]

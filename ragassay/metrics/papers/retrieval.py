@@ -1,4 +1,4 @@
-"""Score graded passages (Dietz 2024), and score searches with ir_measures and alpha-nDCG."""
+"""Score graded passages (Dietz 2024), and score rankings with ir_measures and alpha-nDCG."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def exam_scores(grades: Sequence[ExamGrade], judge: str) -> dict[str, Score]:
     """Return the scores of a passage from its grades on the items of a test bank.
 
     `exam.cover` is the share of items rated 4 or higher, the paper's threshold. `exam.rating` is
-    the mean rating from 0 to 5. `exam.answered` is the share of items with an extracted answer.
-    If an item has known answers, the extracted answer must match. Scores without grades are left
-    out.
+    the mean rating from 0 to 5. `exam.answered` is the share of items with an extracted answer. If
+    an item has known answers, the extracted answer must match. A score is left out if there are no
+    grades for it.
     """
     rated = [grade for grade in grades if grade.grader == "rating"]
     extracted = [grade for grade in grades if grade.grader == "extraction"]
@@ -44,7 +44,7 @@ def exam_scores(grades: Sequence[ExamGrade], judge: str) -> dict[str, Score]:
 
 
 def relevance_scores(grades: Sequence[RelevanceGrade], judge: str) -> dict[str, Score]:
-    """Return one relevance score per direct grader, which is 1, 0 or unscored."""
+    """Return a relevance score from each direct grader: 1, 0 or unscored."""
     return {
         f"relevance.{one.grader}": mean_score([one.is_relevant], SHARE_SCALE, judge)
         for one in grades
@@ -60,18 +60,18 @@ def alpha_ndcg(
     """Return alpha-nDCG@k (Clarke et al. 2008), computed as in ndeval.
 
     The gain of a passage at rank r is sum((1 - alpha)^(times seen before)) over its subtopics,
-    divided by log2(r + 1). The ideal ranking is built greedily, because finding the exact ranking
+    divided by log2(r + 1). The ideal ranking is approximated greedily, because finding it exactly
     is NP-hard. Ties go to the id that is last in sort order, as in ndeval.
 
     Args:
         ranking: Passage ids, best first.
-        subtopics: Subtopics of each judged passage. Other passages have none.
+        subtopics: Subtopics of each judged passage. Unjudged passages have no subtopics.
         k: Rank cutoff.
         alpha: Penalty for repeated subtopics, in [0, 1].
 
     Returns:
-        A value in [0, 1], or slightly above 1 if the greedy ranking is not ideal. None if no
-        passage has a subtopic.
+        A value in [0, 1], or slightly above 1 if the greedy ranking is not ideal. The result is
+        None if no passage has a subtopic.
 
     Example:
         >>> alpha_ndcg(["a", "b"], {"a": {"s", "t"}, "b": {"s"}})
@@ -123,8 +123,8 @@ def retrieval_scores(
     Args:
         qrels: Relevance grades, keyed by query and document. Grades of 0 and below are not
             relevant.
-        run: Scores of the retrieved documents, keyed by query. Missing queries count as empty
-            results.
+        run: Scores of the retrieved documents, keyed by query. A missing query counts as a search
+            without results.
 
     Returns:
         Scores in [0, 1], keyed by measure, with the number of queries as n.
@@ -150,12 +150,13 @@ def run_values(
 
     Args:
         qrels: Relevance grades, keyed by query and document.
-        runs: Scores, keyed by run, query and document. Higher is better. Missing queries score 0.
-        measures: Names in ir_measures notation.
-        level: Minimum relevant grade, like -l in trec_eval. It does not affect measures based on
-            gains, such as nDCG, or measures that specify `rel=`.
-        skips_empty: Whether to ignore queries without relevant documents. If False, they score 0,
-            like -c in trec_eval.
+        runs: Scores, keyed by run, query and document. Higher scores are better. Missing queries
+            score 0.
+        measures: Names of measures in ir_measures notation.
+        level: Minimum grade of a relevant document, like -l in trec_eval. The level does not affect
+            measures based on gains, such as nDCG, or measures that specify `rel=`.
+        skips_empty: Whether to ignore queries without relevant documents. If False, queries without
+            relevant documents score 0, as with -c in trec_eval.
 
     Raises:
         InputError: If a measure is unknown or cannot be computed.

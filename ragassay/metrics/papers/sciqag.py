@@ -17,7 +17,7 @@ from ragassay.text.quantities import Quantity, read_quantities
 from ragassay.text.search import word_positions
 
 STRETCH = 40
-"""Number of words in a text segment. Words in many segments have a low weight."""
+"""Number of words in a text segment. Words that occur in many segments have a low weight."""
 
 MOST_ROW = 2000
 """Maximum number of characters to read from a table row, to limit the run time."""
@@ -35,7 +35,7 @@ class Surroundings:
 
     Attributes:
         weights: Inverse segment frequency, keyed by word.
-        rows: Table rows in order. A table consists of lines with tabs.
+        rows: Table rows in the order of the text. A table consists of lines with tabs.
     """
 
     words: Sequence[str]
@@ -61,7 +61,7 @@ class Surroundings:
         return self.words[max(0, first - n) : first], self.words[last : last + n]
 
     def row_at(self, place: int) -> frozenset[str] | None:
-        """Return the words in the table row and header at an offset, or None outside of tables."""
+        """Return the words in the table row and header at an offset, or None outside tables."""
         n = bisect.bisect_right(self.rows, place, key=lambda row: row[0]) - 1
         return self.rows[n][2] if n >= 0 and place < self.rows[n][1] else None
 
@@ -89,17 +89,20 @@ MOST_ROUNDING = Fraction(1, 20)
 """Maximum relative difference between an approximate number and the number in the paper."""
 
 WORDS_OF_ANSWER, WORDS_OF_SOURCE = 8, 20
-"""Number of words to compare on each side of a number."""
+"""Number of words to compare on each side of a number, in the answer and in the paper."""
 
 MOST_PLACES = 500
 """Maximum number of occurrences to compare for one number, to limit the run time."""
 
 LEAST_OVERLAP = 0.6
-"""Minimum weighted share of the answer's words that must occur around the paper's number."""
+"""Minimum weighted share of the words next to the answer's number that occur near the paper's
+number."""
 SAME_UNIT, ONE_UNIT, SAME_WORD = -0.3, 0.3, -0.2
-"""Changes to `LEAST_OVERLAP` for a shared unit, a unit on one side, and each equal next word."""
+"""Changes to `LEAST_OVERLAP` for an equal unit, for a unit of only one number, and for each equal
+adjacent word."""
 IN_TABLE = -0.3
-"""Change to `LEAST_OVERLAP` for a table cell, which is compared with its row and header."""
+"""Change to `LEAST_OVERLAP` for a number in a table, where the words of its row and header are
+compared."""
 
 _Powers = tuple[tuple[str, int], ...]
 
@@ -109,8 +112,9 @@ class SourceNumbers:
     """Numbers in a paper, indexed for lookup.
 
     Attributes:
-        by_value: Quantities, keyed by each value that their notation can mean.
-        by_amount: Quantities with a unit, keyed by value in base units.
+        by_value: Quantities, keyed by value. A quantity with an ambiguous notation is listed under
+            each possible value.
+        by_amount: Quantities with a unit, keyed by their value in base units.
     """
 
     all: tuple[Quantity, ...]
@@ -164,11 +168,12 @@ def answer_numbers(answer: str, source: SourceNumbers) -> tuple[AnswerNumber, ..
     """Return the numbers in an answer, and whether each occurs in its paper.
 
     `is_found` is equation 2 of Wan et al.: the number occurs anywhere in the source paper.
-    `is_near` is an addition that also requires a compatible unit and similar surrounding words,
-    because a wrong number can occur elsewhere in the source paper.
+    `is_near`, which is not in the paper, also requires a compatible unit and similar surrounding
+    words, because a wrong number can occur elsewhere in the source paper.
 
     Returns:
-        Numbers, in order. `where` is the offset of the most similar occurrence.
+        Numbers in the order of the answer. `where` is the offset of the occurrence in the paper
+        with the most similar surroundings.
 
     Example:
         >>> numbers = answer_numbers("It took 2 h, not 5 h.", SourceNumbers.of("after 120 min"))
@@ -228,7 +233,7 @@ def _end(one: Quantity) -> int:
 
 
 def _has_same_unit(one: Quantity, other: Quantity) -> bool:
-    """Return whether two quantities have the same unit, or one of them has no unit."""
+    """Return whether two quantities have the same unit or at least one has no unit."""
     if one.unit is None or other.unit is None:
         return True
     return (one.unit.powers, one.unit.factor) == (other.unit.powers, other.unit.factor)
@@ -251,7 +256,7 @@ def drop_undecided_mean(mean: Score, ratings: Sequence[RacarRating]) -> Score:
     """Remove the value and interval of a mean if any rating is undecided.
 
     Ratings are not undecided at random, so the mean of the remaining ratings would be biased. The
-    bounds are still valid.
+    bounds remain valid with undecided ratings.
     """
     if not any(one.is_undecided for one in ratings):
         return mean
@@ -260,7 +265,7 @@ def drop_undecided_mean(mean: Score, ratings: Sequence[RacarRating]) -> Score:
 
 
 def intent_scores(found: Sequence[IntentSimilarity], judge: str) -> dict[str, Score]:
-    """Return the mean intent similarity of the questions, from 0 to 100, or an empty dict."""
+    """Return the mean intent similarity, from 0 to 100, or an empty dict without similarities."""
     if not found:
         return {}
     scale = (0.0, float(MOST_INTENT))

@@ -16,7 +16,7 @@ PERTURBED = "perturbed"
 
 @dataclass(frozen=True)
 class StrategyReply:
-    """A judge's reply to one prompting strategy, possibly without a rating or a reason."""
+    """A judge's reply with one prompting strategy. The rating or the reason can be missing."""
 
     rating: int | None
     reason: str = ""
@@ -43,7 +43,7 @@ class StrategyAnswer:
 
 @dataclass(frozen=True)
 class RubricRobustness:
-    """One rubric's rows in the paper's four tables.
+    """Values for one rubric in the four tables of Chaudhary et al.
 
     Attributes:
         alignment: Alpha of the human raters and the judge, for each strategy (table 1).
@@ -76,8 +76,8 @@ def rubric_robustness(
 ) -> RubricRobustness:
     """Compute all robustness measures of one rubric.
 
-    Alphas are ordinal, and intervals resample questions. `base` is the strategy to which the hint
-    is added. All values are undefined without answers.
+    Alphas are ordinal, and intervals are computed by resampling questions. `base` is the strategy
+    to which the hint is added. Without answers, all values are undefined.
 
     Raises:
         InputError: If a rating is outside the scale.
@@ -141,13 +141,13 @@ def unmoved_share(answers: Sequence[StrategyAnswer], base: str) -> Score:
 
 
 def followed_share(answers: Sequence[StrategyAnswer], base: str) -> Score:
-    """Return the share of ratings that changed from another value to the value of the hint."""
+    """Return the share of ratings that changed to the hint, of those that differed from it."""
     pairs = [(a, plain, misled) for a, plain, misled in _pairs(answers, base) if plain != a.hint]
     return _share([(a.question, misled == a.hint) for a, _, misled in pairs], (), ())
 
 
 def mean_polarity(answers: Sequence[StrategyAnswer], ways: Sequence[str]) -> Score:
-    """Return the mean polarity of reasons, in [-1, 1], over answers and strategies (table 4).
+    """Return the mean polarity, in [-1, 1], of reasons over answers and strategies (table 4).
 
     Replies without a reason are unscored.
     """

@@ -15,7 +15,7 @@ PERCENTILE_BINS = (
     *(0.0, 0.01, 0.02, 0.03, 0.04, 0.07, 0.13, 0.37, 0.90, 0.91, 0.92, 0.93),
     *(0.94, 0.95, 0.955, 0.96, 0.965, 0.97, 0.975, 0.98, 0.985, 0.99, 0.995, 1.0),
 )
-"""Bin edges for SummaC-Conv's published weights, which are percentiles of entailment."""
+"""Bin edges for SummaC-Conv's published weights: percentiles of the entailment probability."""
 
 N_ROWS = 10
 """Maximum number of text sentences that SummaC-Conv uses."""
@@ -24,7 +24,7 @@ N_ROWS = 10
 def summac_zs(entailment: NDArray[np.float64], contradiction: NDArray[np.float64]) -> float:
     """Return SummaC-ZS (Laban et al. 2022, section 3.2).
 
-    This is the mean over text sentences j of max_i E[i, j] - max_i C[i, j], as computed by the
+    SummaC-ZS is the mean of max_i E[i, j] - max_i C[i, j] over text sentences j, as computed by the
     authors' program.
 
     Args:
@@ -49,8 +49,9 @@ def summac_conv(
 ) -> float:
     """Return SummaC-Conv, the probability of a consistent text (Laban et al. 2022, section 3.3).
 
-    For each of the first `N_ROWS` text sentences, the model computes a weighted histogram of the
-    entailment probabilities. The mean is passed to a final layer with two classes.
+    For each of the first `N_ROWS` text sentences, the entailment probabilities are counted in bins,
+    and the counts are summed with weights. A final layer with two classes reads the mean of these
+    sums.
 
     Args:
         entailment: Probabilities, shape (n_document_sentences, n_text_sentences).
@@ -70,7 +71,8 @@ def summac_conv(
 def align_score(aligned: NDArray[np.float64]) -> float:
     """Return AlignScore, the mean alignment of each sentence with its best chunk.
 
-    This is the mean over j of max_i P(aligned | i, j) (Zha et al. 2023, section 3.3).
+    AlignScore is the mean of max_i P(aligned | i, j) over text sentences j (Zha et al. 2023,
+    section 3.3).
 
     Args:
         aligned: Alignment probabilities, shape (n_chunks, n_text_sentences).
@@ -87,10 +89,10 @@ def align_score(aligned: NDArray[np.float64]) -> float:
 
 
 def chunks_of(sentences: Sequence[str], n_words: int = 350) -> list[str]:
-    """Join a document's sentences into chunks like AlignScore's program.
+    """Join a document's sentences into chunks in the same way as AlignScore's program.
 
-    All chunks have the same number of sentences, about `n_words` words. Remaining sentences form
-    another chunk.
+    All chunks have the same number of sentences, which is chosen so that a chunk has at most about
+    `n_words` words. The last chunk can be shorter.
 
     Example:
         >>> chunks_of(["a b c.", "d e.", "f g."], n_words=8)
@@ -106,9 +108,10 @@ def chunks_of(sentences: Sequence[str], n_words: int = 350) -> list[str]:
 def filled_chunks(
     sentences: Sequence[str], size: int, length_of: Callable[[str], int]
 ) -> list[str]:
-    """Join a document's sentences into chunks like MiniCheck's program (Tang et al. 2024).
+    """Join sentences into chunks in the same way as MiniCheck's program (Tang et al. 2024).
 
-    Chunks are filled up to `size`. A longer sentence is a separate chunk.
+    The length of a chunk, as measured by `length_of`, is at most `size`. A sentence that is longer
+    than `size` is a separate chunk.
 
     Example:
         >>> filled_chunks(["a b.", "c.", "d e f g.", "h."], 3, lambda text: len(text.split()))
@@ -130,13 +133,11 @@ N_STEPS = 40
 
 
 class Thresholds(Frozen):
-    """Minimum shares at which a verifier's labels are accepted.
+    """Minimum probability shares at which a verifier's labels are accepted.
 
     Attributes:
-        supports: Minimum of support / (support + neutral). With two labels, the minimum share of
-            support.
-        contradicts: Minimum of contradiction / (contradiction + neutral). None if there are two
-            labels.
+        supports: Minimum of support / (support + neutral), or of support itself for two labels.
+        contradicts: Minimum of contradiction / (contradiction + neutral), or None for two labels.
     """
 
     supports: float = Field(ge=0, le=1)
@@ -146,11 +147,12 @@ class Thresholds(Frozen):
 def decided_shares(shares: NDArray[np.float64], thresholds: Thresholds) -> NDArray[np.float64]:
     """Reweight shares so that the label selected by the thresholds has the largest share.
 
-    The weight of a share with threshold t is (1 - t) / t relative to "neutral". With two labels,
-    support is largest exactly if its share is at least t.
+    Relative to the share of "neutral", a share with threshold t is multiplied by (1 - t) / t. With
+    two labels, the share of support is largest if and only if it was at least t.
 
     Args:
-        shares: Shares of supports, contradicts and neutral, shape (n, 3). Rows of NaN are kept.
+        shares: Shares of supports, contradicts and neutral, shape (n, 3). Rows of NaN are returned
+            unchanged.
         thresholds: Thresholds. If `contradicts` is None, contradiction counts as neutral.
 
     Returns:
@@ -181,8 +183,9 @@ def decided_shares(shares: NDArray[np.float64], thresholds: Thresholds) -> NDArr
 def best_threshold(scores: Sequence[float], truth: Sequence[bool]) -> tuple[float, float]:
     """Return the threshold with the highest F1, and its F1 (BioACE, section 2.2).
 
-    BioACE searches 0 to 1 with Optuna. Here, all thresholds that separate the scores are tried.
-    Supported claims are positive, as in section 4.2 of the paper, but unlike in its program.
+    All thresholds that separate the scores are tried, whereas BioACE searches from 0 to 1 with
+    Optuna. Supported claims are the positive class, as in BioACE's section 4.2 but unlike in its
+    program.
 
     Args:
         scores: Scores, where higher means more attributable.
@@ -190,7 +193,7 @@ def best_threshold(scores: Sequence[float], truth: Sequence[bool]) -> tuple[floa
 
     Returns:
         The threshold and its F1. The threshold is midway between two adjacent scores, or between
-        the lowest score and 0. Ties go to the highest threshold.
+        the lowest score and 0. If several thresholds have the same F1, the highest is returned.
 
     Raises:
         InputError: If the lengths differ or no claim is attributable.
@@ -222,11 +225,11 @@ def best_thresholds(shares: NDArray[np.float64], truth: Sequence[int]) -> tuple[
 
     Args:
         shares: Shares of supports, contradicts and neutral, shape (n, 3).
-        truth: Human labels 0, 1 or 2 in the same order.
+        truth: Human labels, shape (n,): 0 for supports, 1 for contradicts and 2 for neutral.
 
     Returns:
-        The thresholds, on a grid with steps of 1 / `N_STEPS`, and their macro-F1. Ties go to the
-        thresholds closest to 0.5.
+        The thresholds, on a grid with steps of 1 / `N_STEPS`, and their macro-F1. If several pairs
+        have the same macro-F1, the pair closest to 0.5 is returned.
 
     Raises:
         InputError: If the lengths differ or there are no claims.

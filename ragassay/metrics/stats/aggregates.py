@@ -28,10 +28,11 @@ class Matrix:
     """A table of mean scores for pairs of names.
 
     Attributes:
-        cells: Scores, shape (n_rows, n_columns).
-        unit: Plural name of the items that each cell counts, such as "questions" or "ratings".
+        cells: Mean scores, shape (n_rows, n_columns).
+        unit: Plural noun for what `n` counts in each cell, such as "questions" or "ratings".
         own: Row and column indices of cells that compare an item with itself.
-        is_reflexive: Whether the cells in `own` are uninformative.
+        is_reflexive: Whether the cells in `own` carry no information, such as the similarity of a
+            text to itself.
     """
 
     key: str
@@ -55,9 +56,9 @@ def mean_over_questions(
     judge: str = "",
     lower_is_better: bool = False,
 ) -> Score:
-    """Return an unrounded mean with an interval that resamples questions.
+    """Return an unrounded mean, with an interval computed by resampling questions.
 
-    If an end of `scale` is infinite and there are unscored values, the mean has no bound there.
+    If there are unscored values, an infinite end of `scale` results in a bound of None.
     """
     known = [(v, name) for v, name in zip(values, questions, strict=True) if v is not None]
     total, n, n_unscored = math.fsum(v for v, _ in known), len(known), len(values) - len(known)
@@ -86,7 +87,8 @@ def clustered_score(
 
 
 MOST_SNAPPED = 2000
-"""Maximum n for which a four-digit share determines the number of hits to the nearest 0.5."""
+"""Maximum n for which a share rounded to four digits determines the number of hits to the nearest
+0.5."""
 
 
 def question_of(evaluation: Outlined) -> str:
@@ -95,7 +97,7 @@ def question_of(evaluation: Outlined) -> str:
 
 
 def bounds_of(key: str, score: Score) -> tuple[float, float]:
-    """Return the worst and best case of a score, by default the ends of the scale."""
+    """Return the worst and best case of a score, or the ends of its scale if unknown."""
     low, high = score.scale
     worst, best = (high, low) if key in LOWER_IS_BETTER else (low, high)
     if score.decided is not None:
@@ -107,7 +109,7 @@ def bounds_of(key: str, score: Score) -> tuple[float, float]:
 
 
 def values_by_question(evaluations: Sequence[Outlined], key: str) -> dict[str, float]:
-    """Return the mean score of each question that has scored answers."""
+    """Return the mean score over the scored answers to each question."""
     return {
         question: math.fsum(values) / len(values)
         for question, scores in _by_question(evaluations, key).items()
@@ -116,27 +118,27 @@ def values_by_question(evaluations: Sequence[Outlined], key: str) -> dict[str, f
 
 
 def question_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
-    """Return macro averages, which are means of the questions' mean scores.
+    """Return macro averages, in which each question has the same weight.
 
     Returns:
         Scores in order of first appearance. `n` is the number of questions and `n_unscored` the
-        number of questions without any scored answer. The bounds also allow for unscored verdicts
-        within answers.
+        number of questions without any scored answer. The bounds allow for unscored questions, and
+        for unscored verdicts of scored answers.
     """
     keys = dict.fromkeys(key for e in evaluations for key in e.scores)
     return {key: question_score(key, evaluations) for key in keys}
 
 
 def question_score(key: str, evaluations: Sequence[Outlined]) -> Score:
-    """Return one of `question_scores`, without a value if no answer has the score."""
+    """Return the macro average of one score, without a value if no answer has the score."""
     return _mean_of_groups(key, list(_by_question(evaluations, key).items()))
 
 
 def mean_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
     """Return the mean of each score over the answers that have it, in order of first appearance.
 
-    Answers count as unscored only if their verdicts failed, not if a score does not apply to them.
-    The bounds also allow for unscored verdicts within answers.
+    An answer counts as unscored if its verdicts failed, but not if the score does not apply to it.
+    The bounds allow for unscored answers, and for unscored verdicts of scored answers.
     """
     keys = dict.fromkeys(key for e in evaluations for key in e.scores)
     return {
@@ -148,7 +150,10 @@ def mean_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
 
 
 def _mean_of_groups(key: str, groups: Sequence[tuple[str, Sequence[Score]]]) -> Score:
-    """Return the mean of the group means. Each group is a question with scores."""
+    """Return the mean of group means.
+
+    A group is the key of a question, and the question's scores.
+    """
     values: list[float] = []
     questions: list[str] = []
     bounds: list[tuple[float, float]] = []
@@ -176,13 +181,13 @@ def _mean_of_groups(key: str, groups: Sequence[tuple[str, Sequence[Score]]]) -> 
 
 
 def pooled_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
-    """Return micro averages, i.e. the total number of hits divided by the total n.
+    """Return micro averages: the total number of hits divided by the total n.
 
     Long answers count more than short answers. F1 is computed from pooled precision and recall.
 
     Returns:
         Scores on a scale of 0 to 1, in order of first appearance. `n` and `n_unscored` are numbers
-        of verdicts. Intervals resample questions.
+        of verdicts. Intervals are computed by resampling questions.
     """
     keys = dict.fromkeys(
         key for e in evaluations for key, s in e.scores.items() if s.scale == SHARE_SCALE
@@ -235,7 +240,7 @@ def _pooled_f1(
 
 
 def _hits(score: Score) -> float:
-    """Return the number of hits that gave a rounded share, in whole or half credits if possible."""
+    """Return the number of hits in a rounded share, as a multiple of 0.5 if possible."""
     total = (score.decided or 0.0) * score.n
     nearest = round(2 * total) / 2
     return nearest if score.n <= MOST_SNAPPED and abs(total - nearest) <= 1e-4 * score.n else total

@@ -43,11 +43,12 @@ class Averaged:
 
 
 def average_labels(tables: NDArray[np.float64], n_unscored: int, average: Average) -> Averaged:
-    """Average precision, recall and F1 over labels. Values are the same as in scikit-learn.
+    """Average precision, recall and F1 over labels, with the same results as scikit-learn.
 
     Args:
         tables: Confusion matrices by question, shape (n_questions, n_labels, n_labels). Rows are
-            human labels and columns are judge labels. Intervals resample questions.
+            human labels, and columns are judge labels. Intervals are computed by resampling
+            questions.
     """
     total, n = tables.sum(axis=0), int(tables.sum())
     if not n:
@@ -105,9 +106,10 @@ class Discrimination:
     """Probability that a good answer has a better score than a bad answer.
 
     Attributes:
-        auroc: Area under the ROC curve over all answers. `n` is the number of answers.
-        paired_auroc: Mean area within questions, which does not depend on question difficulty. `n`
-            is the number of questions with good and bad answers.
+        auroc: Area under the ROC curve over all answers. `n` is the number of scored answers.
+        paired_auroc: Mean area over questions, each with its own answers only, so that the
+            difficulty of questions has no influence. `n` is the number of questions with at least
+            one good and one bad answer.
     """
 
     auroc: Score
@@ -121,16 +123,16 @@ def discrimination(
     *,
     lower_is_better: bool = False,
 ) -> Discrimination:
-    """Return the area under a score's ROC curve, overall and within questions.
+    """Return the area under a score's ROC curve, over all answers and within questions.
 
     Args:
         values: Score of each answer, shape (n,). None means unscored.
         is_good: Human label of each answer, shape (n,).
-        questions: Question of each answer, shape (n,), for intervals that resample questions.
+        questions: Question of each answer, shape (n,), used to resample questions for intervals.
         lower_is_better: Whether good answers have lower scores.
 
     Returns:
-        Areas in [0, 1]. A value is None if there are no pairs of a good and a bad answer.
+        Areas in [0, 1]. A value is None if there is no pair of a good and a bad answer.
 
     Raises:
         InputError: If the lengths differ.
@@ -166,11 +168,11 @@ def discrimination(
 def _count_wins(
     scores: NDArray[np.float64], good: NDArray[np.bool_], ids: NDArray[np.intp], n: int
 ) -> NDArray[np.float64]:
-    """Count pairs in which the good answer has the higher score, with ties as half a win.
+    """Count the pairs in which the good answer has the higher score. Ties count as 0.5.
 
     Returns:
-        Counts by question of the good answer and question of the bad answer, shape (n_questions,
-        n_questions).
+        Counts, shape (n_questions, n_questions). Rows are the questions of the good answers, and
+        columns are the questions of the bad answers.
     """
     above = scores[good][:, None] - scores[~good]
     won = np.where(above == 0, 0.5, (above > 0).astype(float))
@@ -189,8 +191,8 @@ class ClassAgreement:
     """Agreement on one label.
 
     Attributes:
-        precision: The judge's precision. Undefined if `n_predicted` is 0.
-        f1: The judge's F1. Undefined if the label is neither predicted nor true for any item.
+        precision: The judge's precision, which is undefined if `n_predicted` is 0.
+        f1: The judge's F1. F1 is undefined if neither the judge nor the humans used the label.
     """
 
     label: str
@@ -206,9 +208,10 @@ class Agreement:
     """Agreement between a judge and human labels.
 
     Attributes:
-        accuracy: Share of items with equal labels. The bounds allow for unscored items.
-        linear_kappa: Kappa with linear weights. None if the labels are not ordered.
-        quadratic_kappa: Kappa with quadratic weights. None if the labels are not ordered.
+        accuracy: Share of items for which the judge's label equals the human label. The bounds
+            allow for unscored items.
+        linear_kappa: Kappa with linear weights, or None if the labels are not ordered.
+        quadratic_kappa: Kappa with quadratic weights, or None if the labels are not ordered.
         confusion: Confusion matrix. Rows are human labels and columns are judge labels.
     """
 
@@ -231,13 +234,14 @@ def agreement(
     is_ordered: bool = False,
     averages: Sequence[Average] = ("macro", "weighted"),
 ) -> Agreement:
-    """Compare judge labels with human labels. Values are the same as in scikit-learn.
+    """Compare judge labels with human labels, with the same results as scikit-learn.
 
     Args:
         truth: Human labels, shape (n_items,).
         predicted: Judge labels, shape (n_items,). None means unscored.
         labels: All labels, in ascending order if `is_ordered`.
-        questions: Question of each item, shape (n_items,), for intervals that resample questions.
+        questions: Question of each item, shape (n_items,), used to resample questions for
+            intervals.
         is_ordered: Whether the labels are ordered, so that weighted kappa is defined.
 
     Raises:
@@ -278,15 +282,15 @@ def krippendorff_alpha(
     """Return Krippendorff's alpha (Krippendorff 2011) for any number of raters.
 
     Args:
-        units: Labels of each item, one per rater. Labels of some raters can be missing.
-        labels: All labels, in ascending order for "ordinal" and numeric for "interval".
-        level: Level of measurement, which determines the weights of disagreements.
-        questions: Question of each item, shape (n_items,), for an interval that resamples
-            questions.
+        units: Labels of each item, at most one from each rater.
+        labels: All possible labels, in ascending order for "ordinal" and numeric for "interval".
+        level: Level of measurement, which determines how much each kind of disagreement counts.
+        questions: Question of each item, shape (n_items,), used to resample questions for an
+            interval.
 
     Returns:
         Alpha. `n` is the number of items with at least two labels, and `n_unscored` the number of
-        other items. The value is None if no item has two labels or all labels are equal.
+        other items. The value is None if no item has two labels or if all labels are equal.
 
     Raises:
         InputError: If a label is not in `labels`.
@@ -350,8 +354,8 @@ def _check(
 ) -> None:
     if not len(truth) == len(predicted) == len(questions):
         raise InputError(
-            f"{len(truth)} human labels, {len(predicted)} judge labels and {len(questions)} "
-            "questions; their numbers must be equal"
+            f"found {len(truth)} human labels, {len(predicted)} judge labels and "
+            f"{len(questions)} questions; the numbers must be equal"
         )
     unknown = sorted({x for x in (*truth, *predicted) if x is not None} - set(labels))
     if unknown:

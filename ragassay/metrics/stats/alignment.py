@@ -27,23 +27,25 @@ TASK_LABELS: dict[LabelTask, tuple[str, ...]] = {
     "citation": get_args(CitationLabel),
     "nugget": ASSIGNMENTS,
 }
-"""Labels of the tasks that have a fixed set of labels."""
+"""Allowed labels of each task with a fixed set of labels."""
 
 
 RATED: tuple[LabelTask, ...] = ("rubric", "racar")
-"""Tasks in which all labels are ratings. `exam_grade` also has other labels."""
+"""Tasks in which all labels are ratings, unlike `exam_grade`."""
 
 
 @dataclass(frozen=True)
 class AlignedItem:
-    """An item with human labels and a judge label.
+    """An item with human labels and, if the judge scored it, the judge's label.
 
     Attributes:
-        question: Key of the question, used to cluster intervals.
+        question: Key of the question, used to resample questions for intervals.
         sentence: Sentence number from 1, for relevance and citation labels.
-        item: Cited document, nugget, rubric, dimension or other item of the verdict.
+        item: What the verdict is about, such as a cited document, a nugget, a rubric or a
+            dimension.
         truth: Consensus of the human labels, or None for a tie.
-        predicted: The judge's label, or None if unscored. Always None for accuracy.
+        predicted: The judge's label, or None if unscored. The task "accuracy" has no labels by the
+            judge.
     """
 
     task: LabelTask
@@ -62,7 +64,7 @@ class AlignedItem:
 
 @dataclass(frozen=True)
 class Unaligned:
-    """Human label that matches no verdict of the run, and the reason."""
+    """Human label to which no verdict of the run corresponds, and the reason for this."""
 
     label: HumanLabel
     reason: str
@@ -70,7 +72,7 @@ class Unaligned:
 
 @dataclass(frozen=True)
 class Alignment:
-    """Aligned items, and labels that match no verdict."""
+    """Aligned items, and human labels to which no verdict corresponds."""
 
     items: tuple[AlignedItem, ...]
     unaligned: tuple[Unaligned, ...]
@@ -85,10 +87,10 @@ class Alignment:
 
 
 def align_labels(labels: Iterable[HumanLabel], evaluations: Sequence[Evaluation]) -> Alignment:
-    """Find the verdict for each label.
+    """Find the verdict that corresponds to each human label.
 
-    Answers are identified by record id, or else by topic (or question) and system. Labels without
-    an annotator name are treated as labels from different annotators.
+    An answer is identified by its record id or, if there is none, by its topic (or question) and
+    system. Labels without the name of an annotator count as labels by different annotators.
     """
     index = _Index(evaluations)
     aligned: dict[tuple[str, LabelTask, int | None, str], AlignedItem] = {}
@@ -112,8 +114,8 @@ def align_labels(labels: Iterable[HumanLabel], evaluations: Sequence[Evaluation]
 def consensus(task: LabelTask, people: Sequence[str]) -> str | None:
     """Return the consensus of annotators.
 
-    The consensus is the lower median of ratings, or the most frequent of other labels. It is None
-    for a tie.
+    The consensus is the lower median of the ratings, or the most frequent label if the labels are
+    not ratings. The consensus is None if several labels are equally frequent.
 
     Example:
         >>> consensus("relevance", ["required", "borderline", "required"])
@@ -136,7 +138,7 @@ class _Index:
             self._by_system.setdefault((question_of(e), e.system or ""), []).append(e)
 
     def find(self, label: HumanLabel) -> AlignedItem | str:
-        """Return the item that a label refers to, without human labels, or why no item matches."""
+        """Return the item that a label refers to, or the reason why there is none."""
         if label.label not in TASK_LABELS.get(label.task, (label.label,)):
             return f"{label.label!r} is not a label of this task"
         answers = self._answers(label)
@@ -212,7 +214,7 @@ def _is_cited(verdict: CitationVerdict, document: str) -> bool:
 
 
 def _nugget(item: AlignedItem, evaluation: Evaluation, text: str) -> AlignedItem | str:
-    """Read a nugget's label from its assignment or, if it was not assigned, from its match."""
+    """Read a nugget's label from its assignment or, without assignments, from its match."""
     key = _normalize(text)
     gold = next((i for i, n in enumerate(evaluation.gold_nuggets) if _normalize(n.text) == key), -1)
     if gold < 0:
@@ -221,7 +223,7 @@ def _nugget(item: AlignedItem, evaluation: Evaluation, text: str) -> AlignedItem
     if evaluation.assignments:
         verdict = next((a for a in evaluation.assignments if a.gold == gold), None)
         if verdict is None:
-            return "the run did not assign the nugget"
+            return "the run did not label the nugget"
         return _add_verdict(item, verdict)
     if any(match.gold == gold for match in evaluation.matches):
         return replace(item, predicted="support")
@@ -261,7 +263,7 @@ def _find_verdict(
 ) -> AlignedItem | str:
     verdict = next((one for one in verdicts if one.item == key), None)
     if verdict is None:
-        return "the run has no such verdict"
+        return "the run has no verdict on this item"
     labels = tuple(map(str, verdict.choices))
     if label not in labels:
         return f"{label!r} is not a label of this task"

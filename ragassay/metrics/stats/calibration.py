@@ -24,11 +24,11 @@ N_BINS = 10
 
 @dataclass(frozen=True)
 class ReliabilityBin:
-    """A bin of labels with similar confidences.
+    """A bin of the reliability diagram, for labels with similar confidences.
 
     Attributes:
-        low: Lower end, exclusive except for 0.
-        high: Upper end, inclusive.
+        low: Lower end of the bin, which is exclusive except for 0.
+        high: Upper end of the bin, which is inclusive.
         confidence: Mean confidence, or None if the bin is empty.
         accuracy: Share of correct labels, or None if the bin is empty.
     """
@@ -63,13 +63,13 @@ def calibration(
     """Compute the expected calibration error, the Brier score and reliability diagram bins.
 
     ECE = sum over bins of n_b / n * |accuracy_b - confidence_b| (Guo et al. 2017, arXiv 1706.04599,
-    equation 3). Both measures use only the probability of the predicted label. ECE and its
-    bootstrap interval are biased upwards in small samples.
+    equation 3). ECE and the Brier score use only the probability of the predicted label. ECE and
+    its bootstrap interval are biased upwards in small samples.
 
     Args:
         confidences: Probability of each predicted label, shape (n,). None means unknown.
         is_right: Whether each label equals the human label, shape (n,).
-        questions: Question of each label, shape (n,), for intervals that resample questions.
+        questions: Question of each label, shape (n,), used to resample questions for intervals.
 
     Raises:
         InputError: If the lengths differ or a confidence is outside [0, 1].
@@ -125,7 +125,8 @@ THRESHOLDS = tuple(round(1 - 10 ** (-step / 10), 4) for step in range(30, 1, -1)
 """Thresholds from 0.999 down to 0.369, evenly spaced in log(1 - threshold)."""
 
 N_STARTS = 4
-"""Number of starting thresholds. Several are used because the highest may have too few verdicts."""
+"""Number of thresholds from which testing starts, because few verdicts may reach the highest one.
+"""
 
 
 def risk_bound(
@@ -144,21 +145,21 @@ def risk_bound(
 
     Because verdicts on the same question are dependent, one verdict per question is drawn at
     random. The risk therefore applies to a verdict on a random question, and an exact binomial test
-    is valid. From each of `N_STARTS` evenly spaced starts, thresholds are tested downwards at level
-    delta / `N_STARTS` until one fails (fixed sequence testing with several starts).
+    is valid. Fixed sequence testing with several starts is used. From each of `N_STARTS` evenly
+    spaced thresholds, ever lower thresholds are tested at the level delta / `N_STARTS` until one
+    fails.
 
     Args:
         confidences: Confidences in [0, 1], shape (n_verdicts,).
         is_right: Whether each verdict is correct, shape (n_verdicts,).
         risk: Maximum share of wrong verdicts among the accepted verdicts, in (0, 1).
-        delta: Maximum probability that the risk is exceeded.
-        clusters: Question of each verdict, shape (n_verdicts,). None means that all questions
-            differ.
+        delta: Maximum probability that the share of wrong verdicts exceeds `risk`.
+        clusters: Question of each verdict, shape (n_verdicts,), or None if all questions differ.
         thresholds: Thresholds in test order, which must be chosen independently of the data.
 
     Returns:
         The bound, with coverage and precision measured on the drawn verdicts. `threshold` is None
-        if no threshold satisfies the risk.
+        if no threshold limits the share of wrong verdicts to `risk`.
 
     Raises:
         InputError: If the lengths differ.
@@ -204,7 +205,7 @@ def _find_threshold(
     risk: float,
     delta: float,
 ) -> float | None:
-    """Return the lowest threshold reached by passing all tests in sequence from any start."""
+    """Return the lowest threshold that passed its test, or None if none did."""
     from scipy.stats import binom
 
     def p_value(threshold: float) -> float:
@@ -223,7 +224,7 @@ def _find_threshold(
 def bound_of(
     bounds: Sequence[Bound], label: str, level: BoundLevel, kind: str = ""
 ) -> Bound | None:
-    """Return the bound for a kind of verdict, or else the bound for all kinds, or else None."""
+    """Return the bound for a kind of verdict or, if there is none, for all kinds."""
     known = {one.kind: one for one in bounds if (one.label, one.level) == (label, level)}
     return known.get(kind, known.get(""))
 
@@ -233,17 +234,17 @@ def explain_undecided(
 ) -> Failure | None:
     """Return the reason why a label remains tentative, or None if it meets the bound.
 
-    `cosine` is the similarity between the claim and the closest sentence.
+    `cosine` is the cosine similarity between the claim and the closest sentence.
 
     Example:
-        >>> bound = Bound(label="contradicts", threshold=0.93, risk=0.2, delta=0.1, n=300,
-        ...               precision=0.86, n_measured=120, data="SciFact")
+        >>> bound = Bound(label="contradicts", threshold=0.93, risk=0.2, delta=0.1, n=300)
         >>> explain_undecided(bound, "contradicts", 0.71).detail
-        'leans to contradicts at 0.71, below the threshold of 0.93 (86 % of 120 correct on SciFact)'
+        'the tentative label "contradicts" has confidence 0.71, below the threshold of 0.93'
     """
     if bound.admits(confidence, cosine):
         return None
-    tendency = f"leans to {tentative_label.replace('_', ' ')} at {confidence:.2f}"
+    label = tentative_label.replace("_", " ")
+    tendency = f'the tentative label "{label}" has confidence {confidence:.2f}'
     if bound.threshold is None and not bound.is_tested:
         detail = f"{tendency}, but too few such verdicts were measured to set a threshold"
     elif bound.threshold is None:

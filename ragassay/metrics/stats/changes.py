@@ -15,7 +15,7 @@ from ragassay.metrics.stats.leaderboard import ALPHA, PairTest, holm, paired_tes
 from ragassay.records import Evaluation, Finding, Score
 
 SAME_WORDS = 0.6
-"""Minimum word overlap at which two sentences count as two versions of one sentence."""
+"""Minimum Jaccard similarity of the words of two versions of the same sentence."""
 
 
 def match_answers(
@@ -23,8 +23,8 @@ def match_answers(
 ) -> list[tuple[Evaluation, Evaluation]]:
     """Pair up answers to the same question, one to one.
 
-    Answers with the same id and system are paired first, then answers with the same system, then
-    other answers in order.
+    Answers with the same id and system are paired first, then answers with the same system, and
+    then the remaining answers in order.
     """
     waiting: dict[str, list[Evaluation]] = defaultdict(list)
     for evaluation in new:
@@ -45,8 +45,8 @@ def match_findings(
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...], tuple[Finding, ...]]:
     """Split the primary findings of two answers into new, gone and unchanged findings.
 
-    A finding is unchanged if the old answer has a finding of the same kind on a similar sentence,
-    or if both findings refer to no sentence.
+    A finding is unchanged if the old answer has a finding of the same kind, and both findings refer
+    to similar sentences or to no sentence.
     """
     texts = [{s.index: s.text for s in e.sentences} for e in (old, new)]
     left = list(old.primary_findings)
@@ -79,7 +79,8 @@ def words_shared(one: str, two: str) -> float:
 
 
 MARGIN = 0.05
-"""Minimum mean score change, relative to the scales, for an answer to be better or worse."""
+"""Minimum mean change of an answer's scores, as a share of their scales, to count as better or
+worse."""
 
 SERIOUS_KEY = "findings.serious"
 """Share of answers with a serious primary finding. Lower is better."""
@@ -94,10 +95,10 @@ class ScoreChange:
     Attributes:
         old: Old mean over the shared questions, or None if no questions are shared.
         new: New mean over the shared questions, or None if no questions are shared.
-        test: Paired test of the difference (new minus old). `p_holm` is corrected over all compared
-            scores.
-        n_questions: Number of questions with an old score.
-        ranges: Old and new means with bounds for undecided verdicts. None for `SERIOUS_KEY`.
+        test: Paired test of the difference (new minus old). `p_holm` is corrected for the number of
+            compared scores.
+        n_questions: Number of questions for which an old answer has the score.
+        ranges: Old and new means with bounds for undecided verdicts, or None for `SERIOUS_KEY`.
     """
 
     key: str
@@ -111,23 +112,23 @@ class ScoreChange:
 
     @property
     def overlaps(self) -> bool:
-        """True if undecided verdicts leave it open which side is better."""
+        """True if it depends on undecided verdicts which set of answers has the better score."""
         return self.ranges is not None and self.ranges[0].overlaps(self.ranges[1])
 
     @property
     def gain(self) -> float | None:
-        """Improvement as a share of the scale, positive if the new side is better."""
+        """Improvement as a share of the scale, positive if the new answers are better."""
         return None if self.overlaps else self.as_gain(self.test.difference)
 
     def as_gain(self, difference: float | None) -> float | None:
-        """Convert a difference in this score to a gain."""
+        """Convert a difference of the score to a gain, which is positive for an improvement."""
         if difference is None:
             return None
         return _as_gain(difference, self.scale, self.lower_is_better)
 
     @property
     def direction(self) -> Direction:
-        """Direction of a significant change, or "same"."""
+        """Direction of the change if it is significant, else "same"."""
         if self.overlaps or not self.test.is_significant:
             return "same"
         return "better" if (self.gain or 0.0) > 0 else "worse"
@@ -135,12 +136,12 @@ class ScoreChange:
 
 @dataclass(frozen=True)
 class AnswerChange:
-    """Change between two answers to a question.
+    """Difference between an old and a new answer to the same question.
 
     Attributes:
-        kept: Findings of the new answer that the old answer also has.
-        gain: Mean gain of the compared scores as a share of their scales. None if no score can be
-            compared.
+        kept: Findings that both answers have.
+        gain: Mean gain of the compared scores as a share of their scales, or None if no score can
+            be compared.
         n_serious: Change in the number of serious findings.
     """
 
@@ -154,7 +155,7 @@ class AnswerChange:
 
     @property
     def direction(self) -> Direction:
-        """Direction of the change in serious findings, or of the gain if they are unchanged."""
+        """Direction of the change in the number of serious findings or, if equal, in the scores."""
         gain = self.gain or 0.0
         if self.n_serious > 0 or (self.n_serious == 0 and gain <= -MARGIN):
             return "worse"
@@ -168,10 +169,10 @@ class AnswerChange:
 
 @dataclass(frozen=True)
 class Change:
-    """Change between two sets of answers.
+    """Difference between two sets of answers.
 
     Attributes:
-        answers: Change of each answer pair, worst first.
+        answers: Difference of each pair of answers, worst first.
     """
 
     old: str
@@ -188,13 +189,14 @@ def find_changes(
     keys: Sequence[str],
     is_serious: Callable[[Finding], bool],
 ) -> tuple[Change, ...]:
-    """Compare a baseline with other sets of answers.
+    """Compare baseline answers with other sets of answers.
 
     Args:
-        keys: Keys of the scores to compare. Can include `SERIOUS_KEY`.
+        keys: Keys of the scores to compare, which can include `SERIOUS_KEY`.
 
     Returns:
-        One change for each other set. P-values are Holm-corrected over all scores and sets.
+        The change from the baseline to each set. P-values are Holm-corrected over all scores and
+        sets.
     """
     changes = [_compare(old, other, keys, is_serious) for other in others]
     p_holm = iter(holm([score.test.p_value for change in changes for score in change.scores]))
@@ -211,16 +213,17 @@ def find_changes(
 
 
 def least_p_value(scores: Sequence[ScoreChange]) -> float:
-    """Return the smallest Holm-corrected p-value possible with these numbers of questions.
+    """Return the smallest possible Holm-corrected p-value, given the numbers of questions.
 
-    The minimum of a permutation test is 2 / 2^n. Holm multiplies it by the number of tests.
+    The smallest p-value of a permutation test on n questions is 2 / 2^n. Holm's correction
+    multiplies the smallest p-value by the number of tests.
     """
     sizes = [score.test.n_questions for score in scores if score.test.n_questions]
     return min(1.0, len(sizes) * 2.0 ** (1 - max(sizes))) if sizes else 1.0
 
 
 def can_be_significant(scores: Sequence[ScoreChange]) -> bool:
-    """Return whether any difference could be significant."""
+    """Return whether there are enough questions for any difference to be significant."""
     return least_p_value(scores) < ALPHA
 
 

@@ -27,12 +27,12 @@ Coefficient = Callable[[Sequence[float], Sequence[float]], float | None]
 class RankCorrelation:
     """Correlation coefficients of two rankings.
 
-    Values are None if a ranking is constant or has fewer than two items.
+    A coefficient is None if a ranking is constant or has fewer than two items.
 
     Attributes:
         kendall: Kendall's tau-b, which corrects for ties.
-        tau_ap: AP correlation `tau_ap_b`, which gives the top more weight. None for rankings of
-            answers.
+        tau_ap: AP correlation `tau_ap_b`, which gives more weight to the top of the ranking, or
+            None for rankings of answers.
         n_questions: Number of questions, or 0 if unknown.
     """
 
@@ -67,12 +67,12 @@ def tau_ap(estimated: Sequence[float], truth: Sequence[float]) -> float | None:
 
     tau_AP = 2/(N - 1) * sum of C(i)/(i - 1) for i = 2..N, minus 1   (Yilmaz et al., SIGIR 2008)
 
-    C(i) is the number of items above rank i in the estimated ranking that the true ranking also
-    places above that item. Errors near the top count more than errors near the bottom.
+    C(i) is the number of items that both rankings place above the item at rank i of the estimated
+    ranking. Errors near the top count more than errors near the bottom.
 
     Ties are treated as in tau_AP,b (Urbano and Marrero, SIGIR 2017), `ircor` and TREC AutoJudge.
-    Each item is compared with the items strictly above its group of ties. The first group is not
-    counted in N - 1. A pair that is tied in the truth counts as wrong.
+    Each item is compared with the items above its group of ties. N - 1 does not count the items in
+    the first group. A pair that is tied in the true ranking counts as wrong.
 
     Args:
         estimated: Estimated scores, where higher ranks first, shape (n,).
@@ -91,9 +91,9 @@ def tau_ap(estimated: Sequence[float], truth: Sequence[float]) -> float | None:
 
 
 def tau_ap_b(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Return the mean of `tau_ap` in both directions, if neither ranking is the true ranking.
+    """Return the mean of `tau_ap` with each ranking as the true ranking.
 
-    Follows Urbano and Marrero 2017. If there are no ties, the result equals the symmetric tau_AP of
+    The result is tau_AP,b (Urbano and Marrero 2017) or, without ties, the symmetric tau_AP of
     Yilmaz et al.
 
     Example:
@@ -116,8 +116,8 @@ def correlate_scores(
     Args:
         first: Scores, shape (n,). None means missing.
         second: Scores, shape (n,). None means missing.
-        clusters: Cluster of each item, shape (n,), for bootstrap intervals. None means that each
-            item is a separate cluster.
+        clusters: Cluster of each item, shape (n,), for bootstrap intervals. If None, each item is a
+            separate cluster.
         are_systems: Whether the scores belong to systems. If True, AP correlation is included.
 
     Raises:
@@ -125,7 +125,7 @@ def correlate_scores(
     """
     names = cluster_names(clusters, len(first))
     if not len(first) == len(second) == len(names):
-        raise InputError(f"{len(first)} scores cannot be correlated with {len(second)} scores")
+        raise InputError(f"cannot correlate {len(first)} scores with {len(second)} scores")
     known = [
         (x, y, name)
         for x, y, name in zip(first, second, names, strict=True)
@@ -150,10 +150,10 @@ def correlate_scores(
 def correlate_systems(
     first: Mapping[str, Mapping[str, float]], second: Mapping[str, Mapping[str, float]]
 ) -> RankCorrelation:
-    """Correlate two system rankings by mean scores, with intervals that resample questions.
+    """Correlate two system rankings by mean score, with intervals computed by resampling questions.
 
-    `first` and `second` are values from two judges or for two scores, keyed by system and question.
-    Each mean is over the questions for which both values exist.
+    `first` and `second` are values by two judges or of two scores, keyed by system and question.
+    Means include only the questions for which both values exist.
     """
     shared = {
         name: sorted(first[name].keys() & second[name].keys()) for name in first if name in second

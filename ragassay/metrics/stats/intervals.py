@@ -13,10 +13,10 @@ from ragassay.records import Score
 Interval = tuple[float, float]
 
 N_DRAWS = 4000
-"""Number of draws for a simulated interval, enough for its ends to be stable to about 0.01."""
+"""Number of draws for a simulated interval, so that its ends vary by at most about 0.01."""
 
 MOST_PICKS = 1_000_000
-"""Maximum number of clusters drawn at a time, to limit memory."""
+"""Maximum number of clusters to draw at a time, to limit memory use."""
 
 SEED = 20250714
 
@@ -31,7 +31,7 @@ def mean_of(values: Iterable[float]) -> float | None:
 
 
 def cluster_names(clusters: Sequence[str] | None, n: int) -> list[str]:
-    """Return the cluster names, or n different names if there are no clusters."""
+    """Return the names in `clusters`, or n different names if it is None."""
     return list(map(str, range(n))) if clusters is None else list(clusters)
 
 
@@ -63,7 +63,7 @@ def mean_interval(
 
     Args:
         values: Values, shape (n,).
-        clusters: Question of each value, shape (n,). None means that all values are independent.
+        clusters: Question of each value, shape (n,), or None if all values are independent.
     """
     names = cluster_names(clusters, len(values))
     groups: dict[str, list[float]] = {}
@@ -109,7 +109,7 @@ def f1_score(precision: float | None, recall: float | None) -> float | None:
 
 
 def f1_interval(precision: tuple[int, int], recall: tuple[int, int]) -> Interval | None:
-    """Return an interval for F1 with Jeffreys priors, or None if there are no trials."""
+    """Return an F1 interval from Jeffreys posteriors, or None if a number of trials is 0."""
     if not precision[1] or not recall[1]:
         return None
     rng = np.random.default_rng(SEED)
@@ -121,11 +121,11 @@ def f1_interval(precision: tuple[int, int], recall: tuple[int, int]) -> Interval
 
 
 N_SLOW_DRAWS = 1000
-"""Number of draws for statistics that are slow to compute."""
+"""Number of bootstrap draws for statistics that are slow to compute."""
 
 Statistic = Callable[[NDArray[np.int64]], NDArray[np.float64]]
-"""Function that maps cluster counts, shape (n_draws, n_clusters), to a statistic, shape (n_draws,).
-NaN means undefined."""
+"""Function that maps how often each cluster is drawn, shape (n_draws, n_clusters), to a statistic,
+shape (n_draws,). NaN means undefined."""
 
 
 def bootstrap_interval(
@@ -136,7 +136,7 @@ def bootstrap_interval(
     Undefined draws are ignored.
 
     Returns:
-        The interval, or None for fewer than two clusters or if at least half of the draws are
+        The interval, or None if there are fewer than two clusters or at least half of the draws are
         undefined.
     """
     if n_clusters < 2:
@@ -172,7 +172,7 @@ def sums_by_cluster(values: NDArray[np.floating], clusters: Sequence[str]) -> ND
 def ratio_interval(
     hits: Sequence[float], sizes: Sequence[float], clusters: Sequence[str]
 ) -> Interval | None:
-    """Return a bootstrap interval for sum(hits) / sum(sizes), or None for under two clusters.
+    """Return a bootstrap interval for sum(hits) / sum(sizes), or None for only one cluster.
 
     `hits`, `sizes` and `clusters` have the shape (n,).
     """
@@ -218,7 +218,7 @@ def statistic_score(
     scale: tuple[float, float] = SHARE_SCALE,
     n_draws: int = N_DRAWS,
 ) -> Score:
-    """Return a statistic over all clusters with its bootstrap interval."""
+    """Return the value of a statistic on all clusters, with its bootstrap interval."""
     with np.errstate(divide="ignore", invalid="ignore"):
         value = float(statistic(np.ones((1, n_clusters), dtype=np.int64))[0])
     if not math.isfinite(value):
@@ -230,7 +230,7 @@ def statistic_score(
 def ratio_score(
     hits: Sequence[float], sizes: Sequence[float], clusters: Sequence[str], n_unscored: int = 0
 ) -> Score:
-    """Return sum(hits) / sum(sizes) with its interval. `n` is the sum of the sizes."""
+    """Return sum(hits) / sum(sizes) with its interval. `n` is sum(sizes)."""
     n = round(sum(sizes))
     interval = ratio_interval(hits, sizes, clusters) if n else None
     return build_score(sum(hits) / n if n else None, n, n_unscored, interval)
@@ -242,7 +242,7 @@ def clustered_mean(
     n_unscored: int = 0,
     scale: tuple[float, float] = SHARE_SCALE,
 ) -> Score:
-    """Return the mean of values with an interval that resamples clusters."""
+    """Return the mean of values, with an interval computed by resampling clusters."""
     interval = mean_interval(values, clusters)
     return build_score(mean_of(values), len(values), n_unscored, interval, scale=scale)
 
@@ -257,8 +257,8 @@ def mean_score(
         scale: Lowest and highest possible value, used for the bounds.
 
     Returns:
-        The mean, with an interval for two or more values on a scale of 0 to 1. The value is None if
-        all values are unscored.
+        The mean, which is None if all values are unscored. The mean has an interval if the scale is
+        0 to 1 and at least two values are scored.
     """
     known = [value for value in values if value is not None]
     total, n, n_missing = math.fsum(known), len(known), len(values) - len(known)

@@ -1,4 +1,4 @@
-"""Combine the judgments in panels and cascades, and those of a fine-tuned judge and signals."""
+"""Combine judgments of a panel, a cascade, or a fine-tuned judge and signals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import combinations
 from ragassay.records import CascadePart, CascadeSummary, Failure, Judgment, Usage, VerdictBase
 
 DISPUTED_POINTS = 2.0
-"""Minimum difference at which scores are disputed, which is half of a scale from 1 to 5."""
+"""Minimum difference between disputed scores, which is half the width of a scale from 1 to 5."""
 
 
 def final_judgment(member: Judgment) -> Judgment:
@@ -18,7 +18,7 @@ def final_judgment(member: Judgment) -> Judgment:
 
 
 def single_judgments(judgments: Iterable[Judgment]) -> list[Judgment]:
-    """Return the judgments of individual judges, with panels replaced by their members."""
+    """Return the judgments of single judges, which include the members of panels."""
     return [one for judgment in judgments for one in judgment.members or (judgment,)]
 
 
@@ -31,10 +31,10 @@ def is_disputed(members: Sequence[Judgment]) -> bool:
 def panel_judgment(members: Sequence[Judgment]) -> Judgment:
     """Merge the members' judgments on one rubric.
 
-    The score is the mean of the scored members, and the rating is the score rounded half up. The
-    distribution is the mean distribution if all scored members have a distribution. The rationale
-    comes from the member closest to the score, and the sentences come from all members. The result
-    is unscored if all members are unscored.
+    The score is the mean of the members' scores, and the rating is the score rounded half up. The
+    distribution is the mean of the members' distributions, if all scored members have one. The
+    rationale comes from the member whose score is closest to the mean, and the sentences come from
+    all members. The judgment is unscored if all members are unscored.
     """
     firsts = [member.first for member in members if member.first is not None]
     usage = sum((one.usage for one in (*members, *firsts)), Usage())
@@ -70,7 +70,7 @@ def _joint_failure(members: Sequence[Judgment]) -> Failure:
 
 
 def panel_bounds(judgment: Judgment) -> tuple[float, float]:
-    """Return the lowest and the highest score that the missing ratings allow."""
+    """Return the lowest and the highest score that a panel could reach with its missing ratings."""
     low, high = judgment.scale
     scores = [final_judgment(one).score for one in judgment.members or (judgment,)]
     worst, best = (
@@ -88,10 +88,10 @@ def joint_name(first: str, second: str | None) -> str:
 def cascade_of(
     asked: Mapping[str, Sequence[VerdictBase]], judge: str, second: str, when: str
 ) -> CascadeSummary:
-    """Summarize how many verdicts were escalated and what the second judge cost.
+    """Summarize how many verdicts the second judge gave, and how much they cost.
 
     Args:
-        asked: First verdicts, keyed by kind. Each kind becomes a part of the summary.
+        asked: Verdicts of the cascade, keyed by kind. The summary has one part per kind.
     """
     parts = tuple(_summarize_part(kind, verdicts) for kind, verdicts in asked.items())
     known = [part.full_cost_usd for part in parts if part.full_cost_usd is not None]
@@ -121,28 +121,29 @@ def _summarize_part(kind: str, verdicts: Sequence[VerdictBase]) -> CascadePart:
 
 
 def full_cost_usd(usage: Usage, n_questions: int) -> float | None:
-    """Extrapolate the cost per call to n questions. Return None if the price is unknown."""
+    """Return the cost of asking n questions, or None if the price is unknown."""
     if usage.cost_usd is None or not usage.n_calls:
         return None
     return usage.cost_usd / usage.n_calls * n_questions
 
 
 TUNED_SHARE = 0.25
-"""Weight of the fine-tuned judge in a mixture with signals. On 48 held-out questions, weights of
-0.25 to 0.5 detect 0.995 of extreme and 0.924 of subtle perturbations, signals alone detect 0.995
-and 0.926, and a weight of 0.8 detects fewer (`benchmarks/audit.py --only given --limit 48`)."""
+"""Weight of the fine-tuned judge when it is combined with signals. On 48 held-out questions,
+weights of 0.25 to 0.5 detect 0.995 of extreme and 0.924 of subtle perturbations. Signals alone
+detect 0.995 and 0.926, and a weight of 0.8 detects fewer (`benchmarks/audit.py --only given --limit
+48`)."""
 
 BEYOND_SENTENCES = ("cohesion", "completeness", "integration")
-"""Rubrics that depend on several sentences. If they can be rated from signals, a
-judge that reads single sentences is not asked."""
+"""Rubrics that depend on several sentences. If signals can rate these rubrics, a judge that reads
+single sentences is not asked."""
 
 
 def join_judgments(tuned: Judgment, measured: Judgment, share: float = TUNED_SHARE) -> Judgment:
-    """Combine two judgments of the same answer on the same scale.
+    """Combine judgments by a fine-tuned judge and from signals, on the same answer and scale.
 
-    The score is the expected value of the mixed distribution. The rationale comes from the judgment
-    with the lower rating, or from both judgments if the ratings are equal. If one judgment is
-    unscored, the other judgment is returned.
+    The score and the distribution are weighted means. The rationale comes from the judgment with
+    the lower rating, or from both judgments if the ratings are equal. If one judgment is unscored,
+    the other judgment is returned.
 
     Args:
         share: Weight of the fine-tuned judge in [0, 1].

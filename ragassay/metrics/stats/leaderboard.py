@@ -78,7 +78,7 @@ def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
     never decrease with k.
 
     Args:
-        p_values: P-values. None means no test and is not counted in m.
+        p_values: P-values. A p-value of None (no test) is not counted in m.
 
     Example:
         >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
@@ -158,11 +158,12 @@ class LeaderboardRow:
     """Rank of one system.
 
     Attributes:
-        rank: Rank by mean, from 1. Means that are equal to four digits share a rank. None if there
-            is no mean, or if the bounds overlap with another system's bounds.
+        rank: Rank by mean, starting at 1. Systems whose means are equal when rounded to four digits
+            have the same rank. The rank is None if there is no mean or if the system's bounds
+            overlap with those of another system.
         rank_low: Best rank that is consistent with the tests.
         rank_high: Worst rank that is consistent with the tests.
-        overlaps: Systems with overlapping bounds for unscored verdicts.
+        overlaps: Systems whose bounds for unscored verdicts overlap with those of this system.
     """
 
     system: str
@@ -182,7 +183,7 @@ class Leaderboard:
     Attributes:
         rows: Systems, best first. Systems without a mean are last.
         tests: Tests for all pairs of systems that have means and whose bounds do not overlap.
-        n_questions: Number of questions for which at least one system has a score.
+        n_questions: Number of questions for which any system has a score.
         n_shared: Number of questions for which all systems have scores.
     """
 
@@ -197,9 +198,9 @@ class Leaderboard:
 def leaderboard(systems: Mapping[str, Sequence[Evaluation]], key: str) -> Leaderboard:
     """Rank systems by a score.
 
-    Each mean is over the system's own questions, but tests use only shared questions. Systems are
-    tied if the Holm-corrected test is not significant. Ties are not transitive, so each system has
-    a range of ranks.
+    A system's mean includes all questions that it answered, but a test of two systems includes only
+    the questions that both answered. Two systems are tied if the Holm-corrected test is not
+    significant. Ties are not transitive, so each system has a range of ranks.
     """
     values = {name: values_by_question(answers, key) for name, answers in systems.items()}
     ranked = {name: by_question for name, by_question in values.items() if by_question}

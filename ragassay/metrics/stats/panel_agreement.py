@@ -26,7 +26,7 @@ Rated = tuple[str, str, str]
 
 
 def ratings_alone(evaluations: Sequence[Evaluation]) -> dict[str, dict[Rated, Judgment]]:
-    """Return the scored judgments that each judge made before reading other judges' judgments."""
+    """Return the ratings that each judge gave before reading the ratings of other judges."""
     ratings: dict[str, dict[Rated, Judgment]] = {}
     for evaluation in evaluations:
         question = question_of(evaluation)
@@ -58,7 +58,7 @@ def agreeing_pairs(ratings: Mapping[str, Mapping[Rated, Judgment]]) -> tuple[Pan
 def erring_pairs(
     ratings: Mapping[str, Mapping[Rated, Judgment]], truth: Mapping[tuple[str, str], float]
 ) -> tuple[PanelPair, ...]:
-    """Return the error correlation for each pair of judges."""
+    """Return the correlation of the errors of each pair of judges."""
     errors = {
         judge: {
             key: float(one.rating) - truth[key[1:]]
@@ -81,7 +81,7 @@ def error_correlation(
 ) -> Score:
     """Return Pearson's correlation of two judges' errors, with a bootstrap interval.
 
-    The value is None for fewer than two errors or if all errors of a judge are equal.
+    The value is None if there are fewer than two errors or if all errors of a judge are equal.
     """
     x, y = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     moments = np.column_stack([np.ones(len(x)), x, y, x * x, y * y, x * y])
@@ -105,11 +105,12 @@ def effective_judges(pairs: Sequence[PanelPair]) -> float | None:
 
     n_eff = n / (1 + (n - 1) r)   (Kish 1965, the effect of clustering on a mean's variance)
 
-    r is the mean value over all pairs, but at least 0. If agreement is used in place of error
-    correlation, the result is a lower bound, because judges can also agree when both are correct.
+    n is the number of judges, and r is the mean error correlation of all pairs of judges, but at
+    least 0. If `pairs` contains agreement instead of error correlation, the result is a lower
+    bound, because judges can agree when both are correct.
 
     Returns:
-        A number from 1 to n, or None if a pair has no value or there are no pairs.
+        A number from 1 to n, or None if there are no pairs or the value of a pair is undefined.
 
     Example:
         >>> alike = Score(value=0.5, n=10)
@@ -125,11 +126,11 @@ def effective_judges(pairs: Sequence[PanelPair]) -> float | None:
 
 
 def panel_agreement(evaluations: Sequence[Evaluation]) -> PanelAgreement | None:
-    """Measure the agreement among panel members. Return None if there are no panels.
+    """Measure the agreement among the members of panels, or return None without panels.
 
     Agreement is measured for independent ratings, and for ratings made after reading the other
-    members' ratings. Only the agreement of independent ratings measures reliability. Intervals
-    resample questions.
+    members' ratings. Only the agreement of independent ratings measures reliability. Intervals are
+    computed by resampling questions.
     """
     units = [
         (question_of(evaluation), judgment)
@@ -192,7 +193,7 @@ def _alpha(units: Sequence[Sequence[Judgment]], questions: Sequence[str]) -> Sco
 
 
 def _exact_agreement(units: Sequence[Sequence[Judgment]], questions: Sequence[str]) -> Score:
-    """Return the share of judgments with equal ratings, out of those with two or more."""
+    """Return the share of panels whose members gave equal ratings, if at least two rated."""
     ratings = [[one.rating for one in unit if one.rating is not None] for unit in units]
     several = [(q, unit) for q, unit in zip(questions, ratings, strict=True) if len(unit) > 1]
     hits = [float(len(set(unit)) == 1) for _, unit in several]

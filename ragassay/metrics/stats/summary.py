@@ -72,7 +72,7 @@ class _Tally:
 
     @classmethod
     def of(cls, evaluations: Iterable[Evaluation]) -> _Tally:
-        """Count everything in a single pass, because evaluations may be read from disk."""
+        """Count in a single pass over the evaluations, because they may be read from disk."""
         tally = cls()
         for evaluation in evaluations:
             tally.n_undecided += len(evaluation.undecided)
@@ -97,7 +97,7 @@ class _Tally:
 
 
 def _single_verdicts(evaluation: Evaluation) -> Iterator[VerdictBase]:
-    """Yield the verdicts of individual judges, without correctness, which is derived."""
+    """Yield the verdicts of single judges, except correctness, which is derived from evidence."""
     for verdict in evaluation.verdicts:
         if not isinstance(verdict, SentenceCorrectness):
             yield from getattr(verdict, "members", ()) or (verdict,)

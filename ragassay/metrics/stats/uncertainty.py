@@ -26,18 +26,18 @@ _TERMS = {
 }
 
 MISSING = ("undecided", "unscored")
-"""Terms that are false for all scored verdicts. "unscored" is the old name for "undecided"."""
+"""Terms that no scored verdict satisfies. "unscored" is the old name for "undecided"."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """Comparison of one property of a verdict with a bound."""
+    """Comparison of a verdict's entropy or confidence with a bound, or the term "undecided"."""
 
     what: Literal["entropy", "confidence", "undecided", "unscored"]
     bound: float = 0.0
 
     def holds(self, verdict: VerdictBase) -> bool:
-        """Return whether a scored verdict satisfies the term, as unknown values always do."""
+        """Return whether a scored verdict satisfies the term; unknown values always satisfy it."""
         if self.what in MISSING:
             return False
         if self.what == "entropy":
@@ -49,10 +49,10 @@ class Term:
 
 @dataclass(frozen=True)
 class Condition:
-    """Condition that uncertain verdicts meet.
+    """Condition under which a verdict is uncertain, so that a second judge is asked.
 
     Attributes:
-        ways: Alternatives. Each consists of terms that must all be true.
+        ways: Lists of terms. The condition is true if all terms of at least one list are true.
     """
 
     text: str
@@ -61,8 +61,8 @@ class Condition:
     def is_unsure(self, verdict: VerdictBase) -> bool:
         """Return whether a second judge should be asked.
 
-        The result is always True for failed and undecided verdicts, unless there was nothing to
-        judge.
+        The second judge is always asked about failed and undecided verdicts, unless there was
+        nothing to judge.
         """
         if verdict.failure is not None:
             return verdict.failure.reason not in NOTHING_TO_JUDGE
@@ -70,7 +70,7 @@ class Condition:
 
 
 def parse_condition(text: str) -> Condition:
-    """Parse a condition. "and" binds more tightly than "or".
+    """Parse a condition, in which "and" has precedence over "or".
 
     Raises:
         SettingsError: If a term is invalid.
@@ -108,7 +108,7 @@ def entropy_bits(shares: Iterable[float]) -> float | None:
     """Return the Shannon entropy H = - sum p log2 p of shares normalized to 1.
 
     Returns:
-        Entropy in bits, from 0 to log2 n. None if all shares are 0.
+        Entropy in bits, from 0 to log2 n, or None if all shares are 0.
 
     Example:
         >>> entropy_bits([0.5, 0.25, 0.25])

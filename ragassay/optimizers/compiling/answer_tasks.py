@@ -44,12 +44,12 @@ from ragassay.records import (
 from ragassay.records.audit import DESIRED_RATING
 
 Place = tuple[int, str]
-"""Position of a label: sentence number (0 for the whole answer) and item."""
+"""Sentence number (0 for the whole answer) and item, such as a rubric, to which a label refers."""
 
 
 @dataclass(frozen=True)
 class LabelledAnswers:
-    """Answers with the majority labels of their annotators, by answer and position."""
+    """Answers, and the consensus of their human labels, keyed by answer id and position."""
 
     records: tuple[Record, ...]
     labels: dict[str, dict[Place, str]]
@@ -57,13 +57,13 @@ class LabelledAnswers:
 
 
 def read_labelled(path: Path, gold: Path | None, task: LabelTask) -> LabelledAnswers:
-    """Read answers, or a reviewed run folder, and their labels for one task.
+    """Read the answers in a file or a reviewed run folder, and their labels for one task.
 
     Args:
-        gold: Label file. None if the labels are in `path`.
+        gold: Label file, or None if `path` contains the labels.
 
     Raises:
-        InputError: A file cannot be read, or contains no labels for the task and these answers.
+        InputError: A file cannot be read, or there are no labels for the task and the answers.
     """
     answers = read_answers(path)
     found = read_labels(gold or path)
@@ -98,8 +98,8 @@ class LabelKind:
 
     Attributes:
         field: Field of the agent's reply that contains the label.
-        arguments_at: Function that returns a list with the agent's arguments for a position in a
-            case, or an empty list if the position does not exist.
+        arguments_at: Function that returns a list with the agent's arguments for a position in an
+            answer. The list is empty if the position does not exist.
     """
 
     task: LabelTask
@@ -116,7 +116,7 @@ SENTENCES = LabelKind(
     "label",
     lambda case, place: [(case, one) for one in case.sentences if one.index == place[0]],
 )
-"""Relevance labels of sentences."""
+"""Labels of the relevance of answer sentences."""
 
 ASSIGNED = LabelKind(
     "nugget",
@@ -125,14 +125,14 @@ ASSIGNED = LabelKind(
     "assignment",
     lambda case, place: [(case, 0, Nugget(text=place[1]))],
 )
-"""Assignment labels of gold nuggets."""
+"""Labels that state whether an answer supports a gold nugget."""
 
 
 class AnswerLabelTask(CompileTask):
     """Optimization task that uses answers with human labels.
 
     Args:
-        gold: Label file. None if the labels are in the answer file.
+        gold: Label file, or None if the answer file contains the labels.
     """
 
     def __init__(self, kind: LabelKind, run: Run, gold: Path | None = None) -> None:
@@ -169,11 +169,11 @@ class AnswerLabelTask(CompileTask):
                             line=0,
                             field="sentence",
                             problem=f"the answer {record.id} has no sentence {place[0]}",
-                            expected="a sentence of the answer, counted from 1",
+                            expected="the number of a sentence, starting at 1",
                         )
                     )
         if not items:
-            raise InputError(f"no label in {path} refers to a part of the answers in the file")
+            raise InputError(f"no label in {path} refers to a sentence or nugget of these answers")
         return ItemResult(tuple(items), tuple(rejections))
 
     def mark(self, item: CompileItem, found: SentenceLabel | NuggetAssignment) -> Grade:
@@ -189,10 +189,10 @@ class RubricJudgeTask(CompileTask):
     """Optimization task that uses rated answers and perturbed versions of these answers.
 
     Args:
-        run: See `CompileTask`. The rubrics of this run can be optimized.
-        rubrics: Rubrics to optimize. Empty for all.
-        gold: Rating file. None if the ratings are in the answer file.
-        n_perturbed: Number of answers to perturb, using texts reserved for fitting.
+        run: Run, as for `CompileTask`, whose rubrics can be optimized.
+        rubrics: Rubrics to optimize (empty for all).
+        gold: Rating file, or None if the answer file contains the ratings.
+        n_perturbed: Number of answers to perturb, with texts that are reserved for training.
     """
 
     accept = 0.85
@@ -220,8 +220,8 @@ class RubricJudgeTask(CompileTask):
     def read(self, path: Path) -> ItemResult:
         """Read answers in any supported format, with ratings.
 
-        YESciEval's perturbed variants are included. For the perturbed rubric, their
-        expected rating is at most the highest rating that YESciEval accepts.
+        YESciEval's perturbed answers are included. On the perturbed rubric, they are expected to
+        have at most the highest rating that YESciEval accepts.
         """
         found = read_labelled(path, self.gold, "rubric")
         unperturbed = [r for r in found.records if r.metadata.get("variant", "benign") == "benign"]
@@ -288,7 +288,7 @@ class RubricJudgeTask(CompileTask):
 def read_perturbed_answers(
     records: Sequence[Record], unperturbed: Sequence[Record]
 ) -> Iterable[PerturbedAnswer]:
-    """Yield the perturbed answers in a YESciEval file, with the perturbed rubric."""
+    """Yield the perturbed answers in a YESciEval file, to be rated on the perturbed rubric only."""
     originals = {(record.topic, record.system): record.id for record in unperturbed}
     for record in records:
         variant, target = record.metadata.get("variant"), record.metadata.get("target_rubric", "")

@@ -1,4 +1,4 @@
-"""DSPy language model for optimization jobs, with stored replies and a budget."""
+"""DSPy language model that stores replies, and stops an optimization job at a limit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ragassay.prompts.texts import load_proposals
 
 
 class JobStopped(BaseException):
-    """Raised to stop a job. Not an `Exception`, because optimizers would score it as zero."""
+    """`BaseException` that stops a job, because optimizers would score an `Exception` as 0."""
 
     def __init__(self, reason: RagassayError) -> None:
         super().__init__(str(reason))
@@ -39,7 +39,7 @@ class JobStopped(BaseException):
 
 
 class JobLoop:
-    """Event loop in a thread. Open it with `opened_loop`."""
+    """Event loop in a separate thread, started by `opened_loop`."""
 
     def __init__(self, portal: BlockingPortal) -> None:
         self._portal = portal
@@ -47,7 +47,7 @@ class JobLoop:
     def wait(self, call: Callable[..., Awaitable[Any]], *arguments: Any) -> Any:
         """Run an async call in the loop from another thread, and return its result.
 
-        The caller's context variables apply, including DSPy's settings.
+        The call uses the caller's context variables, including DSPy's settings.
 
         Raises:
             JobStopped: The loop has ended.
@@ -64,7 +64,7 @@ class JobLoop:
 async def _outcome(
     call: Callable[..., Awaitable[Any]], *arguments: Any
 ) -> tuple[Any, BaseException | None]:
-    """Return errors as values, because a `BaseException` would end the loop."""
+    """Return an error instead of raising it, because a `BaseException` would end the loop."""
     try:
         return await call(*arguments), None
     except asyncio.CancelledError:
@@ -75,7 +75,7 @@ async def _outcome(
 
 @contextmanager
 def opened_loop() -> Iterator[JobLoop]:
-    """Start an event loop. On exit, wait for open calls, or cancel them after an error."""
+    """Start an event loop. On exit, wait for running calls or, after an error, cancel them."""
     with start_blocking_portal() as portal:
         yield JobLoop(portal)
 
@@ -90,18 +90,18 @@ _FINAL: Mapping[str, type[ModelError]] = {
     "refused": RefusedError,
     "too_long": PromptTooLongError,
 }
-"""Permanent errors, which are stored like replies."""
+"""Errors that are permanent, and are therefore stored like replies."""
 
 
 @dataclass
 class Budget:
-    """Limits on the cost and calls of a job, including its earlier runs.
+    """Limits on the total cost and number of calls of a job, including earlier runs of the job.
 
     Attributes:
-        max_usd: Maximum cost. None for no limit.
-        max_calls: Maximum number of calls. None for no limit.
+        max_usd: Maximum cost, or None for no limit.
+        max_calls: Maximum number of calls, or None for no limit.
         n_in_flight: Number of calls in progress, whose cost is not yet known.
-        stopped: Error to raise on further calls, if the job was stopped.
+        stopped: Error that further calls raise after the job was stopped.
     """
 
     max_usd: float | None = None
@@ -143,7 +143,10 @@ class Budget:
 
 @dataclass(frozen=True)
 class Shared:
-    """State shared by the models of a job. `in_flight` contains open requests, keyed by hash."""
+    """State shared by the models of a job.
+
+    `in_flight` contains unfinished requests, keyed by hash.
+    """
 
     loop: JobLoop
     memory: Memory
@@ -154,12 +157,12 @@ class Shared:
     )
 
     async def settle(self) -> None:
-        """Wait for open calls, so that their replies are stored."""
+        """Wait for unfinished calls, so that their replies are stored."""
         await asyncio.gather(*self.in_flight.values(), return_exceptions=True)
 
 
 class CompilingLM(dspy.BaseLM):
-    """DSPy language model that calls a judge."""
+    """DSPy language model whose replies come from a judge."""
 
     def __init__(self, judge: JudgeLM, shared: Shared) -> None:
         super().__init__(judge.model, cache=False)
@@ -210,7 +213,7 @@ class CompilingLM(dspy.BaseLM):
     async def _share_request(
         self, key: str, messages: list[dict[str, Any]], options: dict[str, Any]
     ) -> StoredReply:
-        """Make a request, or wait for an identical request in progress."""
+        """Make a request. If an identical request is in progress, wait for its reply."""
         waiting = self.shared.in_flight.get(key)
         if waiting is None:
             waiting = asyncio.ensure_future(self._ask(key, messages, options))
@@ -257,7 +260,7 @@ class CompilingLM(dspy.BaseLM):
 
 
 def _reword_request(messages: Sequence[dict[str, Any]], draw: int) -> list[dict[str, Any]]:
-    """Reword a request slightly, because the embedded model is deterministic."""
+    """Add a line to a repeated request, because the embedded model is deterministic."""
     *before, last = messages
     again = load_proposals().again.replace("{number}", str(draw + 1))
     return [*before, last | {"content": f"{last['content']}\n{again}"}]

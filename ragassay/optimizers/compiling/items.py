@@ -1,4 +1,4 @@
-"""Training and evaluation items for prompt optimization."""
+"""Labelled inputs of agents, with which prompts are optimized and evaluated."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ from ragassay.records import Rejection
 
 @dataclass(frozen=True)
 class CompileItem:
-    """Input of an agent with the expected reply.
+    """Input of an agent, and the expected reply.
 
     Attributes:
-        key: Origin of the item, e.g. "train.jsonl:3".
-        group: Name of the question. Items in the same group are never separated.
+        key: Origin of the item, such as "train.jsonl:3".
+        group: Name of the question. Items in the same group are never split between training and
+            dev data.
         right: Expected label, texts, ids or rating.
-        reply: Fields of the expected reply for a few-shot example. Empty if not fully known.
-        about: Part of the case to show in a few-shot example. Empty if the inputs are enough.
-        unperturbed: Key of the original item if this item is perturbed, else empty.
+        reply: Fields of the expected reply for a few-shot example, or empty if a field is unknown.
+        about: Question and answer to show in a few-shot example, or empty if the inputs are
+            sufficient.
+        unperturbed: For a perturbed item, the key of the original item. Otherwise empty.
     """
 
     key: str
@@ -37,7 +39,7 @@ class CompileItem:
     unperturbed: str = ""
 
     def __repr__(self) -> str:
-        """Return a short form, because optimizers put it into prompts."""
+        """Return only the key, because optimizers include the result in prompts."""
         return f"<{self.key}>"
 
     def __hash__(self) -> int:
@@ -47,7 +49,7 @@ class CompileItem:
 
 @dataclass(frozen=True)
 class ItemResult:
-    """Items in a file, and the rejected lines."""
+    """Items that were read from a file, and rejected lines."""
 
     items: tuple[CompileItem, ...]
     rejections: tuple[Rejection, ...] = ()
@@ -62,10 +64,10 @@ def read_rows(
     row_type: type[RowT],
     convert: Callable[[RowT, Item], T | Problem],
 ) -> tuple[tuple[T, ...], tuple[Rejection, ...]]:
-    """Validate and convert rows, and return the results and the rejected rows.
+    """Validate and convert rows. Return the converted rows and the rejected rows.
 
     Args:
-        row_type: Model of a row.
+        row_type: Pydantic model with which a row is validated.
         convert: Function that converts a row, or returns the problem with it.
     """
     converted: list[T] = []
@@ -84,7 +86,7 @@ def read_rows(
 
 
 class Grouped(Protocol):
-    """An object with a group name."""
+    """Object that belongs to a named group."""
 
     @property
     def group(self) -> str:
@@ -98,10 +100,10 @@ GroupedT = TypeVar("GroupedT", bound=Grouped)
 def split_by_group(
     items: Sequence[GroupedT], share: float, seed: int
 ) -> tuple[list[GroupedT], list[GroupedT]]:
-    """Split items into two parts without dividing groups. The order is preserved.
+    """Split items into two parts without dividing groups, and preserve the order of items.
 
-    The second part contains a random share of the groups, at least one. It is empty if there is
-    only one group.
+    The second part contains a random share of the groups, and at least one group. If there is only
+    one group, the second part is empty.
     """
     groups = sorted({item.group for item in items})
     random.Random(f"split:{seed}").shuffle(groups)
@@ -114,9 +116,9 @@ def split_by_group(
 
 
 def draw_items(items: Sequence[CompileItem], limit: int, seed: int) -> list[CompileItem]:
-    """Sample at most `limit` items, spread over the groups. If 0, return all items.
+    """Sample at most `limit` items (0 for all), evenly from the groups.
 
-    Perturbed items stay together with the original item.
+    An item and its perturbed versions are sampled together.
     """
     bundles: dict[str, list[CompileItem]] = {}
     for item in items:
@@ -137,7 +139,7 @@ def draw_items(items: Sequence[CompileItem], limit: int, seed: int) -> list[Comp
 
 
 def items_sha256(items: Sequence[CompileItem], shown: Sequence[Mapping[str, str]]) -> str:
-    """Return an order-independent hash of the rendered inputs and the expected replies."""
+    """Return a hash of the rendered inputs and expected replies that ignores the items' order."""
     rows = sorted(
         json.dumps([dict(inputs), item.right], ensure_ascii=False, default=str)
         for item, inputs in zip(items, shown, strict=True)

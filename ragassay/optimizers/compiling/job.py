@@ -55,7 +55,7 @@ MOST_THREADS = 16
 
 WRITTEN_TOKENS = 2_048
 WRITTEN_TOKENS_LOCAL = 512
-"""Maximum number of tokens in a proposed instruction."""
+"""Maximum number of tokens in a new instruction, for hosted and for local models."""
 
 NOTED_PACKAGES = ("dspy", "gepa", "optuna", "litellm")
 """Libraries whose versions are stored with a compiled prompt."""
@@ -63,7 +63,7 @@ NOTED_PACKAGES = ("dspy", "gepa", "optuna", "litellm")
 
 @dataclass(frozen=True)
 class Steps:
-    """Callbacks that receive the plan of a job, the name of each step, and the cost so far."""
+    """Functions that receive the plan of a job, the name of each step, and the usage so far."""
 
     planned: Callable[[JobPlan], None] = lambda plan: None
     phase: Callable[[str], None] = lambda text: None
@@ -72,7 +72,7 @@ class Steps:
 
 @contextmanager
 def shown_steps(enabled: bool) -> Iterator[Steps]:
-    """Yield callbacks that show the progress of a job on stderr, if enabled."""
+    """Yield functions that print the progress of a job to stderr, if `enabled` is True."""
     if not enabled:
         yield Steps()
         return
@@ -119,12 +119,12 @@ class CompileJob:
     """Options of a prompt optimization job.
 
     Attributes:
-        agent: Agent to optimize, one of `AGENTS`.
-        dev: Dev file. None to hold out half of the questions in `data`.
+        agent: Prompt key of the agent to optimize, one of `AGENTS`.
+        dev: Dev file, or None to hold out half of the questions in `data`.
         budget: "light", "medium", "heavy", or an approximate number of agent calls.
-        limit: Maximum number of training items, and of dev items. 0 for all.
-        max_usd: Maximum cost of the job. None for no limit.
-        max_calls: Maximum number of model calls. None for no limit.
+        limit: Maximum number of training items, and of dev items (0 for all).
+        max_usd: Maximum cost of the job, or None for no limit.
+        max_calls: Maximum number of model calls, or None for no limit.
     """
 
     agent: str
@@ -144,9 +144,10 @@ class CompileResult:
     """Result of a prompt optimization job.
 
     Attributes:
-        is_same: Whether the result is the shipped prompt.
-        n_shared: Number of training items dropped because the dev data contains their question.
-        n_asked: Number of calls made by this process.
+        is_same: Whether the best prompt is the shipped prompt.
+        n_shared: Number of training items that were dropped because the dev data contains their
+            question.
+        n_asked: Number of model calls in this process, without earlier runs of the job.
     """
 
     prompt: CompiledPrompt
@@ -163,18 +164,20 @@ def run_compile_job(
     corpus: Literature | None = None,
     steps: Steps | None = None,
 ) -> CompileResult:
-    """Optimize a prompt. A restarted job does not repeat requests.
+    """Optimize a prompt. If a job is restarted, replies that are already stored are reused.
 
     While an optimizer runs, stdout and stderr are redirected to optimizer.log in the work folder.
 
     Args:
-        settings: Settings with the model. If there is a panel, its second judge writes candidates.
-        work: Folder for stored replies.
-        corpus: Literature to search, for the query writer.
+        settings: Settings with the model. In a panel, the second judge writes candidate
+            instructions.
+        work: Folder in which replies are stored.
+        corpus: Literature in which the query writer searches.
 
     Raises:
         InputError: The data is invalid.
-        BudgetError: The limit on cost or calls was reached. All replies are stored.
+        BudgetError: The limit on the cost or on the number of calls was reached. All replies are
+            stored.
         ModelError: The model is unavailable.
     """
     steps = steps or Steps()
@@ -192,7 +195,7 @@ def run_compile_job(
 def plan_compile_job(
     job: CompileJob, settings: Settings, corpus: Literature | None = None
 ) -> JobPlan:
-    """Estimate the calls of a job without making any.
+    """Estimate the number of model calls of a job, without calling a model.
 
     Raises:
         InputError: The data is invalid.
@@ -202,7 +205,10 @@ def plan_compile_job(
 
 @dataclass(frozen=True)
 class _OpenJob:
-    """A job and its data, split into items for training and items for comparing candidates."""
+    """A job and its data.
+
+    Training data is split into items to learn from and items to compare on.
+    """
 
     job: CompileJob
     settings: Settings
@@ -214,7 +220,7 @@ class _OpenJob:
 
     @property
     def plan(self) -> JobPlan:
-        """Estimated calls of the job."""
+        """Estimated number of calls and cost of the job."""
         sizes = Sizes(len(self.taught), len(self.tried), self.n_budget)
         return plan_job(
             self.job.optimizer,
@@ -311,14 +317,14 @@ class _RunningJob:
 
 
 def writer_settings(settings: Settings) -> Settings:
-    """Return the settings of the model that writes candidates: the second judge, if any."""
+    """Return the settings of the model that writes candidates: the panel's second judge, if any."""
     chosen = with_base_model(settings.of_judge(1 if settings.judge.panel else 0))
     longest = WRITTEN_TOKENS_LOCAL if is_local(chosen.judge.model) else WRITTEN_TOKENS
     return chosen.model_copy(update={"max_reply_tokens": longest})
 
 
 def write_compiled(prompt: CompiledPrompt, path: Path) -> None:
-    """Write a compiled prompt atomically.
+    """Write a compiled prompt to a file atomically.
 
     Raises:
         InputError: The file cannot be written.

@@ -2,8 +2,8 @@
 
 A restarted job runs from the beginning, but its earlier requests are answered from this cache.
 
-DSPy's cache is not suitable. All jobs of a process share it, and it silently ignores write errors.
-Its hits report no usage, so the cost of a resumed job would be unknown.
+DSPy's cache is not suitable, because all jobs of a process share it, and it silently ignores write
+errors. DSPy reports no usage for cached replies, so the cost of a resumed job would be unknown.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from ragassay.store import storing
 
 
 class StoredReply(Frozen):
-    """A reply or a permanent failure, and the hash of the request.
+    """A reply to a request or its permanent failure, and the hash of the request.
 
     Attributes:
-        logprobs: Serialized LiteLLM log-probabilities, if any.
+        logprobs: LiteLLM log-probabilities as JSON, if there are any.
     """
 
     key: str
@@ -40,11 +40,13 @@ class StoredReply(Frozen):
 
 
 class Memory:
-    """Replies of a job in an append-only file. Not thread-safe.
+    """Replies of a job, stored in an append-only file. The class is not thread-safe.
 
     Args:
-        folder: Folder of the file. The folder is created if necessary, and locked by this process.
-        listen: Function that receives the cost so far, called after the first use of each reply.
+        folder: Folder that contains the file, created if necessary. Only one process can use the
+            folder at a time.
+        listen: Function that is called with the job's usage so far, after the first use of each
+            reply.
     """
 
     def __init__(self, folder: Path, listen: Callable[[Usage], None] = lambda usage: None) -> None:
@@ -53,9 +55,9 @@ class Memory:
         self._known: dict[str, StoredReply] = {}
         self._used: set[str] = set()
         self.usage = Usage(cost_usd=0.0)
-        """Usage of all replies of the job, including reused ones."""
+        """Usage of all replies of the job, including replies from earlier runs."""
         self.n_asked = 0
-        """Number of requests sent by this process."""
+        """Number of requests that this process sent."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:

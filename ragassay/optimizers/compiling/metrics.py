@@ -1,4 +1,4 @@
-"""Grade replies with textual feedback, and compute metrics over many replies."""
+"""Grade replies and describe their errors, and compute metrics over many replies."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ class Grade:
 
 @dataclass(frozen=True)
 class ItemOutcome:
-    """Result for an item. If there is no grade, the item is unscored, and `reason` explains why."""
+    """Graded reply for an item.
+
+    Without a grade, the item is unscored, and `reason` explains why.
+    """
 
     item: CompileItem
     mark: Grade | None
@@ -64,13 +67,14 @@ def mark_label(right: str, found: str) -> Grade:
 
 
 def mark_rating(item: CompileItem, score: float, bounds: tuple[int, int]) -> Grade:
-    """Grade a rating by its distance from the desired rating: 1 - |score - desired| / range.
+    """Grade a rating by its distance from the desired rating, as 1 - |score - desired| / range.
 
-    For a perturbed answer, the desired rating is an upper limit, and lower ratings get the grade 1.
+    For a perturbed answer, the desired rating is an upper limit, and any lower rating has the grade
+    1.
 
     Args:
-        item: Item with the desired rating in `right`.
-        score: Expected rating, or the rating in the reply.
+        item: Rated item. `item.right` is the desired rating.
+        score: Expected value of the rating, or the rating in the reply.
 
     Example:
         >>> item = CompileItem("a", "q", (), right=4.0)
@@ -104,7 +108,7 @@ def mark_nuggets(
     Args:
         right: One or more expected nuggets.
         found: One or more nuggets in the reply.
-        similarity: Similarities, shape (n_right, n_found).
+        similarity: Cosine similarities, shape (n_right, n_found).
         threshold: Minimum similarity of nuggets that state the same fact.
     """
     counts = (similarity >= threshold) & first_of_each(found)
@@ -120,7 +124,7 @@ def mark_nuggets(
 
 
 def mark_hits(right: Sequence[str], found: Sequence[str]) -> Grade:
-    """Grade search results by recall of the relevant articles, of which there is at least one."""
+    """Grade search results by the recall of one or more relevant articles."""
     gold = set(right)
     n = len(gold & set(found))
     words = load_proposals().feedback.articles
@@ -141,12 +145,12 @@ def _fill_template(words: str, **values: str) -> str:
 
 @dataclass(frozen=True)
 class ResampledFigure:
-    """A metric that is computed from sums over outcomes, so that it can be resampled.
+    """A metric that is computed from sums over outcomes, which makes bootstrapping fast.
 
     Attributes:
-        rows: Function that maps outcomes to their contributions, shape (n, ...).
-        value: Function that maps sums of contributions, shape (..., *row), to the metric, shape
-            (...). NaN if undefined.
+        rows: Function that returns the summands of outcomes, shape (n, ...).
+        value: Function that computes the metric, shape (...), from sums, shape (..., *row).
+            Undefined values are NaN.
     """
 
     name: str
@@ -155,7 +159,7 @@ class ResampledFigure:
 
 
 FigureOf = Callable[[Sequence[ItemOutcome]], ResampledFigure]
-"""Function that returns a metric for some outcomes."""
+"""Function that returns the metric to compute for a list of outcomes."""
 
 
 def mean_figure(name: str) -> ResampledFigure:
@@ -164,7 +168,7 @@ def mean_figure(name: str) -> ResampledFigure:
 
 
 def macro_f1_figure(labels: Sequence[str]) -> ResampledFigure:
-    """Return macro-F1 as a metric, over all labels that are expected or predicted at least once."""
+    """Return macro-F1 as a metric, averaged over all labels that are expected or predicted."""
 
     def rows(outcomes: Sequence[ItemOutcome]) -> NDArray[np.float64]:
         import numpy as np
@@ -181,7 +185,7 @@ def macro_f1_figure(labels: Sequence[str]) -> ResampledFigure:
 
 
 def detection_figure(outcomes: Sequence[ItemOutcome]) -> ResampledFigure:
-    """Return the share of pairs in which the perturbed answer is rated below the original."""
+    """Return as a metric the share of pairs in which the perturbed answer has the lower rating."""
     unperturbed = {
         o.item.key: o.mark for o in outcomes if o.mark is not None and not o.item.unperturbed
     }
@@ -229,9 +233,10 @@ def compare(
     after: Sequence[ItemOutcome],
     figure_of: FigureOf,
 ) -> PromptComparison:
-    """Compare a metric before and after optimization, on items scored both times.
+    """Compare a metric before and after optimization, on items that were scored both times.
 
-    Both sequences are for the same items in the same order. Whole groups are resampled.
+    `before` and `after` contain the same items in the same order. Intervals are computed by
+    resampling groups of items.
     """
     both = [n for n, (b, a) in enumerate(zip(before, after, strict=True)) if b.mark and a.mark]
     first, second = [before[n] for n in both], [after[n] for n in both]

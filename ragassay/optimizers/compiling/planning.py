@@ -23,7 +23,7 @@ N_RENDERED = 20
 """Number of items that are rendered to estimate the prompt length."""
 
 N_SHOWN = 3
-"""Maximum number of demonstrations in a prompt, or cases in a request for an instruction."""
+"""Maximum number of examples in a prompt, and of cases in a request for a new instruction."""
 
 AGENTS = (
     "rubric_judge",
@@ -34,9 +34,9 @@ AGENTS = (
     "query_writer",
 )
 
-_WRITES = "it writes free text, and there is no data format with expected replies"
-_MEASURED = "there is no training data format for it; use `ragassay meta-evaluate` to measure it"
-_UNLABELLED = "there is no data format with expected replies"
+_WRITES = "the agent writes free text, and no data format has expected replies"
+_MEASURED = "there is no format for its training data; use `ragassay meta-evaluate` to measure it"
+_UNLABELLED = "no data format has expected replies"
 _TUNED = "a fine-tuned model depends on its training prompt"
 
 _AGENTS_BY_REASON: Mapping[str, tuple[str, ...]] = {
@@ -53,13 +53,13 @@ _AGENTS_BY_REASON: Mapping[str, tuple[str, ...]] = {
         *("importance_scorer", "intent_comparer", "rationale_auditor", "sufficiency_judge"),
     ),
     _TUNED: ("answer_reader", "tuned_judge", "tuned_verifier"),
-    "its prompt is provided by the user": ("asker",),
-    "it calls tools, and there is no data format with expected searches": ("evidence_searcher",),
-    "use verifier with --labels 2": ("verifier_binary",),
-    "use verifier with --labels 3": ("verifier_ternary",),
+    "the user provides its prompt": ("asker",),
+    "the agent calls tools, and no data format has expected searches": ("evidence_searcher",),
+    "use the agent verifier with --labels 2": ("verifier_binary",),
+    "use the agent verifier with --labels 3": ("verifier_ternary",),
 }
 UNCOMPILED = {name: reason for reason, names in _AGENTS_BY_REASON.items() for name in names}
-"""Reasons why agents cannot be optimized, by prompt key."""
+"""Reason why an agent cannot be optimized, keyed by prompt key."""
 
 
 def check_agent(name: str) -> None:
@@ -76,16 +76,16 @@ OptimizerName = Literal["bootstrap", "miprov2", "gepa", "copro"]
 OPTIMIZERS: tuple[OptimizerName, ...] = get_args(OptimizerName)
 
 ROUNDS: Mapping[str, int] = {"light": 6, "medium": 15, "heavy": 40}
-"""Number of passes over the comparison items, by budget name."""
+"""Number of times that all comparison items are evaluated, keyed by the name of the budget."""
 
 DEPTH = 2
-"""Number of proposal rounds in COPRO."""
+"""Number of rounds in which COPRO proposes instructions."""
 
 REFLECTED = 3
 """Number of cases that GEPA shows when it requests a new instruction."""
 
 N_FIXED = 3
-"""Number of fixed candidates in bootstrap, with no, labelled and unshuffled examples."""
+"""Number of fixed candidates in bootstrap: prompts with no, labelled and unshuffled examples."""
 
 FEWEST_ROUNDS = 2
 
@@ -115,10 +115,10 @@ def n_calls_of(budget: str, n_tried: int) -> int:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes that determine a search.
+    """Sizes that determine how many candidates a search compares.
 
     Attributes:
-        n_taught: Number of items from which demonstrations and errors are taken.
+        n_taught: Number of items from which few-shot examples and wrong replies are taken.
         n_tried: Number of items on which candidates are compared.
         n_budget: Approximate maximum number of agent calls.
     """
@@ -129,48 +129,48 @@ class Sizes:
 
     @property
     def n_rounds(self) -> int:
-        """Number of affordable passes over the comparison items, at least two."""
+        """Number of times that the budget allows evaluating all comparison items, at least two."""
         return max(FEWEST_ROUNDS, self.n_budget // max(1, self.n_tried))
 
     @property
     def n_shuffled(self) -> int:
-        """Number of random demonstration sets in bootstrap."""
+        """Number of random sets of few-shot examples that bootstrap tries."""
         return max(0, self.n_rounds - N_FIXED)
 
     @property
     def n_trials(self) -> int:
-        """Number of combinations tried by MIPROv2 in addition to the shipped prompt."""
+        """Number of combinations that MIPROv2 tries in addition to the shipped prompt."""
         return self.n_rounds - 1
 
     @property
     def n_candidates(self) -> int:
-        """Number of instructions, and number of demonstration sets, that MIPROv2 combines."""
+        """Number of instructions, and of sets of few-shot examples, that MIPROv2 combines."""
         return max(3, self.n_trials // 2)
 
     @property
     def n_reflected(self) -> int:
-        """Number of cases per GEPA step."""
+        """Number of items that GEPA evaluates in one step."""
         return min(REFLECTED, self.n_taught)
 
     @property
     def n_gepa_calls(self) -> int:
-        """Number of calls after which GEPA starts no new step. At least one step is possible."""
+        """Number of calls after which GEPA starts no new step, but at least enough for one step."""
         return max(self.n_budget, self.n_tried + 2 * self.n_reflected)
 
     @property
     def breadth(self) -> int:
-        """Number of instructions per COPRO round."""
+        """Number of instructions that COPRO proposes per round."""
         return max(2, self.n_rounds // DEPTH)
 
 
 @dataclass(frozen=True)
 class CallPlan:
-    """Maximum number of calls of a job. Identical requests are only made once.
+    """Maximum number of calls of a job, in which identical requests are made only once.
 
     Attributes:
-        n_measured: Calls for measuring the shipped and the compiled prompt.
-        n_searched: Agent calls by the optimizer.
-        n_written: Calls for writing instructions.
+        n_measured: Agent calls for measuring the shipped and the compiled prompt.
+        n_searched: Agent calls for comparing candidate prompts.
+        n_written: Calls for writing candidate instructions.
     """
 
     n_measured: int
@@ -210,13 +210,12 @@ def plan_calls(optimizer: OptimizerName, sizes: Sizes, n_dev: int) -> CallPlan:
 
 @dataclass(frozen=True)
 class JobPlan:
-    """Estimated calls and cost of a job.
+    """Estimated number of calls and cost of a job.
 
     Attributes:
-        model: Model that will use the prompt.
-        writer: Model that writes candidates.
-        usd: Maximum cost if every reply has full length. 0 for local models, None if a price is
-            unknown.
+        writer: Model that writes candidate instructions.
+        usd: Maximum cost, assuming that every reply has the maximum length. The cost is 0 for local
+            models, and None if a price is unknown.
     """
 
     calls: CallPlan
@@ -226,7 +225,7 @@ class JobPlan:
 
     @property
     def text(self) -> str:
-        """Plan as one line of text."""
+        """Description of the plan in one line."""
         calls = self.calls
         n_agent = calls.n_measured + calls.n_searched
         parts = [f"at most {n_agent:,} calls to {self.model} ({calls.n_measured:,} to measure)"]
@@ -247,7 +246,7 @@ def plan_job(
     model: Settings,
     writer: Settings,
 ) -> JobPlan:
-    """Estimate the calls and cost of a job. `dev` must not be empty."""
+    """Estimate the number of calls and the cost of a job. `dev` must not be empty."""
     calls = plan_calls(optimizer, sizes, len(dev))
     n_sent = _n_prompt_tokens(agent, dev[:N_RENDERED])
     shows_examples = optimizer in ("bootstrap", "miprov2")
@@ -269,7 +268,6 @@ def plan_job(
 
 
 def _n_prompt_tokens(agent: Agent, items: Sequence[CompileItem]) -> int:
-    """Return the approximate mean length of a prompt."""
     lengths: list[int] = []
     for item in items:
         request = agent.request(*item.arguments)
@@ -279,7 +277,7 @@ def _n_prompt_tokens(agent: Agent, items: Sequence[CompileItem]) -> int:
 
 
 def shown_name(model: str) -> str:
-    """Return a model name without any local folder."""
+    """Return a model name, without the path if the model is a local folder."""
     name = model.removeprefix(f"{PROVIDER}/")
     is_folder = is_local(model) and (name.startswith((".", "/", "~")) or Path(name).exists())
     return f"{PROVIDER}/{Path(name).name}" if is_folder else model

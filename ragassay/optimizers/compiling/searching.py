@@ -1,4 +1,4 @@
-"""Run DSPy's optimizers on a small budget, and render their requests for new instructions."""
+"""Run DSPy's optimizers with a small budget, and write their requests for new instructions."""
 
 from __future__ import annotations
 
@@ -22,20 +22,22 @@ from ragassay.optimizers.compiling.task import CompileTask
 from ragassay.prompts.texts import load_proposals
 
 LONGEST_LOCAL = 600
-"""Maximum number of characters in a text by the embedded model. Hosted models have no limit."""
+"""Maximum number of characters in a text that the embedded model writes. Hosted models have no
+limit."""
 
 MOST_CASE_CHARS = 700
-"""Maximum number of characters per input of a case in a request for a new instruction."""
+"""Maximum number of characters to quote from an agent's input or reply in a request for a new
+instruction."""
 
 FENCE = "```"
 
 
 class ProposalAdapter(SharedPrefixAdapter):
-    """Adapter for DSPy's own signatures, with which optimizers request new instructions.
+    """Adapter for the signatures with which DSPy's optimizers request new instructions.
 
-    If a reply is not the expected JSON, its text is used as the instruction, because bad candidates
-    lose the comparison anyway. A failed candidate must not stop the optimizer, so refusals and
-    empty replies are skipped. If no reply is left, the current instruction is returned.
+    If a reply is not the expected JSON, its whole text is used as the instruction, because bad
+    instructions are not selected anyway. Refusals and empty replies are skipped, so that they do
+    not stop the optimizer. If no reply remains, the current instruction is returned.
     """
 
     def __init__(self, instruction: str) -> None:
@@ -50,10 +52,10 @@ class ProposalAdapter(SharedPrefixAdapter):
         demos: list[dict[str, Any]],
         inputs: dict[str, Any],
     ) -> list[dict[str, Any]]:
-        """Make a request from a synchronous thread.
+        """Make a request from a thread without an event loop.
 
         Returns:
-            Fields of each reply that contains an instruction. There is at least one.
+            The fields of each reply that contains an instruction. The list has at least one entry.
         """
         options = {**lm_kwargs, **NO_LOGPROBS}
         if lm.takes_schema:
@@ -85,7 +87,7 @@ class ProposalAdapter(SharedPrefixAdapter):
         ]
 
     def parse(self, signature: Any, completion: str) -> dict[str, Any]:
-        """Return the stripped fields of a reply, or the whole reply for each field if not JSON."""
+        """Return the stripped fields of a reply. Without JSON, each field is the whole reply."""
         try:
             fields = super().parse(signature, completion)
         except RefusedError:
@@ -108,7 +110,7 @@ def propose_instructions(
     reflective_dataset: Mapping[str, Sequence[Mapping[str, Any]]],
     components_to_update: list[str],
 ) -> dict[str, str]:
-    """Write better instructions with DSPy's current model. Implements GEPA's `ProposalFn`."""
+    """Write better instructions with DSPy's current model, as a `ProposalFn` for GEPA."""
     words = load_proposals().improve
     ask = dspy.Predict(BetterInstruction.with_instructions(words.task))
     instructions: dict[str, str] = {}
@@ -152,7 +154,7 @@ def _bound_schema(wanted: dict[str, Any]) -> dict[str, Any]:
 
 MOST_DEMOS = 3
 NEVER = 10**9
-"""Maximum number of errors. Failed replies are graded, so they never stop a job."""
+"""Maximum number of errors, which is never reached because failed replies are graded."""
 
 TEMPERATURE = 1.0
 """Temperature for generating candidates."""
@@ -160,14 +162,15 @@ TEMPERATURE = 1.0
 
 @dataclass(frozen=True)
 class Search:
-    """Inputs of an optimizer.
+    """Data, models and budget of an optimizer.
 
     Attributes:
-        taught: Examples used as demonstrations and for finding errors.
+        taught: Examples that can become few-shot examples, and whose wrong replies are shown to the
+            writer.
         tried: Examples on which candidate prompts are compared.
         n_budget: Approximate maximum number of agent calls.
         task_lm: Model that will use the prompt.
-        writer: Model that writes candidates.
+        writer: Model that writes candidate instructions.
     """
 
     task: CompileTask
@@ -181,22 +184,22 @@ class Search:
 
     @property
     def sizes(self) -> Sizes:
-        """Sizes of the search."""
+        """Numbers of examples, and the budget of the search."""
         return Sizes(len(self.taught), len(self.tried), self.n_budget)
 
     @property
     def n_labelled(self) -> int:
-        """Maximum number of labelled demonstrations. 0 if the expected replies are incomplete."""
+        """Maximum number of labelled few-shot examples, or 0 if an expected reply is incomplete."""
         return MOST_DEMOS if all(example.item.reply for example in self.taught) else 0
 
     def mark(self, example: dspy.Example, found: dspy.Prediction) -> Grade:
-        """Grade a prediction of the student."""
+        """Grade an agent's reply to an example."""
         if found.found is None:
             return mark_unusable(found.problem)
         return self.task.mark(example.item, found.found)
 
     def value(self, example: dspy.Example, found: dspy.Prediction, trace: object = None) -> float:
-        """Return the grade of a prediction as a number."""
+        """Return the grade of an agent's reply as a number."""
         return self.mark(example, found).value
 
     def remark(
@@ -207,7 +210,7 @@ class Search:
         pred_name: str | None = None,
         pred_trace: object = None,
     ) -> dspy.Prediction:
-        """Return the grade and feedback of a prediction for GEPA."""
+        """Return the grade of an agent's reply and feedback on it, for GEPA."""
         mark = self.mark(example, found)
         return dspy.Prediction(score=mark.value, feedback=mark.feedback)
 
@@ -215,14 +218,14 @@ class Search:
 def parts_of(
     items: Sequence[CompileItem], seed: int
 ) -> tuple[list[CompileItem], list[CompileItem]]:
-    """Split items by group into two halves, for training and for comparing candidates."""
+    """Split groups of items into halves: one to learn from, and one to compare candidates on."""
     taught, tried = split_by_group(items, 0.5, seed)
     random.Random(f"order:{seed}").shuffle(taught)
     return (taught, tried) if tried else (taught, taught)
 
 
 def search(name: OptimizerName, student: Student, setup: Search, log: Path) -> Student:
-    """Search for a better prompt, writing the optimizer's output to a log file.
+    """Search for a better prompt, and write what the optimizer prints to a log file.
 
     Raises:
         JobStopped: The job was stopped.
@@ -325,7 +328,6 @@ _SEARCHES: Mapping[OptimizerName, Callable[[Student, Search], Student]] = {
 
 @contextlib.contextmanager
 def _printing_to(log: Path) -> Iterator[Any]:
-    """Redirect stdout and stderr of the process to a file."""
     with (
         log.open("a", encoding="utf-8") as file,
         contextlib.redirect_stdout(file),

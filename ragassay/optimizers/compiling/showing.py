@@ -1,4 +1,4 @@
-"""Format prompts for display: as a list, in full, and as a diff with a compiled prompt."""
+"""Format prompts for display: as a list, in full, or as a diff from a compiled prompt."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ N_WIDE = 96
 
 @dataclass(frozen=True)
 class PromptLine:
-    """List entry for an agent, with its prompt key, hash, fields and instruction."""
+    """Entry in the list of prompts: an agent's prompt key, hash, fields and instruction."""
 
     name: str
     sha256: str
@@ -36,7 +36,7 @@ class PromptLine:
 
 
 def shipped_agents() -> dict[str, Agent]:
-    """Return all single-call agents, keyed by prompt key."""
+    """Return the agents that make a single model call, keyed by prompt key."""
     agents = (
         RubricJudge(),
         *(Verifier(n) for n in (4, 3, 2)),
@@ -55,7 +55,7 @@ def shipped_agents() -> dict[str, Agent]:
 
 
 def prompt_lines() -> list[PromptLine]:
-    """Return all agents as list entries."""
+    """Return an entry for each shipped prompt."""
     lines: list[PromptLine] = []
     for name, agent in shipped_agents().items():
         signature: Any = agent.predict.signature
@@ -66,7 +66,7 @@ def prompt_lines() -> list[PromptLine]:
 
 
 def agent_of(name: str) -> Agent:
-    """Return an agent by prompt key.
+    """Return the agent with a given prompt key.
 
     Raises:
         InputError: The agent is unknown.
@@ -87,7 +87,7 @@ def full_prompt(agent: Agent) -> str:
 
 
 def prompt_diff(compiled: CompiledPrompt) -> str:
-    """Return a unified diff from the shipped to a compiled prompt, followed by its examples.
+    """Return a unified diff from a shipped to a compiled instruction, and the compiled examples.
 
     Raises:
         InputError: The agent is unknown.

@@ -22,11 +22,11 @@ PROBLEM_FIELD = "problem"
 
 
 class Student(dspy.Module):
-    """DSPy module that calls an agent with an item.
+    """DSPy module that asks an agent about an item.
 
-    The trace contains inputs in the form used in few-shot examples, so that optimizers can use
-    traces as demonstrations. An unusable reply does not raise an exception. The prediction then
-    contains the reason instead of a record.
+    The inputs in a trace have the form of inputs in few-shot examples, so that optimizers can use
+    traces as examples. If a reply is unusable, the prediction contains the reason instead of a
+    record, and no exception is raised.
     """
 
     def __init__(self, agent: Agent) -> None:
@@ -34,14 +34,15 @@ class Student(dspy.Module):
         self.agent = agent
 
     def forward(self, item: CompileItem) -> dspy.Prediction:
-        """Run `aforward` from a synchronous thread."""
+        """Run `aforward` from a thread without an event loop."""
         return dspy.settings.lm.shared.loop.wait(self.aforward, item)
 
     async def aforward(self, item: CompileItem) -> dspy.Prediction:
         """Call the agent.
 
         Returns:
-            Prediction with the agent's record in `found`, or None and the reason in `problem`.
+            Prediction with the agent's record in `found`, or with None in `found` and the reason in
+            `problem`.
         """
         request = self.agent.request(*item.arguments)
         values: dict[str, Any] = {}
@@ -68,19 +69,19 @@ class Student(dspy.Module):
 
 
 def example_inputs(item: CompileItem, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return inputs for a few-shot example, with `about` instead of the full context."""
+    """Return the inputs for a few-shot example, in which `item.about` replaces the full context."""
     about = {CASE_FIELD: item.about} if item.about else {}
     return about | {name: value for name, value in inputs.items() if name != CONTEXT_FIELD}
 
 
 def example_of(item: CompileItem, inputs: Mapping[str, str]) -> dspy.Example:
-    """Return a DSPy example with the item as its input. The other fields form a demonstration."""
+    """Return a DSPy example whose input is the item. Other fields form a few-shot example."""
     fields = example_inputs(item, inputs) | dict(item.reply)
     return dspy.Example(item=item, **fields).with_inputs("item")
 
 
 def predictor_of(student: Student) -> CompiledPredictor:
-    """Return a student's instruction and demonstrations as a record."""
+    """Return the instruction and the few-shot examples of a student as a record."""
     signature: Any = student.agent.predict.signature
     known = (CASE_FIELD, *signature.input_fields, *signature.output_fields)
     demos = [
@@ -98,7 +99,7 @@ def measure(
     lm: CompilingLM,
     n_at_once: int,
 ) -> list[ItemOutcome]:
-    """Run a student on all items, and return the graded outcomes in order.
+    """Run a student on all items, and return the graded outcomes in the order of the items.
 
     Raises:
         JobStopped: The job was stopped.
@@ -123,13 +124,13 @@ def measure(
 def comparisons(
     task: CompileTask, before: Sequence[ItemOutcome], after: Sequence[ItemOutcome]
 ) -> tuple[PromptComparison, ...]:
-    """Compare the task's metrics before and after, omitting undefined secondary metrics."""
+    """Compare a task's metrics before and after. Secondary metrics are omitted if undefined."""
     found = [compare(before, after, figure_of) for figure_of in task.figures]
     return tuple(c for n, c in enumerate(found) if n == 0 or c.before.value is not None)
 
 
 def is_better(comparison: PromptComparison) -> bool:
-    """Return whether the metric increased without additional unscored replies."""
+    """Return whether the metric increased, and the number of unscored replies did not."""
     gain = comparison.gain.value
     return (
         gain is not None
@@ -139,5 +140,5 @@ def is_better(comparison: PromptComparison) -> bool:
 
 
 def may_be_chance(comparison: PromptComparison) -> bool:
-    """Return whether the interval of the gain includes zero, or is undefined."""
+    """Return whether the interval of the gain includes 0 or is undefined."""
     return comparison.gain.low is None or comparison.gain.low <= 0

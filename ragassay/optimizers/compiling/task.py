@@ -22,16 +22,16 @@ class CompileTask(ABC):
     """Optimization task for an agent, with its data and metrics.
 
     Args:
-        run: Run for segmenting answers, embedding texts and searching literature.
+        run: Run whose services segment answers, embed texts and search literature.
         make_agent: Function that returns the agent with its shipped prompt.
-        figures: Metrics to report. The first metric decides whether a prompt is better.
+        figures: Metrics to report, of which the first decides whether a prompt is better.
     """
 
     accept: ClassVar[float] = 1.0
-    """Minimum grade of a reply to be used as a demonstration."""
+    """Minimum grade at which a reply can become a few-shot example."""
 
     rubrics: tuple[str, ...] = ()
-    """Rubrics of the prompt. Empty for all."""
+    """Rubrics to which the prompt applies (empty for all)."""
 
     def __init__(self, run: Run, make_agent: Callable[[], Agent], *figures: FigureOf) -> None:
         self.run, self.make_agent, self.figures = run, make_agent, figures
@@ -50,17 +50,17 @@ class CompileTask(ABC):
 
 
 def label_figures(labels: Sequence[str]) -> tuple[FigureOf, ...]:
-    """Return the metrics of a labelling task: macro-F1 and accuracy."""
+    """Return the metrics of a task with labels: macro-F1 and accuracy."""
     return lambda outcomes: macro_f1_figure(labels), lambda outcomes: mean_figure("accuracy")
 
 
 def key_of(item: Item) -> str:
-    """Return the file name and line of an item."""
+    """Return the file name and the line number of an item."""
     return f"{Path(item.place.file).name}:{item.place.label}"
 
 
 def plain_case(key: str, question: str, answer: str) -> Case:
-    """Return a case without sources."""
+    """Return a question and an answer as a case without sources."""
     mark = fence_mark([question, answer])
     return Case(
         record_id=key,
@@ -78,15 +78,16 @@ def about_case(case: Case) -> str:
 
 
 DEV_SHARE = 0.5
-"""Share of questions that are held out if there is no dev file."""
+"""Share of the questions that are held out if there is no dev file."""
 
 
 @dataclass(frozen=True)
 class JobData:
-    """Training and dev items of a job, which share no questions.
+    """Training and dev items of a job, which have no questions in common.
 
     Attributes:
-        n_shared: Number of training items dropped because their question is in the dev data.
+        n_shared: Number of training items that were dropped because the dev data contains their
+            question.
     """
 
     train: Sequence[CompileItem]
@@ -101,11 +102,11 @@ def read_job_data(
     """Read the training and dev data of a job.
 
     Args:
-        dev_path: Dev file. If None, half of the questions in `path` are held out.
-        limit: Maximum number of items in each part. 0 for all.
+        dev_path: Dev file, or None to hold out half of the questions in `path`.
+        limit: Maximum number of training items, and of dev items (0 for all).
 
     Raises:
-        InputError: A file cannot be read, or a part is empty.
+        InputError: A file cannot be read, or there are no training or dev items.
     """
     result = task.read(path)
     rejections, n_shared = result.rejections, 0
@@ -123,7 +124,8 @@ def read_job_data(
         if not items:
             first = f" (line {rejections[0].line}: {rejections[0].problem})" if rejections else ""
             raise InputError(
-                f"{path}: there are no {name} items{first}. Questions in both files are only used "
-                "for measuring; without --dev, at least two questions are required"
+                f"{path}: there are no {name} items{first}. Questions that occur in both "
+                "files are used only for measuring; without --dev, at least two questions are "
+                "required"
             )
     return JobData(train, dev, rejections, n_shared)

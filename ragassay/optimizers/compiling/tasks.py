@@ -1,4 +1,4 @@
-"""Optimization tasks by agent, including verifier, nugget writer and query writer."""
+"""Optimization tasks of all agents: data formats and grades."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from ragassay.records import VERDICT_SETS, Comparison, EvidenceSpan, SentenceNug
 
 
 class ClaimRow(Row):
-    """Input row with a claim, its evidence and its label."""
+    """Row of a file, with a claim, its evidence and its label."""
 
     claim: str = Field(min_length=1)
     evidence: str | None = Field(
@@ -58,14 +58,14 @@ class ClaimRow(Row):
 
 
 class ClaimTask(CompileTask):
-    """Optimization task that uses labelled claims and passages."""
+    """Optimization task of the verifier, with labelled claims and passages as data."""
 
     def __init__(self, run: Run, n_labels: int = 4) -> None:
         self.n_labels, self.labels = n_labels, VERDICT_SETS[n_labels]
         super().__init__(run, partial(Verifier, n_labels), *label_figures(self.labels))
 
     def read(self, path: Path) -> ItemResult:
-        """Read rows with a claim, evidence (or sentences) and a label, or a reviewed run folder."""
+        """Read rows with claim, label, and evidence or sentences, or read a reviewed run folder."""
         return ItemResult(*read_rows(claim_items(path), ClaimRow, self._item))
 
     def _item(self, row: ClaimRow, item: Item) -> CompileItem | Problem:
@@ -105,7 +105,7 @@ Text = Annotated[str, Field(min_length=1)]
 
 
 class SentenceNuggetsRow(Row):
-    """Input row with a sentence and its nuggets."""
+    """Row of a file, with a sentence and its nuggets."""
 
     sentence: Text
     nuggets: Annotated[list[Text], Field(min_length=1)]
@@ -115,7 +115,7 @@ class SentenceNuggetsRow(Row):
 
 
 class NuggetTask(CompileTask):
-    """Optimization task that uses sentences and their nuggets."""
+    """Optimization task of the nugget writer, with sentences and their nuggets as data."""
 
     accept = 0.75
 
@@ -154,12 +154,12 @@ def _first(value: object) -> object:
 
 
 def _pmid(value: object) -> object:
-    """Return the last part of a URL, because BioASQ identifies articles by URL."""
+    """Return the PMID at the end of a URL, because BioASQ identifies articles by URL."""
     return value.rsplit("/", 1)[-1] if isinstance(value, str) else value
 
 
 class QueryWriterRow(Row):
-    """Input row with a question, a claim that answers it, and the relevant articles."""
+    """Row of a file, with a question, a claim that answers it, and the relevant articles."""
 
     question: str = Field(min_length=1, validation_alias=AliasChoices("question", "body"))
     claim: Annotated[str, BeforeValidator(_first)] = Field(
@@ -171,7 +171,7 @@ class QueryWriterRow(Row):
 
 
 class QueryWriterTask(CompileTask):
-    """Optimization task that uses questions and their relevant articles in a corpus."""
+    """Optimization task of the query writer, with questions and relevant articles as data."""
 
     accept = 0.5
 
@@ -179,7 +179,7 @@ class QueryWriterTask(CompileTask):
         super().__init__(run, QueryWriter, lambda outcomes: mean_figure(f"recall at {N_HITS}"))
 
     def read(self, path: Path) -> ItemResult:
-        """Read rows with a question, PMIDs and optionally a claim, as in BioASQ files."""
+        """Read rows with a question, PMIDs and an optional claim, such as BioASQ files."""
         return ItemResult(*read_rows(iter_items(path), QueryWriterRow, self._item))
 
     def _item(self, row: QueryWriterRow, item: Item) -> CompileItem | Problem:
@@ -205,12 +205,12 @@ class QueryWriterTask(CompileTask):
 
 @dataclass(frozen=True)
 class TaskOptions:
-    """Options of a task.
+    """Options of an optimization task.
 
     Attributes:
-        rubrics: For the rubric judge, the rubrics to optimize. Empty for all.
-        gold: For the judge, labeler and assigner, the label file. None if the data contains the
-            labels.
+        rubrics: For the rubric judge, the rubrics to optimize (empty for all).
+        gold: For the rubric judge, sentence labeler and nugget assigner, the label file, or None if
+            the data contains the labels.
         n_perturbed: For the rubric judge, the number of answers to perturb.
     """
 

@@ -38,19 +38,17 @@ if TYPE_CHECKING:
 
 
 LIBRARIES = ("torch", "transformers", "peft")
-"""Libraries whose versions are stored."""
+"""Libraries whose versions are stored with a trained adapter."""
 
 SCALE = 2.0
 """Scaling factor of the low-rank update (alpha / rank)."""
 
 N_MEASURED = 240
-"""Number of examples from which the mean and spread of the features are computed before
+"""Number of examples from which the mean and the spread of the features are computed before
 training."""
 
 
 class _Learner(nn.Module):
-    """Encoder that returns a loss, for transformers' Trainer."""
-
     def __init__(self, encoder: PairEncoder, smoothing: float) -> None:
         super().__init__()
         self.encoder, self._smoothing = encoder, smoothing
@@ -61,12 +59,12 @@ class _Learner(nn.Module):
 
 
 def partial_loss(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
-    """Return the mean cross-entropy with support for the partial label `NOT_CONTRADICTED`.
+    """Return the mean cross-entropy. The label `NOT_CONTRADICTED` allows two of the three classes.
 
-    For that label of a verifier, the probabilities of the two allowed classes are summed.
+    For `NOT_CONTRADICTED`, the probabilities of the two allowed classes are summed.
 
     Args:
-        logits: Shape (n, n_labels). A verifier has three labels.
+        logits: Shape (n, n_labels), with three labels for a verifier.
         labels: Shape (n,).
         smoothing: Weight of the uniform distribution (label smoothing).
     """
@@ -91,20 +89,21 @@ def train(
     steps: int = 0,
     start: Path | None = None,
 ) -> dict[str, Tensor]:
-    """Train an adapter, resuming from the last checkpoint in `work`.
+    """Train an adapter, starting from the last checkpoint in `work` if there is one.
 
     Args:
-        encoder: Encoder, which is trained in place.
-        work: Checkpoint folder for this data and tuning.
-        steps: Maximum number of steps of `tuning.batch` examples. 0 for all epochs.
-        start: Folder of an adapter to start from, if any. It must have the same base and rank.
+        encoder: Encoder to train in place.
+        work: Checkpoint folder, which can contain only checkpoints for the same data and tuning.
+        steps: Maximum number of steps of `tuning.batch` examples (0 for no limit).
+        start: Folder of an adapter to start from, if any. The adapter must have the same base model
+            and rank.
 
     Returns:
         Tensors for `save_adapter`.
 
     Raises:
         InputError: The checkpoints were made for other data or another tuning, or the adapter in
-            `start` has another base or rank.
+            `start` has another base model or rank.
     """
     from peft import LoraConfig, get_peft_model
     from transformers import set_seed
@@ -138,7 +137,7 @@ def train(
 
 
 def new_encoder(job: EncoderJob, n_labels: int) -> PairEncoder:
-    """Return a job's base model with a new head.
+    """Return the base model of a job with a new classification head.
 
     Raises:
         SettingsError: The base model is unavailable.
@@ -155,7 +154,7 @@ def train_encoder(
     start: Path | None = None,
     name: str = "",
 ) -> dict[str, Tensor]:
-    """Train the encoder of a job, with checkpoints in a subfolder `name`. See `train`."""
+    """Train the encoder of a job with `train`, and store checkpoints in the subfolder `name`."""
     work = (job.work or job.out / "checkpoints") / name
     seed, steps = job.seed, job.steps
     return train(
@@ -171,7 +170,7 @@ def training_of(
     start: Path | None = None,
     dev: Path | None = None,
 ) -> Training:
-    """Return the training metadata of a job. `data_sha256` defaults to a hash of the examples."""
+    """Return metadata of a training job. `data_sha256` defaults to a hash of the examples."""
     return Training(
         data=tuple(path.name for path in job.data),
         data_sha256=data_sha256 or digest_of(examples),
@@ -308,7 +307,7 @@ def _read_start(start: Path, encoder: PairEncoder, tuning: Tuning) -> dict[str, 
 
 
 def _factors(base: nn.Module) -> dict[tuple[str, str], Tensor]:
-    """Return the low-rank factors, keyed by matrix name and "a" or "b"."""
+    """Return the low-rank factors, keyed by the name of the matrix and by "a" or "b"."""
     return {
         (name.split(f".{factor}.")[0].removeprefix("base_model.model."), letter): tensor
         for name, tensor in base.state_dict().items()
@@ -334,8 +333,7 @@ def write_trained(
     """Calibrate and save a trained adapter.
 
     Args:
-        tensors: Result of `train`.
-        held: Held-out examples for calibration. If empty, the adapter is not calibrated.
+        held: Held-out examples for calibration. Without examples, the adapter is not calibrated.
     """
     temperature = 1.0
     if held:

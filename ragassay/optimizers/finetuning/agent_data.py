@@ -1,4 +1,4 @@
-"""Training data for agents: labelled items, claims, and question-answer pairs with papers."""
+"""Convert labelled items, claims, and question-answer pairs to training examples for agents."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ragassay.text.search import tokenize
 def agent_examples(
     task: CompileTask, paths: Sequence[Path]
 ) -> tuple[list[ChatExample], list[Rejection]]:
-    """Convert items to prompts with expected replies, and return examples and rejected lines.
+    """Return the items in files as prompts with expected replies, and the rejected lines.
 
     Raises:
         InputError: A file cannot be read.
@@ -53,13 +53,14 @@ FOREIGN = 0.1
 """Share of claims that are also paired with an unrelated document."""
 
 N_MARKED = N_READ - 1
-"""Maximum number of marked sentences in a passage. The rest are the closest sentences."""
+"""Maximum number of marked sentences in a passage. The passage is completed with the sentences that
+are most similar to the claim."""
 
 
 def read_verifier_examples(
     paths: Sequence[Path], embedder: TextEncoder, *, seed: int = 0
 ) -> tuple[list[ChatExample], list[Rejection]]:
-    """Read claims, and return verifier examples and rejected lines.
+    """Return the claims in files as examples for a verifier, and the rejected lines.
 
     Raises:
         InputError: A file cannot be opened.
@@ -74,7 +75,7 @@ def read_verifier_examples(
 def verifier_examples(
     claims: Sequence[LabelledClaim], embedder: TextEncoder, *, seed: int = 0
 ) -> list[ChatExample]:
-    """Return examples for claims, for claims with reversed labels and for unrelated documents."""
+    """Return examples: claims, changed claims with reversed labels, and unrelated documents."""
     rng = random.Random(seed)
     examples: list[ChatExample] = []
     for claim in claims:
@@ -107,10 +108,10 @@ _VERIFIER = TunedVerifier()
 
 
 PROMPT_TOKENS = 900
-"""Approximate number of tokens for the instruction, the keywords and the reply."""
+"""Approximate number of tokens in the instruction, the keywords and the reply."""
 
 CHARS_PER_TOKEN = 3
-"""Conservative estimate of characters per token, so that most groups of sections fit."""
+"""Low estimate of the number of characters per token, so that most groups of sections fit."""
 
 LEAST_CHARS = 1_000
 
@@ -118,7 +119,7 @@ LEAST_CHARS = 1_000
 def qa_examples(
     paths: Sequence[Path], papers: Path | None, row_tokens: int
 ) -> tuple[list[ChatExample], list[Rejection]]:
-    """Return an example for each paper or group of sections, and rejected lines.
+    """Return one example for each paper or group of sections, and the rejected lines.
 
     Raises:
         InputError: A file cannot be read, or no paper was found.
@@ -161,7 +162,7 @@ def _examples(paper: Paper, pairs: Sequence[QAPair], n_chars: int) -> list[ChatE
 
 
 def _find_part(pair: QAPair, parts: Sequence[Document]) -> int:
-    """Return the index of the part that shares the most words with the pair's sources or answer."""
+    """Return the index of the part with the most words of the pair's sources or answer."""
     words = set(tokenize(" ".join(pair.sources) or pair.answer))
     shared = [len(words & set(tokenize(part.text))) for part in parts]
     return shared.index(max(shared))

@@ -23,7 +23,7 @@ from ragassay.text.search import passage_of_sentences
 from ragassay.text.sentences import sentences_of
 
 NOT_RELEVANT = 3
-"""Label of a claim paired with an unrelated document."""
+"""Label of a claim and an unrelated document."""
 
 LABEL_OF = {
     "support": SUPPORTS,
@@ -37,7 +37,7 @@ LABEL_OF = {
     "not_relevant": NOT_RELEVANT,
     "not relevant": NOT_RELEVANT,
 }
-"""Labels, keyed by lower-case label name in SciFact, HealthVer and FEVER."""
+"""Labels, keyed by their lower-case names in SciFact, HealthVer and FEVER."""
 
 WORDS: dict[int, Verdict] = {
     SUPPORTS: "supports",
@@ -49,13 +49,14 @@ WORDS: dict[int, Verdict] = {
 
 @dataclass(frozen=True)
 class LabelledClaim:
-    """A claim, a document and the label of the pair.
+    """A claim and a document, with the label of this pair.
 
     Attributes:
-        title: Title of the document. May be empty.
+        title: Title of the document, which can be empty.
         rationale: Indices of the decisive sentences. Empty if unknown.
         label: `SUPPORTS`, `CONTRADICTS`, `NEUTRAL` or `NOT_RELEVANT`.
-        group: Name shared by claims with the same text or document, which are never separated.
+        group: Name shared by claims with the same text or document. Claims in the same group are
+            never split between training and dev data.
     """
 
     claim: str
@@ -70,7 +71,7 @@ NO_EVIDENCE = Problem("evidence", "there is no evidence text", "text in `evidenc
 
 
 class EvidenceRow(Row):
-    """Input row with a document, and optionally the indices of its decisive sentences."""
+    """Row of a file, with a document and optional indices of its decisive sentences."""
 
     text: str = Field(default="", validation_alias=AliasChoices("evidence", "passage", "abstract"))
     sentences: list[str] = Field(default_factory=list[str])
@@ -84,7 +85,7 @@ class EvidenceRow(Row):
         return tuple(self.sentences or sentences_of(self.text))
 
     def find_wrong_mark(self) -> Problem | None:
-        """Return a problem if a marked sentence does not exist."""
+        """Return a problem if the document does not contain a marked sentence."""
         last = len(self.document_sentences) - 1
         if all(0 <= index <= last for index in self.marked):
             return None
@@ -92,7 +93,7 @@ class EvidenceRow(Row):
 
 
 class LabelledClaimRow(EvidenceRow):
-    """Input row with a claim, its document and its label, as in SciFact and HealthVer."""
+    """Row of a file, with a claim, its document and its label, as in SciFact and HealthVer."""
 
     claim: str = Field(min_length=1)
     title: str = ""
@@ -103,12 +104,12 @@ def read_claims(path: Path) -> tuple[list[LabelledClaim], list[Rejection]]:
     """Read labelled claims, grouped by claim and document.
 
     Args:
-        path: JSON lines or a JSON array, plain or gzip, with claim, evidence (or passage, abstract,
-            sentences), label, and optionally title and evidence_sentences (0-based). The path can
-            also be a reviewed run folder.
+        path: JSON lines or a JSON array, possibly gzip-compressed, with the fields claim, evidence
+            (or passage, abstract, sentences) and label, and the optional fields title and
+            evidence_sentences (0-based). The path can also be a reviewed run folder.
 
     Returns:
-        Claims, and rejected rows.
+        The claims, and the rejected rows.
 
     Raises:
         InputError: The file cannot be opened.
@@ -134,7 +135,7 @@ def _claim(row: LabelledClaimRow, item: Item) -> LabelledClaim | Problem:
 
 
 def claim_names(claim: LabelledClaim) -> tuple[str, str]:
-    """Return the names that link a claim to other claims: its text and the text of its document."""
+    """Return the names by which claims are grouped: the text of the claim and of its document."""
     return f"claim {claim.claim}", f"document {' '.join(claim.sentences)}"
 
 
@@ -155,7 +156,7 @@ def label_of(text: str) -> int | None:
 
 
 def link_names(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the group of each name. Linked names are in the same group.
+    """Return the group of each name. The two names of a pair are in the same group.
 
     Example:
         >>> groups = link_names([("a", "x"), ("b", "x"), ("c", "y")])
@@ -171,15 +172,15 @@ def link_names(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 NUMBERS = 0.1
-"""Share of supported claims whose numbers may be changed. If the share is larger, a verifier tends
+"""Share of supported claims in which numbers can be changed. With a larger share, a verifier tends
 to label any sentence with many numbers as a contradiction."""
 
 
 def contradict(sentence: str, rng: random.Random, *, numbers: bool = True) -> str | None:
-    """Change a sentence so that its evidence contradicts it.
+    """Change a sentence so that the evidence for the original contradicts it.
 
     Args:
-        rng: Random generator. Reversing a direction is twice as likely as other changes.
+        rng: Random generator. Reversing a direction is twice as likely as any other change.
         numbers: Whether numbers can be changed.
 
     Returns:
@@ -201,7 +202,7 @@ def contradict(sentence: str, rng: random.Random, *, numbers: bool = True) -> st
 def reverse_label(claim: LabelledClaim, rng: random.Random) -> LabelledClaim | None:
     """Change a claim so that its label is reversed.
 
-    For a contradicted claim, only directions are reversed, because a document that contradicts a
+    In a contradicted claim, only a direction is reversed, because a document that contradicts a
     claim does not necessarily support its negation.
 
     Returns:
@@ -218,12 +219,12 @@ def reverse_label(claim: LabelledClaim, rng: random.Random) -> LabelledClaim | N
 
 
 NOT_CONTRADICTED = 3
-"""Training label of a pair that is supported or neutral, but not contradicted."""
+"""Training label of a claim that is either supported or neutral, but not contradicted."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """A claim, a passage and their label, which can also be `NOT_CONTRADICTED`."""
+    """A claim and a passage, with the label of this pair, such as `NOT_CONTRADICTED`."""
 
     claim: str
     passage: str
@@ -231,9 +232,9 @@ class Example:
 
 
 def claim_examples(claims: Iterable[LabelledClaim]) -> list[Example]:
-    """Pair claims with passages of their documents, preferring decisive sentences.
+    """Pair each claim with a passage of its document that contains the decisive sentences.
 
-    The label `NOT_RELEVANT` becomes `NEUTRAL`.
+    The label `NOT_RELEVANT` is replaced by `NEUTRAL`.
     """
     return [
         Example(

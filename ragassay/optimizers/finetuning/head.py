@@ -40,11 +40,11 @@ LABELS = tuple(WORDS[label] for label in (SUPPORTS, CONTRADICTS, NEUTRAL))
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class HeadJob(EncoderJob):
-    """Job for training a verifier with a head. A file listed twice in `data` counts twice.
+    """Job for training a verifier with a head. A file can occur in `data` several times.
 
     Attributes:
         start: Name or folder of a verifier to start from, if any.
-        dev: Held-out claims for calibration and measurement, if any.
+        dev: File of held-out claims for calibration and measurement, if any.
     """
 
     start: Path | None = None
@@ -59,11 +59,11 @@ class HeadJob(EncoderJob):
 
 
 def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> Finetuned:
-    """Train an adapter with a head, resuming from the last checkpoint.
+    """Train an adapter with a head, starting from the last checkpoint if there is one.
 
     Raises:
-        InputError: There are no examples, training and dev claims overlap, the checkpoints were
-            made for another job, or `start` is incompatible.
+        InputError: There are no examples, the training and dev claims overlap, the checkpoints were
+            made for another job, or the adapter `start` is incompatible.
         ExtraError: PEFT is not installed.
         SettingsError: The base model is unavailable.
     """
@@ -108,7 +108,6 @@ def _start(job: HeadJob) -> Path | None:
 def _read_rows(
     job: HeadJob,
 ) -> tuple[dict[Path, list[LabelledClaim]], list[LabelledClaim], list[Rejection]]:
-    """Return the training claims of each file, the dev claims, and the rejected rows."""
     sets: dict[Path, list[LabelledClaim]] = {}
     rejections: list[Rejection] = []
     for path in dict.fromkeys(job.data):
@@ -139,13 +138,13 @@ def _check_overlap(
 
 
 def head_examples(sets: Sequence[Sequence[LabelledClaim]], *, seed: int) -> list[Example]:
-    """Return the claims in each set, and changed claims with reversed labels.
+    """Return the claims in each set as they are, and changed so that their labels are reversed.
 
-    Claims are only changed if their decisive sentences are known.
+    A claim is changed only if its decisive sentences are known.
 
     Args:
-        sets: Sets of claims. A set can be repeated.
-        seed: Random seed for the changes, which are the same for repeated sets.
+        sets: Sets of claims, which can contain the same set several times.
+        seed: Random seed for the changes, which are the same each time a set occurs.
     """
     rng = random.Random(seed)
     made: dict[int, list[Example]] = {}
@@ -159,7 +158,6 @@ def head_examples(sets: Sequence[Sequence[LabelledClaim]], *, seed: int) -> list
 def _measure_adapter(
     job: HeadJob, held: Sequence[LabelledClaim], examples: Sequence[Example]
 ) -> Agreement:
-    """Return the agreement of the saved adapter with human labels."""
     from ragassay.models.cross_encoder import CrossEncoder
 
     encoder: PairEncoder = pair_encoder(job.base, load_settings().literature.cache_dir)

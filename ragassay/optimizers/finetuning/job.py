@@ -51,16 +51,18 @@ class FinetuneJob:
     """A fine-tuning job.
 
     Attributes:
-        base: Base model: `SMOLLM2`, a Hugging Face id, or a folder.
+        base: Base model, which can be `SMOLLM2`, a Hugging Face id, or a folder.
         start: Folder of an adapter to start from, if any.
-        labels: For a labeler, the label file. None if the answers contain the labels.
-        papers: For a question generator, the file of papers. None if the pairs contain the papers.
+        labels: For a labeler, the label file, or None if the answers contain the labels.
+        papers: For a question generator, the file of papers, or None if the pairs contain the
+            papers.
         n_systems: For a judge, the number of systems to sample per question.
-        targets: For a judge, "made" for generated ratings and reasons, or "replies" for the replies
-            of the judges in the data.
-        source_chars: For a judge, the maximum number of source characters in a prompt. 0 for none.
-        limit: Maximum number of examples. 0 for all.
-        work: Checkpoint folder. None for `out/checkpoints`.
+        targets: For a judge, whether to train on generated ratings and reasons ("made"), or on the
+            replies of other judges in the data ("replies").
+        source_chars: For a judge, the maximum number of characters from the sources in a prompt (0
+            for no sources).
+        limit: Maximum number of examples (0 for all).
+        work: Checkpoint folder, or None for `out/checkpoints`.
     """
 
     task: TunedTask
@@ -79,7 +81,7 @@ class FinetuneJob:
 
 
 def finetune(job: FinetuneJob, say: Callable[[str], None] = lambda text: None) -> Finetuned:
-    """Train an adapter, resuming from the last checkpoint.
+    """Train an adapter, starting from the last checkpoint if there is one.
 
     Raises:
         InputError: There are no examples, or `start` is an adapter for another base model or task.
@@ -132,7 +134,7 @@ def _check_start(job: FinetuneJob) -> None:
 
 
 def _check_sources(job: FinetuneJob) -> None:
-    """Check that the task supports sources, and that they fit into a row."""
+    """Check that the task supports sources, and that the sources fit into a row of tokens."""
     if job.task != "judge" and (job.source_chars or job.targets != "made"):
         raise InputError(f"--source-chars and --targets are only for a judge, not for {job.task}")
     n_tokens = job.source_chars // CHARS_PER_TOKEN
@@ -155,7 +157,6 @@ def _check_context(model: PreTrainedModel, row_tokens: int) -> None:
 def _examples(
     job: FinetuneJob, settings: Settings, say: Callable[[str], None]
 ) -> tuple[Sequence[ChatExample], int]:
-    """Return the examples of a job, and the number of rejected lines."""
     if job.task == "judge":
         rejected = sum(
             len(dict.fromkeys((*read_answers(path).rejections, *read_labels(path).rejections)))
@@ -185,7 +186,7 @@ def _examples(
 def trainable_base(
     base: str, settings: Settings
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    """Load a base model for training, in 4 bits if a GPU and bitsandbytes are available (QLoRA)."""
+    """Load a base model for training: in 4 bits (QLoRA) with a GPU and bitsandbytes."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 

@@ -1,14 +1,15 @@
-"""Training data for a judge: rated answers, and perturbed answers with target ratings.
+"""Create training data for a judge: rated answers, and perturbed answers with target ratings.
 
-As in YESciEval (section 5 and appendix G), there is one example per rubric and answer. Preference
-pairs consist of a target rating and a rating that is too high (above 1 for extreme and above 3 for
-subtle perturbations).
+As in YESciEval (section 5 and appendix G), an example is a rating of one answer on one rubric.
+Preference pairs consist of a target rating and a rating that is too high (above 1 for extreme and
+above 3 for subtle perturbations).
 
-There are two kinds of targets. With "made", ratings and reasons are generated from the known
-perturbation. New perturbations are created with texts from many sources, because YESciEval appends
-the same few sentences, which a judge would memorize. Only redundant answers are taken from the
-file. With "replies", targets are the replies of other judges in the file, as in the paper (see
-`judge_replies`), but sentence marks, which the paper does not use, are still generated.
+There are two kinds of target replies. With "made", ratings and reasons are generated from the known
+perturbation. New perturbations are created with texts from many sources, because YESciEval adds the
+same few sentences to all answers, and a judge would memorize these. Only redundant answers are
+taken from YESciEval's file. With "replies", the targets are the replies of other judges in the
+file, as in the paper (see `judge_replies`). Marks of single sentences, which the paper does not
+use, are always generated.
 """
 
 from __future__ import annotations
@@ -46,32 +47,33 @@ tokens."""
 EXCERPT_SENTENCES = (2, 4)
 
 N_UNPERTURBED = 6
-"""Number of rubrics on which each original answer is rated."""
+"""Number of rubrics on which an unperturbed answer is rated."""
 
 N_DAMAGED = 8
-"""Number of perturbed versions per answer."""
+"""Maximum number of perturbed versions of an answer."""
 
 ADDED = ("same_domain", "same_domain", "off_topic", "blog", "tweet")
-"""Attacks used to create additional sentence-mark examples, which are cheap. The subtlest attack is
-used twice."""
+"""Attacks with which additional examples of sentence marks are created. The subtlest attack is used
+twice."""
 
 BESIDE = 0.5
 """Share of perturbed answers that are also rated on a second affected rubric."""
 
 FOREIGN_TO = ("relevancy", "coherence", "readability")
-"""Rubrics affected by an injection."""
+"""Rubrics on which an answer with injected text has a low target rating."""
 
 UNSEEN = ("drop_last", "drop_inside", "first_connective")
-"""Attacks that are not used for training because their results look like ordinary answers."""
+"""Attacks that are not used for training, because the perturbed answers look like ordinary answers.
+"""
 
 MIDDLE = {"swap_last": 3}
-"""Target ratings for barely visible attacks, which replace the ratings in `DESIRED`."""
+"""Target ratings for attacks that are hard to notice, which replace the ratings in `DESIRED`."""
 
 TOO_HIGH, TOO_LOW = 5, 1
-"""Rejected ratings of perturbed and of original answers."""
+"""Ratings to reject: 5 for perturbed answers and 1 for original answers."""
 
 WORSE: Mark = "subject"
-"""Mark that is rejected for a flawless sentence."""
+"""Mark to reject for a flawless sentence."""
 
 
 def judge_examples(
@@ -83,12 +85,13 @@ def judge_examples(
     source_chars: int = 0,
     say: Callable[[str], None] = lambda text: None,
 ) -> list[ChatExample]:
-    """Return examples with generated targets, for questions that are not held out.
+    """Return examples with generated replies, for the questions that are not held out.
 
     Args:
         answers: YESciEval files, or reviewed run folders.
         n_systems: Number of systems to sample per question.
-        source_chars: Maximum number of source characters in a rating prompt. 0 for none.
+        source_chars: Maximum number of characters from the sources in a rating prompt (0 for no
+            sources).
 
     Raises:
         InputError: A file cannot be read.
@@ -144,8 +147,8 @@ def replied_examples(
     """Return examples whose targets are the judge replies in YESciEval files.
 
     Args:
-        method: SFT uses single replies, and CPO uses pairs of replies. For the other arguments, see
-            `judge_examples`.
+        method: "sft" for single replies, or "cpo" for pairs of replies. The remaining arguments are
+            those of `judge_examples`.
 
     Raises:
         InputError: A file cannot be read, or contains no ratings by judges.
@@ -168,13 +171,13 @@ def replied_examples(
                 )
     say(
         f"{sum(e.is_rating for e in examples)} rating examples use replies of judges; reasons were "
-        f"generated for {n_without_reason(all_replies)} replies without one"
+        f"generated for {n_without_reason(all_replies)} replies without a reason"
     )
     return examples
 
 
 def _excerpt(record: Record, seed: int) -> Record:
-    """Return the answer, or with probability `EXCERPTS` its last sentences."""
+    """Return the last sentences of an answer with probability `EXCERPTS`, else the whole answer."""
     rng = random.Random(f"excerpt:{seed}:{record.id}")
     if rng.random() >= EXCERPTS or not isinstance(record.answer, str):
         return record
@@ -185,7 +188,7 @@ def _excerpt(record: Record, seed: int) -> Record:
 def _add_sentences(
     chosen: Sequence[Record], unperturbed: Sequence[Record], seed: int
 ) -> dict[str, list[PerturbedAnswer]]:
-    """Return answers with an added sentence, keyed by the id of the original answer."""
+    """Return copies of answers with an added sentence, keyed by the original answer's id."""
     perturbed: dict[str, list[PerturbedAnswer]] = {record.id: [] for record in chosen}
     for n, name in enumerate(ADDED, 1):
         attacks = [attack for attack in ATTACKS if attack.name == name]
@@ -219,7 +222,7 @@ def _of_unperturbed(
 def _draw_perturbed(
     perturbed: Sequence[PerturbedAnswer], rng: random.Random
 ) -> list[PerturbedAnswer]:
-    """Sample perturbed versions of an answer, balanced by rubric and severity."""
+    """Sample perturbed versions of an answer, at most one per family, rubric and severity."""
     cells: dict[tuple[str, str, str], list[PerturbedAnswer]] = {}
     for one in perturbed:
         if one.family == "injection":
@@ -264,7 +267,7 @@ def _of_damaged(
 
 
 def _numbers(one: PerturbedAnswer, n_sentences: int) -> tuple[int, ...]:
-    """Return the numbers of the sentences to list in a reason."""
+    """Return the numbers of the perturbed sentences, which a reason lists."""
     added: Sequence[int] = one.sentences
     if one.attack == "redundant" and one.severity == "subtle":
         added = [n_sentences]
@@ -276,7 +279,6 @@ def _numbers(one: PerturbedAnswer, n_sentences: int) -> tuple[int, ...]:
 def _build_mark_examples(
     case: Case, record: Record, faults: Mapping[int, Mark], kind: str
 ) -> list[ChatExample]:
-    """Return an example for the mark of each sentence."""
     return [
         ChatExample(
             messages=as_messages(_READER.messages(case, n)),

@@ -1,4 +1,4 @@
-"""Training data from the judge replies in YESciEval files (section 5)."""
+"""Create training data from the replies of judges in YESciEval files (section 5)."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ DESIRED: dict[tuple[AttackFamily, Severity], int] = {
     ("rubric", "subtle"): 2,
     ("clinical", "subtle"): 2,
 }
-"""Target ratings of perturbed answers. YESciEval allows up to 1 (extreme) and 3 (subtle), but a
-model trained to rate 3 often rates higher."""
+"""Target ratings of perturbed answers. YESciEval accepts ratings up to 1 (extreme) and 3 (subtle),
+but a model that learned to give the rating 3 often gives a higher one."""
 
 WRITTEN_BY_MODELS = "conciseness"
-"""Rubric for which the perturbed answers are taken from the file."""
+"""Rubric whose perturbed answers are read from the file instead of being generated."""
 
 
 def is_held_out(question: str) -> bool:
@@ -43,7 +43,7 @@ def is_held_out(question: str) -> bool:
 
 
 def redundant(records: Sequence[Record], unperturbed: Sequence[Record]) -> list[PerturbedAnswer]:
-    """Return the redundant answers in a file, for the given original answers."""
+    """Return the perturbed answers with redundant sentences among `records`."""
     return [
         one.model_copy(update={"attack": "redundant"})
         for one in read_perturbed_answers(records, unperturbed)
@@ -52,7 +52,7 @@ def redundant(records: Sequence[Record], unperturbed: Sequence[Record]) -> list[
 
 
 def ratings_of(path: Path) -> dict[str, dict[str, int]]:
-    """Return the median rating for each answer and rubric."""
+    """Return the lower median of the ratings of each answer on each rubric."""
     ratings: dict[str, dict[str, list[int]]] = {}
     for label in read_labels(path).labels:
         if label.record_id and label.task == "rubric":
@@ -78,10 +78,10 @@ def some_systems(records: Sequence[Record], n: int) -> list[Record]:
 
 
 GOOD_UP_TO: Mapping[str, int] = {"extreme": 1, "subtle": 3}
-"""Maximum acceptable rating of a perturbed answer, keyed by severity (section 5)."""
+"""Highest rating of a perturbed answer that YESciEval accepts, keyed by severity (section 5)."""
 
 UNPERTURBED = "benign"
-"""Variant name of original answers."""
+"""Name of the variant for unperturbed answers."""
 
 ADDED: Mapping[tuple[str, str], str] = {
     **{
@@ -95,7 +95,7 @@ ADDED: Mapping[tuple[str, str], str] = {
     ("subtle", "conciseness"): "repeat_last",
     ("extreme", "conciseness"): "repeat_all",
 }
-"""Attacks that add sentences, keyed by variant and rubric (appendix B.3)."""
+"""YESciEval's attacks that add sentences, keyed by variant and rubric (appendix B.3)."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class JudgeReply:
 
     Attributes:
         rating: Rating from 1 to 5.
-        reason: Reason for the rating. Empty if the file contains no reason.
+        reason: Reason for the rating, or empty if the file contains none.
     """
 
     judge: str
@@ -113,11 +113,11 @@ class JudgeReply:
 
 
 Replies = Mapping[str, Mapping[str, Sequence[JudgeReply]]]
-"""Replies, keyed by answer id and rubric."""
+"""Replies of judges, keyed by answer id and rubric."""
 
 
 def replies_of(path: Path) -> Replies:
-    """Read the judge replies in a file of answers.
+    """Read the replies of judges from a file of answers.
 
     Raises:
         InputError: The file contains no replies.
@@ -144,13 +144,11 @@ def reply_examples(
     """Return the training examples for an answer.
 
     Args:
-        record: Original or perturbed answer.
-        original: Original answer, which is `record` itself if `record` is not perturbed.
-        replies: Result of `replies_of`.
+        original: Original version of `record`, or `record` itself if it is not perturbed.
         perturbed: Perturbed versions of the answer.
-        method: SFT uses replies about original answers, and CPO uses pairs of replies about all
-            answers.
-        papers: Sources as shown to the judge. Empty for none.
+        method: "sft" for replies about original answers, or "cpo" for pairs of replies about
+            original and perturbed answers.
+        papers: Text of the sources in the prompt (empty for no sources).
     """
     variant = record.metadata.get("variant", UNPERTURBED)
     own = replies.get(record.id, {})
@@ -186,7 +184,6 @@ def _sort_replies(
     replies: Replies,
     perturbed: Sequence[Record],
 ) -> tuple[Sequence[JudgeReply], Sequence[JudgeReply]]:
-    """Return the chosen and the rejected replies to a prompt."""
     if variant in GOOD_UP_TO:
         limit = GOOD_UP_TO[variant]
         return [r for r in own if r.rating <= limit], [r for r in own if r.rating > limit]
@@ -201,7 +198,7 @@ def _sort_replies(
 
 
 def added_faults(case: Case, record: Record, original: Record) -> dict[int, Mark]:
-    """Return the marks of sentences added to a perturbed answer, keyed by sentence number."""
+    """Return the marks of sentences that were added to an answer, keyed by sentence number."""
     key = record.metadata.get("variant", ""), record.metadata.get("target_rubric", "").lower()
     mark = load_rationales().marks.get(ADDED.get(key, ""))
     if mark is None or not isinstance(original.answer, str):
@@ -215,7 +212,7 @@ def added_faults(case: Case, record: Record, original: Record) -> dict[int, Mark
 
 
 def n_without_reason(replies: Sequence[Replies]) -> int:
-    """Return the number of replies without a reason, for which a reason is generated."""
+    """Return the number of replies for which a reason must be generated."""
     return sum(
         not reply.reason.strip()
         for one in replies
@@ -234,7 +231,7 @@ def _write_reply(reply: JudgeReply, rubric: str) -> str:
 
 
 def _shorten_reason(reason: str) -> str:
-    """Shorten a reason to the limit of a tuned judge, at a sentence or word boundary."""
+    """Shorten a reason to a tuned judge's limit, at the end of a sentence or of a word."""
     limit = load_prompts().agents["tuned_judge"].rationale_chars
     text = reason[:1].upper() + reason[1:]
     if len(text) <= limit:

@@ -31,7 +31,7 @@ LABEL_WORDS = {
         *("not_attributable", "not attributable", "unsupported"),
     ),
 }
-"""Lower-case label names in several data sets. Unsupported claims count as incorrect."""
+"""Lower-case names of labels in several data sets. An unsupported claim counts as incorrect."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class LabelledPair:
     """A sentence, a second text and a label.
 
     Attributes:
-        passage: Passage of a document, or the question for completeness.
-        label: Index of the label among the task's labels.
-        group: Name of the question. Pairs in the same group are never separated.
+        passage: Passage of a document for correctness, or the question for completeness.
+        label: Index of the label in the list of the task's labels.
+        group: Name of the question. Pairs in the same group are in the same fold.
     """
 
     sentence: str
@@ -51,7 +51,7 @@ class LabelledPair:
 
 
 class CorrectnessRow(EvidenceRow):
-    """Input row with a sentence, its document or passage, and whether it is correct."""
+    """Row of a file, with a sentence, its document or passage, and whether it is correct."""
 
     sentence: str = Field(
         min_length=1,
@@ -69,19 +69,19 @@ class CorrectnessRow(EvidenceRow):
 def read_correctness_pairs(path: Path) -> tuple[list[LabelledPair], list[Rejection]]:
     """Read pairs of a sentence and a passage, with labels as indices of `CORRECTNESS`.
 
-    A correct row with marked evidence sentences yields two pairs, as in BioACE (section 4.1.3). The
-    marked sentences form a correct pair. The incorrect pair consists of the window of three
-    unmarked sentences that BM25 ranks first for the question (or for the sentence, if there is no
-    question). Any other row yields one pair.
+    A correct sentence with marked evidence yields two pairs, as in BioACE (section 4.1.3). In the
+    correct pair, the passage consists of the marked sentences. In the incorrect pair, the passage
+    is the window of three unmarked sentences that BM25 ranks first for the question (or for the
+    sentence, if there is no question). Every other row yields one pair.
 
     Args:
-        path: JSON lines or array, plain or gzip, with sentence (or claim), evidence (passage,
-            abstract, sentences), label and optionally evidence_sentences (0-based) and question.
-            The path can also be a reviewed run folder.
+        path: JSON lines or a JSON array, possibly gzip-compressed, with the fields sentence (or
+            claim), evidence (or passage, abstract, sentences) and label, and the optional fields
+            evidence_sentences (0-based) and question. The path can also be a reviewed run folder.
 
     Returns:
-        Unique pairs, and rejected rows. Pairs are grouped by question or, if there is no question,
-        by shared sentences or passages.
+        The pairs without duplicates, and the rejected rows. Pairs are grouped by question or,
+        without a question, by shared sentences or passages.
 
     Raises:
         InputError: The file cannot be opened.
@@ -120,7 +120,8 @@ def best_fragment(query: str, sentences: Sequence[str], marked: Sequence[int]) -
         marked: Indices of sentences to exclude.
 
     Returns:
-        The text, or "" if every window contains a marked sentence or no window matches the query.
+        The text of the window, or "" if every window contains a marked sentence or no window
+        matches the query.
     """
     n_windows = max(1, len(sentences) - WINDOW + 1)
     windows = [range(start, min(start + WINDOW, len(sentences))) for start in range(n_windows)]
@@ -148,7 +149,7 @@ def read_completeness_pairs(
 
     Args:
         path: Answers in any supported format, such as MedAESQA.
-        labels: File of sentence labels. None if the answers contain the labels.
+        labels: File of sentence labels, or None if the answers contain the labels.
 
     Raises:
         InputError: A file cannot be read, or no label refers to an answer sentence.
@@ -167,6 +168,6 @@ def read_completeness_pairs(
 
 
 def pairs_sha256(pairs: Sequence[LabelledPair]) -> str:
-    """Return the SHA-256 of pairs in their order."""
+    """Return the SHA-256 of pairs, which depends on their order."""
     rows = [(pair.sentence, pair.passage, pair.label) for pair in pairs]
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()

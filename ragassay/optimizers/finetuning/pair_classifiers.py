@@ -1,4 +1,4 @@
-"""Fit and cross-validate classical correctness classifiers (BioACE, 4.1.3, table 3)."""
+"""Fit classical correctness classifiers, and cross-validate classifiers (BioACE, 4.1.3)."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 RISK = 0.2
-"""Maximum share of wrong labels above a confidence bound."""
+"""Maximum share of wrong labels among those whose confidence reaches the bound."""
 
 Fit = Callable[[Sequence[LabelledPair], str], "Callable[[Sequence[LabelledPair]], Shares]"]
-"""Function that fits a classifier, given pairs and a fold name, and returns its predict
-function."""
+"""Function that fits a classifier to pairs, given the name of the fold, and returns a function for
+prediction."""
 
 if TYPE_CHECKING:
     Shares = NDArray[np.float64]
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Cross-validated predictions for pairs.
+    """Predictions for pairs from cross-validation.
 
     Attributes:
         folds: Fold of each pair, shape (n_pairs,).
@@ -56,7 +56,7 @@ class HeldOut:
         return int(self.folds.max()) + 1
 
     def measure_fold(self, fold: int | None = None) -> Agreement:
-        """Return the agreement with the labels in a fold, or in all folds if None."""
+        """Return the agreement of predictions and labels in one fold, or in all folds if None."""
         rows = [i for i in range(len(self.pairs)) if fold is None or self.folds[i] == fold]
         best = self.shares.argmax(axis=1)
         return agreement(
@@ -67,7 +67,7 @@ class HeldOut:
         )
 
     def bounds(self, data: str) -> tuple[Bound, ...]:
-        """Return the minimum confidence of each label for at most 20 % errors."""
+        """Return each label's minimum confidence at which at most 20 % of predictions are wrong."""
         best, bounds = self.shares.argmax(axis=1), list[Bound]()
         for index, label in enumerate(self.labels):
             rows = [i for i in range(len(self.pairs)) if best[i] == index]
@@ -84,7 +84,7 @@ class HeldOut:
         return tuple(bounds)
 
     def figures(self, task: str, data: str, command: str) -> tuple[CardFigure, ...]:
-        """Return the metrics in BioACE's tables 2 and 3 over all folds, and F1 for each fold."""
+        """Return BioACE's metrics (tables 2 and 3) over all folds, and macro-F1 for each fold."""
         measured = self.measure_fold()
         scores = {"accuracy": measured.accuracy}
         for way in ("macro", "weighted"):
@@ -112,11 +112,12 @@ def cross_validate(
     seed: int,
     say: Callable[[str], None] = lambda text: None,
 ) -> HeldOut:
-    """Cross-validate a classifier by question.
+    """Cross-validate a classifier, with all pairs of a question in the same fold.
 
     Args:
         pairs: Labelled pairs for at least two questions.
-        n_folds: Maximum number of folds. There are fewer if a label occurs in fewer questions.
+        n_folds: Maximum number of folds. There are fewer folds if few questions have the second
+            most frequent label.
 
     Raises:
         InputError: There are too few questions or labels.
@@ -164,7 +165,7 @@ def group_folds(pairs: Sequence[LabelledPair], n_folds: int, seed: int) -> NDArr
 
 N_PLATT_FOLDS = 5
 FEW_TEXTS = 200
-"""Minimum number of texts at which words that occur in fewer than three texts are dropped."""
+"""Number of texts from which words that occur in fewer than three texts are dropped."""
 
 
 def fit_classifier(
@@ -173,10 +174,10 @@ def fit_classifier(
     """Fit a bag-of-words classifier to pairs.
 
     Args:
-        pairs: Pairs with both labels. Label 0 is "correct".
+        pairs: Pairs, of which some have label 0 ("correct") and some have label 1.
         family: Logistic regression, or a linear support vector machine with probabilities from
             Platt scaling over folds of questions.
-        bounds: Minimum confidence of each label, stored with the classifier.
+        bounds: Minimum confidence of each label, which is stored with the classifier.
 
     Raises:
         InputError: There are too few pairs, or their texts contain no words.
@@ -222,7 +223,7 @@ def fit_classifier(
 def _platt(
     model: Any, features: Any, labels: Any, pairs: Sequence[LabelledPair], seed: int
 ) -> tuple[float, float]:
-    """Return the slope and offset of Platt scaling, fitted to held-out decisions."""
+    """Return the slope and the offset of Platt scaling, fitted to held-out decision values."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import PredefinedSplit, cross_val_predict
 

@@ -43,7 +43,7 @@ TASKS = {
     "correctness": "sentences and passages, correct or incorrect",
     "completeness": "questions and answer sentences, four labels",
 }
-"""Task descriptions for model cards."""
+"""Descriptions of the tasks in model cards."""
 
 KINDS = {
     "svm": "a linear support vector machine on the words shared by sentence and passage",
@@ -61,11 +61,11 @@ LIMITS = (
 class PairJob(EncoderJob):
     """Job that fits a classifier to labelled pairs.
 
-    Training options only apply to the method "head".
+    Training options apply only to the method "head".
 
     Attributes:
-        method: "svm" or "logistic" (correctness only), or "head".
-        labels: For completeness, the label file. None if the answers contain the labels.
+        method: "head", or for correctness also "svm" or "logistic".
+        labels: For completeness, the label file, or None if the answers contain the labels.
         folds: Maximum number of cross-validation folds.
     """
 
@@ -86,10 +86,10 @@ class PairJob(EncoderJob):
 
 
 def fit_pairs(job: PairJob, say: Callable[[str], None] = lambda text: None) -> Finetuned:
-    """Cross-validate a classifier, fit it to all pairs, and save it with its bounds and card.
+    """Cross-validate a classifier, fit it to all pairs, and save it with bounds and a model card.
 
     Returns:
-        Result in which `measured` comes from the held-out folds.
+        Result of training. `measured` is the agreement in the held-out folds.
 
     Raises:
         InputError: The data cannot be read or has too few questions or labels, or the method does
@@ -128,7 +128,7 @@ def _read_pairs(job: PairJob) -> tuple[list[LabelledPair], list[Rejection]]:
         pairs += found
         rejections += rejected
     if not pairs:
-        raise InputError("the training data contains no labeled pairs")
+        raise InputError("the training data contains no labelled pairs")
     return (pairs[: job.limit] if job.limit else pairs), rejections
 
 

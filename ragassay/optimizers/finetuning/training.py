@@ -1,7 +1,7 @@
 """Supervised fine-tuning and contrastive preference optimization with TRL and LoRA.
 
-A repeated command resumes from the last checkpoint. If a GPU and bitsandbytes are available, the
-base model is loaded in 4 bits (QLoRA, as in appendix G of YESciEval).
+Training resumes from the last checkpoint if the command is repeated. If a GPU and bitsandbytes are
+available, the base model is loaded in 4 bits (QLoRA, as in appendix G of YESciEval).
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class TrainingRecipe:
 
     Attributes:
         learning_rate: Peak learning rate, after warm-up and before cosine decay.
-        share_of_layers: Share of the layers to train, from the top.
+        share_of_layers: Share of the layers to train, counted from the top.
         row_tokens: Maximum number of tokens in a row of packed examples.
-        cap: For CPO, the maximum number of pairs per rubric and severity. 0 for no limit.
-        steps: Maximum number of steps. 0 for all epochs.
+        cap: For CPO, the maximum number of pairs per rubric and severity (0 for no limit).
+        steps: Maximum number of steps (0 for no limit).
     """
 
     method: Method = "sft"
@@ -60,7 +60,7 @@ class TrainingRecipe:
 def tokenise_examples(
     examples: Sequence[ChatExample], tokenizer: PreTrainedTokenizerFast
 ) -> list[Tokens]:
-    """Tokenize examples, appending the end token to each reply."""
+    """Tokenize examples, and add the end token to each reply."""
     chat = ChatEncoder(tokenizer)
     end: Any = tokenizer.eos_token_id
     return [
@@ -96,10 +96,10 @@ def train(
     start: Path | None = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> PeftModel:
-    """Train an adapter, resuming from the last checkpoint in `work`.
+    """Train an adapter, starting from the last checkpoint in `work` if there is one.
 
     Args:
-        work: Checkpoint folder for this data and recipe.
+        work: Checkpoint folder, which can contain only checkpoints for the same data and recipe.
         start: Folder of an adapter to start from, such as an SFT adapter for CPO.
 
     Raises:
@@ -130,7 +130,7 @@ def train(
 def with_adapter(
     model: PreTrainedModel, recipe: TrainingRecipe, start: Path | None = None
 ) -> PeftModel:
-    """Add an adapter to all linear modules of the upper layers of a model."""
+    """Add an adapter to all linear modules in the upper layers of a model."""
     from peft import LoraConfig, PeftModel, get_peft_model
     from torch.nn import Linear
 
@@ -235,7 +235,7 @@ def _cpo(
 
 
 def cap_pairs(pairs: Sequence[ChatExample], recipe: TrainingRecipe) -> list[ChatExample]:
-    """Sample at most `cap` pairs of each kind, preserving their order (YESciEval, section 5)."""
+    """Sample at most `recipe.cap` pairs of each kind, in their order (YESciEval, section 5)."""
     by_kind: dict[str, list[int]] = {}
     for index, pair in enumerate(pairs):
         by_kind.setdefault(pair.kind, []).append(index)
@@ -247,7 +247,7 @@ def cap_pairs(pairs: Sequence[ChatExample], recipe: TrainingRecipe) -> list[Chat
 
 
 def _prompt_text(example: ChatExample, tokenizer: PreTrainedTokenizerFast) -> str:
-    """Return the prompt as text for TRL's CPO, with special tokens in the content removed."""
+    """Return the prompt as text for TRL's CPO, without special tokens from the contents."""
     messages = []
     for role, content in example.messages:
         for token in tokenizer.all_special_tokens:

@@ -20,10 +20,10 @@ SCORE_FIELDS = {"value", "low", "high", "n"}
 
 
 def claim_folder(work: Path, training: Mapping[str, object]) -> None:
-    """Store the training options in a checkpoint folder, or check that they match.
+    """Store the training options in a checkpoint folder, or compare them with those stored there.
 
     Args:
-        training: Hash of the data and training options. Values that are not valid in JSON are
+        training: Hash of the data, and training options. Values that JSON cannot represent are
             stored as their `repr`.
 
     Raises:
@@ -79,7 +79,8 @@ TUNINGS: Mapping[str, Tuning] = {
         smoothing=0.0,
     ),
 }
-"""Training settings, keyed by packaged base model. Other base models use SmolLM2's settings."""
+"""Training settings, keyed by base model. All base models that are not listed use SmolLM2's
+settings."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,11 +88,11 @@ class EncoderJob:
     """Job for training a base model with a classification head.
 
     Attributes:
-        learning_rate: Learning rate of the adapter. None for the base model's default.
-        rank: Rank of the adapter. None for the base model's default.
-        limit: Maximum number of examples. 0 for all.
-        steps: Maximum number of steps. 0 for all epochs.
-        work: Checkpoint folder. None for `out/checkpoints`.
+        learning_rate: Learning rate of the adapter, or None for the base model's default.
+        rank: Rank of the adapter, or None for the base model's default.
+        limit: Maximum number of examples (0 for all).
+        steps: Maximum number of steps (0 for no limit).
+        work: Checkpoint folder, or None for `out/checkpoints`.
     """
 
     data: tuple[Path, ...]
@@ -107,14 +108,14 @@ class EncoderJob:
 
     @property
     def tuning(self) -> Tuning:
-        """Training settings for the base model, overridden by the job's settings."""
+        """The base model's training settings, with the values that the job sets."""
         own = TUNINGS.get(self.base, TUNINGS[SMOLLM2])
         rate = own.learning_rate if self.learning_rate is None else self.learning_rate
         return replace(own, learning_rate=rate, rank=self.rank or own.rank)
 
     @property
     def options(self) -> dict[str, object]:
-        """Command-line options shared by all training jobs, keyed by name."""
+        """Command-line options that all training jobs have in common, keyed by name."""
         return {
             "base": self.base,
             "epochs": self.epochs,
@@ -154,8 +155,8 @@ def command_text(task: str, data: Sequence[Path], chosen_options: Mapping[str, o
 
 TASK = "claims and passages, three labels"
 FITTED = (
-    "Its probabilities were calibrated on the same claims as it was measured on, which does not "
-    "change labels."
+    "Its probabilities were calibrated on the claims on which it was measured. Calibration does "
+    "not change its labels."
 )
 NOT_MEASURED = "It was not measured on held-out claims."
 
@@ -193,7 +194,7 @@ def head_card(
 def card_figures(
     task: str, rows: Iterable[tuple[str, str, Score]], command: str
 ) -> tuple[CardFigure, ...]:
-    """Return the figures for a model card, given rows with data, metric and score."""
+    """Return the figures of a model card from rows of data name, metric and score."""
     fields = {"task": task, "command": command}
     return tuple(
         CardFigure(data=data, metric=metric, **fields, **score.model_dump(include=SCORE_FIELDS))

@@ -1,1 +1,1 @@
-"""Fit and evaluate verifiers, and compare answer sentences with documents (BioACE)."""
+"""Fit and evaluate verifiers, which decide whether a document supports a claim (BioACE)."""

@@ -54,7 +54,7 @@ _LABELS = {"not_attributable": "neutral"}
 
 @dataclass(frozen=True)
 class Claims:
-    """Labelled claims, and the number of claims for which the document text is missing."""
+    """Labelled claims, and the number of claims whose document text is missing."""
 
     claims: tuple[LabelledClaim, ...]
     rejections: tuple[Rejection, ...] = ()
@@ -69,7 +69,7 @@ def read_labelled(
     Args:
         paths: Claims in the format of `ragassay finetune verifier`, reviewed run folders, SciFact
             files, or answers with human citation labels, such as MedAESQA.
-        labels: File with the citation labels, if they are not in the file with the answers.
+        labels: File with the citation labels, if the file with the answers does not contain them.
 
     Raises:
         InputError: If a file cannot be opened, or there are no claims.
@@ -79,7 +79,7 @@ def read_labelled(
     n_missing = sum(part.n_missing for part in parts)
     if not claims:
         hint = f"; {n_missing} claims have no document; pass --corpus" if n_missing else ""
-        raise InputError(f"no labeled claims in {', '.join(map(str, paths))}{hint}")
+        raise InputError(f"no labelled claims in {', '.join(map(str, paths))}{hint}")
     # Claims and documents can be spread over several files.
     pairs = ((claim_names(claim), claim.group) for claim in claims)
     groups = link_names(pair for names, group in pairs for pair in (names, (names[0], group)))
@@ -122,7 +122,7 @@ def _read_scifact_claims(path: Path, corpus: Literature) -> Claims:
 
 
 def _read_cited_claims(path: Path, corpus: Literature, labels: Path | None) -> Claims:
-    """Pair sentences with the documents that they cite. Invalid citations are skipped."""
+    """Pair answer sentences with the documents that they cite. Invalid citations are skipped."""
     read = read_records(path)
     claims: list[LabelledClaim] = []
     n_missing = 0
@@ -144,12 +144,12 @@ def _read_cited_claims(path: Path, corpus: Literature, labels: Path | None) -> C
 
 
 def marks_of(claims: Sequence[LabelledClaim]) -> frozenset[str]:
-    """Return hashes of all claims and documents."""
+    """Return hashes of the texts of all claims and documents."""
     return frozenset(mark_of(text) for claim in claims for text in _texts(claim))
 
 
 def exclude_groups(claims: Sequence[LabelledClaim], marks: frozenset[str]) -> list[LabelledClaim]:
-    """Return the claims of all groups that have no claim or document in `marks`."""
+    """Return the claims in groups without any claim or document whose hash is in `marks`."""
     seen = {c.group for c in claims if any(mark_of(text) in marks for text in _texts(c))}
     return [claim for claim in claims if claim.group not in seen]
 
@@ -161,7 +161,7 @@ def _texts(claim: LabelledClaim) -> tuple[str, str]:
 def split_claims(
     claims: Sequence[LabelledClaim], share: float, seed: int
 ) -> tuple[list[LabelledClaim], list[LabelledClaim]]:
-    """Split claims into two parts without shared groups, as in `split_by_group`.
+    """Split claims into two parts with `split_by_group`, so that no group is in both parts.
 
     Raises:
         InputError: If all claims are in one group.
@@ -180,9 +180,10 @@ class Verification:
     """Agreement between a verifier and human labels.
 
     Attributes:
-        averages: Macro and weighted averages. For two labels, binary averages come first.
-        auc: Area under the ROC curve for the share of the first label (table 3). None if there are
-            no shares.
+        averages: Macro and weighted averages. For two labels, binary averages are first in the
+            list.
+        auc: Area under the ROC curve for the probability of the first label (BioACE's table 3), or
+            None without probabilities.
     """
 
     accuracy: Score
@@ -203,10 +204,10 @@ def verification(
         truth: Human labels, shape (n,).
         predicted: Labels of the verifier, shape (n,). None means unscored.
         labels: Two or three labels, beginning with the label for supported claims.
-        questions: Question or group of each claim, shape (n,), for intervals that resample
-            questions or groups.
-        shares: The verifier's share of the first label, shape (n,), from which the area is
-            computed.
+        questions: Question or group of each claim, shape (n,), used to resample questions or groups
+            for intervals.
+        shares: The verifier's probability of the first label, shape (n,), for the area under the
+            ROC curve.
 
     Raises:
         InputError: If the lengths differ or a label is not in `labels`.
@@ -224,9 +225,9 @@ def verification(
 
 @dataclass(frozen=True)
 class VerifierFigures:
-    """Results of a verifier on labelled claims with two or three labels.
+    """Agreement of a verifier with human labels, for two or three labels.
 
-    `n_left_out` is the number of claims that were excluded because thresholds were fitted on them.
+    `n_left_out` is the number of claims that were excluded because thresholds were fitted to them.
     """
 
     verifier: str
@@ -243,8 +244,9 @@ def shares_of(
 ) -> NDArray[np.float64]:
     """Return a verifier's label probabilities for claims, shape (n_claims, 3).
 
-    Claims are compared with the title and abstract (BioACE, section 4.2.1) or, if the embedder
-    `closest` is set, with the most similar sentence (4.2.2). `step` is called after each claim.
+    A claim is compared with the title and the abstract of a document (BioACE, section 4.2.1). If
+    the embedder `closest` is set, a claim is compared with the most similar sentence (4.2.2).
+    `step` is called after each claim.
     """
     import numpy as np
 
@@ -276,8 +278,8 @@ def measure(
 ) -> list[VerifierFigures]:
     """Evaluate verifiers on claims, for each number of labels that they support.
 
-    Groups that were used to fit thresholds are excluded for all verifiers, so that results are
-    comparable. For `closest` and `step`, see `shares_of`.
+    If a group of claims was used to fit the thresholds of any verifier, it is excluded for all
+    verifiers, so that their results are comparable. `closest` and `step` are those of `shares_of`.
 
     Raises:
         SettingsError: If a verifier is unavailable.
@@ -312,10 +314,10 @@ def measure(
 def figures(
     shares: NDArray[np.float64], claims: Sequence[LabelledClaim], n_labels: int
 ) -> Verification:
-    """Compare shares with human labels.
+    """Compare a verifier's label probabilities with human labels.
 
-    The label with the largest share is predicted. "Not relevant" counts as neutral. With two
-    labels, everything except support counts as "not attributable".
+    The most probable label is the predicted label. The human label "not relevant" counts as
+    neutral. With two labels, every label except support counts as "not attributable".
     """
     labels = VERDICT_SETS[n_labels]
     predicted = [_predict_label(row, n_labels) for row in shares.tolist()]
@@ -349,9 +351,9 @@ def fit(
     """Fit the thresholds of a verifier, and evaluate them on held-out claims.
 
     Args:
-        held: Held-out claims that share no claims or documents with the training claims.
-        n_labels: Number of labels. With 2, one threshold maximizes the F1 of "attributable". With
-            3, the thresholds of support and contradiction maximize macro-F1.
+        held: Held-out claims, whose texts and documents do not occur in the training claims.
+        n_labels: 2 or 3. For 2 labels, the threshold maximizes the F1 of "attributable". For 3
+            labels, the thresholds of support and contradiction maximize macro-F1.
 
     Raises:
         SettingsError: If the verifier is unavailable.

@@ -1,4 +1,4 @@
-"""Measure how well scores tell a sentence's own documents from other documents (BioACE)."""
+"""Measure how well scores separate a sentence's own documents from others (BioACE)."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class CitedDocument:
     """A cited document.
 
     Attributes:
-        id: Id of the document, or the citation marker if invalid.
-        label: Human label, or an empty string.
+        id: Id of the document, or the citation marker if the citation is invalid.
+        label: Human label of the citation, or an empty string if there is none.
     """
 
     id: str
@@ -52,11 +52,11 @@ class CitedDocument:
 
 @dataclass(frozen=True)
 class CitedSentence:
-    """A sentence of an answer.
+    """A sentence of an answer, with the documents that it cites.
 
     Attributes:
         topic: Topic of the record, or the question if it has no topic.
-        text: Text without citation markers.
+        text: Text of the sentence without citation markers.
     """
 
     record: str
@@ -76,9 +76,10 @@ def cited_sentences(
     """Return the sentences in the answers, with the documents that each sentence cites.
 
     Args:
-        corpus: Corpus in which to look up documents that the answers do not contain.
+        corpus: Corpus that contains the documents which are missing in the answers.
         labels: Human citation labels, keyed by record id, sentence number and document.
-        evidence: Evidence marked by humans, keyed by record id, sentence number and document.
+        evidence: Passages that humans marked as evidence, keyed by record id, sentence number and
+            document.
     """
     cited_by: list[CitedSentence] = []
     for record in records:
@@ -109,8 +110,8 @@ def cited_sentences(
 def citation_labels(path: Path, records: Sequence[Record]) -> dict[LabelKey, str]:
     """Return human citation labels, keyed by record id, sentence number and document.
 
-    If a citation has several labels, the most frequent is used. Ties go to "supports", as in
-    BioACE's program, or else to the first label.
+    If a citation has several labels, the most frequent one is used. If several labels are equally
+    frequent, "supports" is used, as in BioACE's program, or else the first of these labels.
 
     Raises:
         InputError: If the file contains no citation labels.
@@ -144,7 +145,7 @@ def _majority_label(labels: Sequence[str]) -> str:
 def labelled_sentences(
     path: Path, records: Sequence[Record], corpus: Literature, labels: Path | None = None
 ) -> list[CitedSentence]:
-    """Return sentences with human citation labels from the same file or from `labels`.
+    """Return answer sentences with human citation labels, from `labels` or from the same file.
 
     Raises:
         InputError: If there are no citation labels.
@@ -154,10 +155,10 @@ def labelled_sentences(
 
 
 def check_documents(sentences: Sequence[CitedSentence]) -> int:
-    """Return the number of citations without document text.
+    """Return the number of citations whose document has no known text.
 
     Raises:
-        InputError: If no citation has document text.
+        InputError: If no citation has a document with text.
     """
     cited = [one for sentence in sentences for one in sentence.documents]
     n_missing = sum(one.document is None for one in cited)
@@ -195,15 +196,15 @@ def open_models(
 
 
 def best_score(model: CorrectnessModel, sentence: str, document: Document) -> float | None:
-    """Return the best score over all groups of three consecutive sentences in a document.
+    """Return the best score over all windows of three consecutive sentences in a document.
 
-    The result is None if there is no text or no score.
+    The result is None if the document has no text or no window has a score.
     """
     return best_of(model, sentence, [span.text for span in windows(document)])
 
 
 def best_of(model: CorrectnessModel, sentence: str, texts: Sequence[str]) -> float | None:
-    """Return the best score of a sentence over texts, or None if there are no scores."""
+    """Return the best score of a sentence with any of the texts, or None without scores."""
     if not texts:
         return None
     if isinstance(model, EntailmentCorrectness):
@@ -215,12 +216,12 @@ def best_of(model: CorrectnessModel, sentence: str, texts: Sequence[str]) -> flo
 
 @dataclass(frozen=True)
 class QuestionSeparation:
-    """Separation achieved for one question's sentences.
+    """Separation of documents by scores, for the sentences of one question.
 
     Attributes:
-        positive: Mean score with supporting passages.
-        negative: Mean score with passages of another question.
-        accuracy: Share of sentences with a positive score above the negative score.
+        positive: Mean score of the sentences with their own supporting documents.
+        negative: Mean score of the sentences with documents of another question.
+        accuracy: Share of sentences whose positive score is higher than the negative score.
         auc: Area under the ROC curve of positive and negative scores.
     """
 
@@ -233,10 +234,11 @@ class QuestionSeparation:
 
 @dataclass(frozen=True)
 class Separation:
-    """Separation between own passages and other questions' passages, as means over questions.
+    """Separation of a sentence's own documents from others, as means over questions.
 
-    `pooled_auc` is the area over all sentences. It is not reported in the paper. The mean area
-    equals the accuracy if each question has one sentence.
+    `pooled_auc` is the area under the ROC curve over all sentences, which BioACE does not report.
+    `auc` is the mean of the areas of single questions. If each question has one sentence, `auc`
+    equals `accuracy`, unless scores are tied.
     """
 
     positive: float
@@ -252,7 +254,7 @@ class Separation:
         return len(self.questions)
 
     def score(self, figure: str) -> Score:
-        """Return one of `FIGURES` as a score, with an interval that resamples questions."""
+        """Return one of `FIGURES` as a score, with an interval computed by resampling questions."""
         values = [float(getattr(one, figure)) for one in self.questions.values()]
         interval = mean_interval(values, list(self.questions))
         scale = (-1.0, 1.0) if figure in ("positive", "negative") else (0.0, 1.0)
@@ -260,10 +262,10 @@ class Separation:
 
 
 def separation(scores: Mapping[str, Sequence[tuple[float, float]]]) -> Separation | None:
-    """Compare positive with negative scores (BioACE, algorithm 1). Return None if there are none.
+    """Compare positive and negative scores (BioACE, algorithm 1), or return None without scores.
 
     Args:
-        scores: Positive and negative score of each sentence, keyed by question.
+        scores: Pairs of the positive and the negative score of a sentence, keyed by question.
 
     Example:
         >>> separated = separation({"q1": [(0.9, 0.2), (0.4, 0.5)]})
@@ -297,7 +299,7 @@ def _area(pairs: Sequence[tuple[float, float]]) -> float:
 
 @dataclass(frozen=True)
 class SentencePair:
-    """Supported sentence, paired with a supported sentence from an answer to another question."""
+    """A supported sentence, and a supported sentence from an answer to another question."""
 
     sentence: CitedSentence
     other: CitedSentence
@@ -305,12 +307,12 @@ class SentencePair:
 
 @dataclass(frozen=True)
 class Separated:
-    """Separation achieved by one model.
+    """Separation of documents by the scores of one model.
 
     Attributes:
         source: Whether whole documents or marked evidence were scored.
         result: Separation, or None if no sentences were scored.
-        n_unscored: Number of sentences without a positive or negative score.
+        n_unscored: Number of sentences whose positive or negative score is missing.
     """
 
     model: str
@@ -336,8 +338,8 @@ def sample_pairs(sentences: Sequence[CitedSentence], seed: int = 0) -> list[Sent
     n_questions = len({row.topic for row in rows})
     if n_questions < 2:
         raise InputError(
-            "at least two questions with a sentence and the text of a document labeled as "
-            f"supporting this sentence are required, but there are only {n_questions}"
+            "at least two questions must have a sentence that a document with text supports "
+            f"according to humans; found {n_questions}"
         )
     pairs: list[SentencePair] = []
     for one in supported:
@@ -348,7 +350,7 @@ def sample_pairs(sentences: Sequence[CitedSentence], seed: int = 0) -> list[Sent
 
 
 def supporting(sentence: CitedSentence) -> list[Document]:
-    """Return the cited documents with text that humans labelled as supporting."""
+    """Return the cited documents that humans labelled as supporting, if their text is known."""
     cited = (one for one in sentence.documents if one.label == "supports")
     return [one.document for one in cited if one.document is not None]
 
@@ -356,10 +358,10 @@ def supporting(sentence: CitedSentence) -> list[Document]:
 def separate(
     pairs: Sequence[SentencePair], model: CorrectnessModel, step: Step = lambda: None
 ) -> list[Separated]:
-    """Score sentences against their own and another question's documents (algorithm 1).
+    """Score sentences with their own and with another question's documents (algorithm 1).
 
-    The score of a document is the best score of any three consecutive sentences, and the best
-    document is used.
+    The score of a document is the best score of any three consecutive sentences. If there are
+    several documents, the best score is used.
     """
     rows: dict[Source, dict[str, list[tuple[float, float]]]] = {"documents": {}, "evidence": {}}
     n_unscored: dict[Source, int] = {"documents": 0, "evidence": 0}

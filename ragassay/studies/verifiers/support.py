@@ -1,4 +1,4 @@
-"""Measure the support of answer sentences by cited or retrieved documents (BioACE, figure 7)."""
+"""Measure how many answer sentences cited or retrieved documents support (BioACE, figure 7)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ragassay.studies.verifiers.sentences import CitedSentence, Step, best_score
 By = Literal["question", "claim"]
 
 AT_QUESTION, AT_CLAIM = "correctness_at_k", "correctness_at_k_by_claim"
-"""Names of correctness at k, with questions (as in BioACE) or sentences as queries."""
+"""Names of correctness at k if the queries are questions (as in BioACE) or sentences."""
 
 N_FOUND = 1000
-"""Number of BM25 results for a question to rerank (BioACE, section 3)."""
+"""Number of BM25 results to rerank for a question (BioACE, section 3)."""
 
 
 def supported_share(
@@ -33,21 +33,22 @@ def supported_share(
     k: int | None = None,
     judge: str = "",
 ) -> Score:
-    """Return the share of sentences that any of their first k documents supports.
+    """Return the share of sentences that at least one of their first k documents supports.
 
-    With cited documents, this is BioACE's Supp(AS), or Supp(CS) if only documents that experts
-    labelled as supporting are used (figure 7a). With search results, it is correctness at k (figure
-    7b).
+    For cited documents, the share is BioACE's Supp(AS), or Supp(CS) if only documents that experts
+    labelled as supporting are used (figure 7a). For search results, the share is correctness at k
+    (figure 7b).
 
     Args:
-        scores: Scores of each sentence's documents, in order of rank. A sentence without documents
-            (None) is unscored, whereas BioACE counts it as wrong. A score of None is missing.
-        questions: Question of each sentence, for an interval that resamples questions.
-        k: Number of documents to use, or None for all.
+        scores: Scores of the documents of each sentence, in order of rank. None stands for a
+            missing score. A sentence is unscored if its list is None or empty (no documents),
+            whereas BioACE counts it as wrong.
+        questions: Question of each sentence, used to resample questions for an interval.
+        k: Number of documents to use for each sentence, or None for all.
 
     Returns:
-        Share of all sentences, as in the paper. Unsupported sentences with missing scores are
-        unscored.
+        The share over all sentences, as in BioACE. A sentence is unscored if no known score
+        supports it and a score is missing.
 
     Example:
         >>> supported_share([[0.2, 0.9], [0.4]], 0.5, ["q1", "q2"], k=1).value
@@ -65,12 +66,12 @@ def _is_supported(scores: Sequence[float | None] | None, threshold: float) -> fl
 
 @dataclass(frozen=True)
 class Supported:
-    """Supp(AS) and Supp(CS) according to a model.
+    """BioACE's Supp(AS) and Supp(CS), computed with one model.
 
     Attributes:
-        all_cited: Share of sentences supported by any cited document.
-        supporting: The same share, with only documents that experts labelled as supporting. None
-            without labels.
+        all_cited: Supp(AS), the share of sentences that any cited document supports.
+        supporting: Supp(CS), in which only documents that experts labelled as supporting count.
+            None without labels.
     """
 
     model: str
@@ -88,7 +89,8 @@ def measure_support(
 ) -> Supported:
     """Return Supp(AS) and Supp(CS) of sentences (BioACE, section 3, figure 7a).
 
-    Sentences that have no such documents are unscored. Documents without text have no score.
+    A sentence is unscored if it cites no document, or for Supp(CS) no supporting document.
+    Documents without text have no score.
     """
     cited: list[list[float | None]] = []
     supporting: list[list[float | None]] = []
@@ -111,7 +113,7 @@ def measure_support(
 
 @dataclass(frozen=True)
 class Curve:
-    """Correctness at each k for a model, named `AT_QUESTION` or `AT_CLAIM`."""
+    """Correctness at each k for one model. `name` is `AT_QUESTION` or `AT_CLAIM`."""
 
     name: str
     model: str
@@ -133,15 +135,16 @@ def curves_of(
     depth: int = N_FOUND,
     step: Step = lambda: None,
 ) -> list[Curve]:
-    """Return correctness at k, the share of sentences that any of the k best documents supports.
+    """Return correctness at k: the share of sentences that any of the k best documents supports.
 
     A document supports a sentence if any three of its consecutive sentences support it (BioACE,
-    section 3, figure 7b). BioACE's program instead uses whole abstracts of 20 documents without
+    section 3, figure 7b). BioACE's program uses the whole abstracts of 20 documents, without
     reranking. Sentences without search results are unscored.
 
     Args:
-        settings: Settings for the reranker and embedder.
-        depth: Number of search results to rerank for a question. For sentences, it is `DEPTH`.
+        settings: Settings of the reranker and the embedder.
+        depth: Number of search results to rerank for a question. For a sentence, `DEPTH` results
+            are reranked.
 
     Raises:
         InputError: If there are no sentences or the corpus is empty.
@@ -206,7 +209,7 @@ def n_steps(sentences: Sequence[CitedSentence], ways: Sequence[By], n_models: in
 
 
 def ways_of(found_by: Literal["question", "claim", "both"]) -> tuple[By, ...]:
-    """Return the kinds of queries selected by an option value."""
+    """Return the kinds of queries that a value of the option selects."""
     return ("question", "claim") if found_by == "both" else (found_by,)
 
 

@@ -1,4 +1,4 @@
-"""Render tables of verifier accuracy, separation and sentence support."""
+"""Render tables of the accuracy of verifiers, of separation and of sentence support."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _sheet(title: str, keys: Sequence[Column], rows: Iterable[Row], caption: str
 def measured_sheet(found: Sequence[VerifierFigures], n_labels: int) -> Sheet:
     """Return the table of verifiers for two or three labels (BioACE, tables 4, 5, 8, 10, 11).
 
-    Each verifier has a row for each averaging method.
+    There is one row for each verifier and averaging method.
     """
     columns = (
         Column("verifier", "Verifier"),
@@ -82,7 +82,7 @@ def measured_sheet(found: Sequence[VerifierFigures], n_labels: int) -> Sheet:
 
 
 def separation_sheet(found: Sequence[Separated]) -> Sheet:
-    """Return the separation achieved by each model, as means over questions (BioACE, figure 1)."""
+    """Return a table of separation by model, as means over questions (BioACE, figure 1)."""
     rows: list[Row] = []
     for one in found:
         unscored = {"n_unscored": one.n_unscored}
@@ -104,7 +104,7 @@ def separation_sheet(found: Sequence[Separated]) -> Sheet:
 
 
 def question_sheet(found: Sequence[Separated]) -> Sheet:
-    """Return the separation achieved by each model for each question."""
+    """Return a table of separation by model and question."""
     columns = (
         Column("model", "Model"),
         Column("source", "Source"),
@@ -121,7 +121,7 @@ def question_sheet(found: Sequence[Separated]) -> Sheet:
 
 
 def support_sheet(found: Sequence[Supported]) -> Sheet:
-    """Return Supp(AS) and Supp(CS) (BioACE, figure 7a)."""
+    """Return a table of Supp(AS) and Supp(CS) by model (BioACE, figure 7a)."""
     rows = (
         ((one.model, one.threshold, name), score)
         for one in found
@@ -129,12 +129,14 @@ def support_sheet(found: Sequence[Supported]) -> Sheet:
         if score is not None
     )
     columns = (Column("model", "Model"), number("threshold", "Threshold"), Column("score", "Score"))
-    caption = "AS: all cited documents. CS: only those that humans labeled as supporting"
+    caption = (
+        "AS: all cited documents. CS: only the cited documents that humans labelled as supporting"
+    )
     return _sheet("Sentences supported by a cited document", columns, rows, caption)
 
 
 def curve_sheet(curves: Sequence[Curve]) -> Sheet:
-    """Return correctness at k (BioACE, figure 7b)."""
+    """Return a table of correctness at k by model (BioACE, figure 7b)."""
     columns = (Column("score", "Score"), Column("model", "Model"), number("k", "k"))
     rows = (
         ((one.name, one.model, k), score)
@@ -145,7 +147,7 @@ def curve_sheet(curves: Sequence[Curve]) -> Sheet:
 
 
 def kinds_sheet(table: VerifierKinds) -> Sheet:
-    """Return the table of published verifiers."""
+    """Return a table of the published verifiers that can be used."""
     columns = (
         Column("kind", "Kind"),
         Column("model", "Published model"),
@@ -166,7 +168,7 @@ def kinds_sheet(table: VerifierKinds) -> Sheet:
 
 
 def fitted_lines(fitted: FittedThresholds) -> list[str]:
-    """Describe the fitted thresholds and their scores on training and test claims."""
+    """Describe fitted thresholds, and the F1 that they reach on training and held-out claims."""
     learnt, before, after = fitted.learnt, fitted.before, fitted.after
     other = fitted.thresholds.contradicts
     name = "F1" if other is None else "macro-F1"
@@ -176,7 +178,7 @@ def fitted_lines(fitted: FittedThresholds) -> list[str]:
         f"{name} on {learnt.n} training claims: {_value_text(learnt)}",
         f"{name} on {after.n} held-out claims: {_value_text(before)} before fitting, "
         f"{_value_text(after)} after",
-        *([f"{after.n_unscored} of them are unscored"] if after.n_unscored else []),
+        *([f"{after.n_unscored} held-out claims are unscored"] if after.n_unscored else []),
     ]
 
 

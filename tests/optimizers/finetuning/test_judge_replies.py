@@ -112,7 +112,7 @@ def test_without_a_reason_ours_stands_there_and_is_counted(replied: Path) -> Non
     found = replied_examples([replied], SETTINGS, method="cpo", say=told.append)
     subtle = [json.loads(e.reply) for e in found if e.is_rating and "subtle" in e.kind]
     assert {r["rationale"] for r in subtle} == {"It could say the same in fewer words."}
-    assert told[-1].endswith("generated for 90 replies without one")
+    assert told[-1].endswith("generated for 90 replies without a reason")
 
 
 def test_the_prompt_marks_what_was_added(replied: Path) -> None:

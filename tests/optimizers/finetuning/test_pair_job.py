@@ -193,7 +193,7 @@ def test_what_does_not_fit_together_is_refused_in_one_line(tmp_path: Path, monke
         assert problem in " ".join(refused.stderr.split()), (arguments, refused.stderr)
     write(Path("none.jsonl"), {"sentence": "a", "passage": "b", "label": "?"})
     refused = run("correctness", "--data", "none.jsonl", "--out", "out")
-    assert refused.exit_code == 1 and "contains no labeled pairs" in refused.stderr
+    assert refused.exit_code == 1 and "contains no labelled pairs" in refused.stderr
 
 
 def test_the_command_of_a_job_is_that_job():

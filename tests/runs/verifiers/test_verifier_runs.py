@@ -324,7 +324,7 @@ def test_a_sentence_is_paired_with_the_first_supported_one_of_another_question(
         ("Gamma changed nothing.", "Alpha lowered pressure."),
     ]
     assert sample_pairs(sentences) == pairs
-    with pytest.raises(InputError, match="there are only 1"):
+    with pytest.raises(InputError, match="found 1"):
         sample_pairs([one for one in sentences if one.topic == "q1"])
 
 
