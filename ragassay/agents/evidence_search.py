@@ -93,7 +93,7 @@ class JudgeSufficiency(dspy.Signature):
 
 @dataclass(frozen=True)
 class Sufficiency:
-    """Judgment on whether passages are sufficient for a claim."""
+    """Judgment on whether passages are sufficient to support or refute a claim."""
 
     is_enough: bool
     usage: Usage
@@ -125,7 +125,7 @@ Search = Callable[[str], Awaitable[Sequence[Document]]]
 """Function that returns documents for a query, best first."""
 
 READ_CHARS = 6_000
-"""Maximum number of characters the `read` tool returns, over twice the length of most abstracts."""
+"""Maximum number of characters that the `read` tool returns. Most abstracts have less than half."""
 
 
 @dataclass
@@ -142,7 +142,7 @@ class SearchNotes:
 
 
 class EvidenceSearcher:
-    """Lets a judge search with tools, and cite documents for or against a claim."""
+    """Lets a judge call search tools, and cite documents for or against a claim."""
 
     name = "evidence_searcher"
 

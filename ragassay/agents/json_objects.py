@@ -45,7 +45,8 @@ class JsonObject:
 
 
 def find_objects(text: str) -> list[JsonObject]:
-    """Return all objects in a text, including broken ones but not objects inside complete ones."""
+    """Return the JSON objects in a text, complete or broken, but no object inside a complete
+    one."""
     objects: list[JsonObject] = []
     position = n_broken = 0
     while opening := _OPENING.search(text, position):
@@ -125,7 +126,7 @@ def unwrap_fields(
     wanted: Sequence[str],
     depth: int = 0,
 ) -> dict[str, Field]:
-    """Return fields keyed by name. Unwrap single nested objects until `wanted` are found."""
+    """Return fields by name. If a `wanted` field is missing, look in the only nested object."""
     matching = _fields_by_name(fields, names)
     if all(name in matching for name in wanted) or depth == MOST_DEPTH:
         return matching

@@ -55,8 +55,8 @@ class NuggetWriter(Agent):
     def request(self, case: Case, origin: NuggetOrigin, index: int, sentence: str) -> AgentRequest:
         """Request the nuggets of one sentence.
 
-        Facts the sentence does not state are dropped. If none remain, the sentence itself becomes
-        an extractive nugget.
+        Facts the sentence does not state are dropped. If no fact remains, the sentence itself
+        becomes an extractive nugget.
 
         Args:
             origin: "answer" or "reference".
@@ -104,10 +104,10 @@ class AnswerNuggetizer(Agent):
     def request(self, case: Case, origin: NuggetOrigin, sentences: Sequence[str]) -> AgentRequest:
         """Request the nuggets of a text.
 
-        Facts the text does not state are dropped. If none remain, the sentences become extractive
-        nuggets. Each nugget is assigned to the first sentence that states it, or else to the
-        sentence that shares the most words with the nugget. The token limit grows with the number
-        of sentences.
+        Facts the text does not state are dropped. If no fact remains, the sentences become
+        extractive nuggets. Each nugget is assigned to the first sentence that states it, or else to
+        the sentence that shares the most words with the nugget. The token limit grows with the
+        number of sentences.
 
         Args:
             origin: "answer" or "reference".
@@ -168,7 +168,7 @@ class Created:
     """Facts from a window of documents.
 
     Attributes:
-        facts: Facts that a sentence in the window states, in reply order.
+        facts: Facts that a sentence in the window states, in the order of the reply.
         not_carried: Facts that no sentence in the window states.
     """
 
@@ -252,7 +252,8 @@ class FactLister(Agent):
     def request(self, case: Case, passage: str) -> AgentRequest:
         """Request the facts in a passage.
 
-        Facts the passage does not state are dropped. If none remain, its sentences are used.
+        Facts the passage does not state are dropped. If no fact remains, the sentences of the
+        passage serve as facts.
         """
 
         def read(reply: dspy.Prediction, usage: Usage) -> PassageFacts:

@@ -304,7 +304,8 @@ def _reject_quoted(text: str, broken: Sequence[JsonObject], end: int) -> None:
     """Reject a verdict that may be an unescaped quotation inside a broken object.
 
     Raises:
-        ValueError: An earlier object is cut off after a string, or a bracket is closed only later.
+        ValueError: A broken object before the verdict may contain it: the object breaks off after a
+            string or brace, or a closing bracket follows the verdict.
     """
     for candidate in broken:
         if candidate.start >= end:

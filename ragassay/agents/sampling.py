@@ -40,7 +40,7 @@ class ModelCall(Generic[T]):
     """A model call.
 
     Attributes:
-        read: Function that parses a reply. It may accept truncated replies.
+        read: Function that parses a reply, and that may accept truncated replies.
         labels: Possible labels of each output field that needs a distribution.
     """
 
@@ -102,7 +102,8 @@ class Samples:
 
 @dataclass(frozen=True)
 class Decision:
-    """Decision probabilities of a model by field and label, used in place of log-probabilities."""
+    """Probabilities of a model's decision, by field and label, used instead of
+    log-probabilities."""
 
     probabilities: Mapping[str, Mapping[str, float]]
 
@@ -113,10 +114,10 @@ class Decision:
 
 @asynccontextmanager
 async def first_reply(call: ModelCall[dspy.Prediction]) -> AsyncIterator[bool]:
-    """Yield whether a single call must be made first, inside the context.
+    """Yield whether to make a single call inside the context before drawing any samples.
 
-    The first reply shows whether a judge returns log-probabilities. Until this is known, other
-    calls wait, because their replies would be wasted if samples are needed. If the judge returns no
+    The first reply shows whether a judge returns log-probabilities. Until then, other calls wait,
+    because their replies would be wasted if samples are needed. If the judge returns no
     log-probabilities, only samples are drawn.
     """
     lm = call.lm
@@ -178,12 +179,12 @@ async def add_distribution(
 async def draw_samples(call: ModelCall[dspy.Prediction], n: int) -> Samples:
     """Draw one sample, and then the remaining samples concurrently.
 
-    This order lets providers cache the prompt. Samples that fail with temporary errors are retried
-    once.
+    Providers can cache the prompt of the first sample for the others. Samples that fail with
+    temporary errors are retried once.
 
     Raises:
-        FatalModelError: The error would affect every call.
-        ModelError: All samples failed. The first error is raised.
+        FatalModelError: No call can succeed, for example because the API key is wrong.
+        ModelError: All samples failed. It is the error of the first sample.
     """
     results = await _draw_all(call, [0])
     results += await _draw_all(call, range(1, n))
@@ -249,7 +250,7 @@ def _set_distribution(reply: dspy.Prediction, distribution: Decision | Samples) 
 
 
 def _build_source(name: str, reply: dspy.Prediction, choices: Iterable[str]) -> Usage:
-    """Return a usage with the source of the distribution. If the name is empty, there is none."""
+    """Return a usage with the source of the distribution, or with "written" if `name` is empty."""
     kind = "rating" if isinstance(reply[next(iter(choices))], int) else "label"
     return Usage(confidence_from=(name or f"the written {kind} alone",))
 

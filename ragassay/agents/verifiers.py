@@ -89,7 +89,7 @@ class CompareClaim(dspy.Signature):
 
 
 class TunedVerifier(Agent):
-    """Verifies a claim against a passage. Used for models trained by `ragassay finetune`."""
+    """Verifies a claim against a passage with a model trained by `ragassay finetune verifier`."""
 
     name = "tuned_verifier"
     signature = CompareClaim
@@ -110,7 +110,7 @@ class TunedVerifier(Agent):
         return self.asking(_read_comparison, context=_build_context(claim, sentences))
 
     def messages(self, claim: str, sentences: Sequence[str]) -> list[dict[str, str]]:
-        """Return the prompt, for training."""
+        """Return the messages about a claim and a passage, which are also used for training."""
         inputs = {"context": _build_context(claim, sentences)}
         return self.adapter.format(self.predict.signature, [], inputs)
 
