@@ -1,5 +1,7 @@
-"""Base class and prompt adapters for agents. Each agent makes one model call with typed inputs and
-outputs."""
+"""Base class and prompt adapters for agents.
+
+Each agent makes one model call with typed inputs and outputs.
+"""
 
 from __future__ import annotations
 
@@ -292,8 +294,8 @@ class Agent(dspy.Module):
         /,
         **inputs: str,
     ) -> AgentRequest:
-        """Return a request with the predictor's examples, by default for the predictor's
-        signature."""
+        """Return a request with the examples and (unless one is given) signature of the
+        predictor."""
         predictor: Any = self.predict
         demos = tuple(predictor.demos)
         return AgentRequest(signature or predictor.signature, inputs, demos, read, n_parts)
@@ -340,6 +342,8 @@ class Agent(dspy.Module):
 
 @functools.cache
 def _set_instruction(signature: Any, task: str) -> Any:
-    """Return a signature with an instruction. Results are cached because DSPy creates new
-    classes."""
+    """Return a signature with an instruction.
+
+    Results are cached because DSPy creates new classes.
+    """
     return signature.with_instructions(task)

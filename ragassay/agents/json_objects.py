@@ -45,8 +45,7 @@ class JsonObject:
 
 
 def find_objects(text: str) -> list[JsonObject]:
-    """Return the JSON objects in a text, complete or broken, but no object inside a complete
-    one."""
+    """Return the complete and broken objects in a text, but no object inside a complete one."""
     objects: list[JsonObject] = []
     position = n_broken = 0
     while opening := _OPENING.search(text, position):

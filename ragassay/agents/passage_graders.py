@@ -115,8 +115,10 @@ class ItemExtractor(Agent):
         super().__init__(ExtractAnswer, EXTRACTORS[kind])
 
     def request(self, case: Case, item: ExamItem) -> AgentRequest:
-        """Request the answer to one item. The grade counts as correct if the model extracts any
-        text."""
+        """Request the answer to one item.
+
+        The grade counts as correct if the model extracts any text.
+        """
 
         def read(reply: dspy.Prediction, usage: Usage) -> ExamGrade:
             choice = SampledChoice.of(reply, "answered", ("yes", "no"))
@@ -151,8 +153,10 @@ class AnswerChecker(Agent):
     signature = CheckAnswer
 
     def request(self, case: Case, item: ExamItem, answer: str) -> AgentRequest:
-        """Ask whether an answer matches a known one. The result is a boolean, and the usage of the
-        call."""
+        """Ask whether an answer matches a known one.
+
+        The result is a boolean, and the usage of the call.
+        """
         mark = mark_of(case)
 
         def read(reply: dspy.Prediction, usage: Usage) -> tuple[bool, Usage]:

@@ -254,8 +254,8 @@ def rating_distribution(form: JudgeForm, logprobs: Any, rubric: str) -> tuple[fl
 
 
 def _rating_weights(token: Any) -> tuple[float, ...] | None:
-    """Return the probability of each rating at a token's position, or None if no rating is
-    listed."""
+    """Return the probability of each rating as this token, or None if no alternative is a
+    rating."""
     low, high = SCALE
     weights = dict.fromkeys(map(str, range(low, high + 1)), 0.0)
     for option in token.top_logprobs or ():
@@ -283,8 +283,10 @@ def _read_yescieval(text: str, rubric: str) -> PublishedRating:
 
 
 def _read_prometheus(text: str, rubric: str) -> PublishedRating:
-    """Parse a Prometheus 2 reply: feedback, then a result. If it has several results, use the
-    last."""
+    """Parse a Prometheus 2 reply: feedback, then a result.
+
+    If it has several results, use the last.
+    """
     *_, match = (None, *_PROMETHEUS.finditer(text))
     low, high = SCALE
     if match is None:

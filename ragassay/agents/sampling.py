@@ -102,8 +102,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class Decision:
-    """Probabilities of a model's decision, by field and label, used instead of
-    log-probabilities."""
+    """Probabilities from a model that decides instead of generating, by field and label."""
 
     probabilities: Mapping[str, Mapping[str, float]]
 

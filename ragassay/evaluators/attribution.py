@@ -22,11 +22,11 @@ from ragassay.records import AnswerSentence, AttributionVerdict, CitationVerdict
 
 @dataclass(frozen=True)
 class CitedTogether:
-    """Documents cited by a sentence.
+    """Documents that a sentence cites, to compare with the sentence as one text.
 
     Attributes:
         citing: The sentence.
-        without: Id of the document that is left out. Empty if all documents are included.
+        without: Id of the cited document that is left out. Empty if all are included.
         passages: Best passage of each included document.
     """
 
@@ -85,7 +85,7 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
     async def ask(
         self, item: CitedTogether, open_case: OpenCase, run: Run
     ) -> Sequence[AttributionVerdict]:
-        """Compare a sentence with the texts of several documents."""
+        """Compare a sentence with the joined texts of the documents that it cites."""
         text = _text(item, open_case, run)
         comparison = await compare(run, open_case.case, item.citing.text, text)
         return [
@@ -93,7 +93,7 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
         ]
 
     def depends_on(self, item: CitedTogether, open_case: OpenCase, run: Run) -> Iterable[str]:
-        """Return the texts and the verifier."""
+        """Return what a verdict depends on: the documents' texts, the labels and the verifier."""
         labels = str(run.settings.verification.verdict_labels)
         return [_text(item, open_case, run), labels, *run.verifier_identity]
 

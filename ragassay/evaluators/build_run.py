@@ -122,7 +122,7 @@ def run_of(runtime: Runtime[Run]) -> Run:
     """Return the run-time context, or by default a run with the environment's settings.
 
     Raises:
-        SettingsError: A client of LangGraph's server sent its own context.
+        SettingsError: A client of LangGraph's server passed a context with the request.
     """
     context: Any = runtime.context
     if context and not isinstance(context, Run):

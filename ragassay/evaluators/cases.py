@@ -13,7 +13,7 @@ from ragassay.records import Case, EvidenceSide, EvidenceSpan, Reading, Record, 
 
 
 class VerdictKey(NamedTuple):
-    """Key of a verdict within its case."""
+    """Key of a verdict among the verdicts of its case."""
 
     evaluator: str
     item: str
@@ -122,7 +122,7 @@ class OpenCases:
         return open_case
 
     def get(self, case: str) -> OpenCase | None:
-        """Return an open case, or None."""
+        """Return the open case with this id, or None."""
         return self._cases.get(case)
 
     def break_off(self, case: str, error: FatalModelError) -> None:

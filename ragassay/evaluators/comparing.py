@@ -36,7 +36,7 @@ class ComparingEvaluator(Evaluator[S]):
         return run.or_second(run.verifier_name)
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
-        """Count no calls unless the judge is the verifier."""
+        """Return 0 unless the judge is the verifier."""
         is_judge = run.settings.chosen_verifier == "judge"
         return self.n_most_questions(open_case, run) if is_judge else 0
 
@@ -97,7 +97,7 @@ class Read:
 
 
 def read_of(passage: EvidenceSpan, sentence: AnswerSentence, case: Case, run: Run) -> Read:
-    """Return the text to compare with a sentence, given a retrieved passage.
+    """Return the text to compare with a sentence: a retrieved passage, or its whole document.
 
     An encoder reads the whole document if the document is one of the answer's sources, because a
     sentence may depend on several of its passages. Otherwise only the passage is read.

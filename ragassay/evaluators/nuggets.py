@@ -38,11 +38,11 @@ BY_RULE = "clauses, by rule"
 
 @dataclass(frozen=True)
 class OriginText:
-    """A sentence of the answer or the reference, or all of its sentences.
+    """One sentence of the answer or the reference, or all sentences of one of these texts.
 
     Attributes:
         sentence: Index of the first sentence, from 1.
-        sentences: One sentence, or all.
+        sentences: One sentence, or all sentences of the text.
     """
 
     origin: NuggetOrigin
@@ -98,7 +98,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
     async def ask(
         self, item: OriginText, open_case: OpenCase, run: Run
     ) -> Sequence[SentenceNuggets]:
-        """List the facts in one or all sentences. If there is no judge, the clauses are used."""
+        """List the facts in one or all sentences. Without a judge, each clause becomes a nugget."""
         if run.judge.lm is None:
             return [_clauses(item)]
         inputs: dict[str, Any] = {"case": open_case.case, "origin": item.origin}
@@ -111,7 +111,8 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         return [await run.judge.ask(agent, **inputs)]
 
     def depends_on(self, item: OriginText, open_case: OpenCase, run: Run) -> Sequence[str]:
-        """Return the sentences, because the case's context does not include the reference."""
+        """Return what a verdict depends on: the sentences, which for a reference are not in the
+        case."""
         return [*item.sentences, run.settings.nuggets.nugget_unit]
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[SentenceNuggets]:
@@ -121,7 +122,10 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         )
 
     def judged_by(self, run: Run) -> str:
-        """Return the name of the judge or the rule. A second judge writes no nuggets."""
+        """Return the name of the judge or the rule.
+
+        The second judge of a cascade writes no nuggets.
+        """
         return run.judge.answered_by if run.judge.lm else BY_RULE
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
@@ -174,7 +178,7 @@ NO_JUDGE = Failure.left_open("this needs a judge, but no judge is configured")
 
 
 class GoldNugget(NamedTuple):
-    """A gold nugget and its position."""
+    """A gold nugget and its position among the gold nuggets of the answer."""
 
     gold: int
     nugget: Nugget
@@ -215,7 +219,7 @@ class AssignmentEvaluator(Evaluator[GoldNugget]):
     async def ask(
         self, item: GoldNugget, open_case: OpenCase, run: Run
     ) -> Sequence[NuggetAssignment]:
-        """Assign one gold nugget."""
+        """Ask the judge whether the answer states one gold nugget."""
         position, nugget = item
         if run.judge.lm is None:
             return [NuggetAssignment(gold=position, failure=NO_JUDGE)]
@@ -225,7 +229,7 @@ class AssignmentEvaluator(Evaluator[GoldNugget]):
         return [assignment]
 
     def depends_on(self, item: GoldNugget, open_case: OpenCase, run: Run) -> Sequence[str]:
-        """Return the text of the nugget."""
+        """Return what a verdict depends on: the text of the nugget."""
         return [item.nugget.text]
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[NuggetAssignment]:
@@ -236,7 +240,7 @@ class AssignmentEvaluator(Evaluator[GoldNugget]):
         return [NuggetAssignment(gold=n, assignment="not_support") for n in gold]
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return the four nuggetizer scores."""
+        """Return AutoNuggetizer's scores: for vital or all nuggets, in full or with half credit."""
         return assignment_scores(
             [one.assignment for one in outcome.of(NuggetAssignment)],
             [nugget.importance for nugget in outcome.open_case.case.gold],

@@ -33,8 +33,7 @@ def outcome_of(open_case: OpenCase, run: Run) -> Outcome:
     """Collect the final verdicts, and match the nuggets using local computations.
 
     Raises:
-        RagassayError: A question has no verdict at all. This prevents an interrupted evaluation
-            from being reported as complete.
+        RagassayError: The evaluation was interrupted, so a question has no verdict at all.
     """
     _check_complete(open_case, run)
     verdicts = {
@@ -61,7 +60,10 @@ def _check_complete(open_case: OpenCase, run: Run) -> None:
 def evaluation_of(
     outcome: Outcome, searches: Sequence[EvidenceSearch], warnings: Sequence[Finding]
 ) -> Evaluation:
-    """Build the evaluation of an answer. `warnings` are about its cited articles."""
+    """Build the evaluation of an answer.
+
+    `warnings` are findings about the articles that it cites.
+    """
     open_case, run = outcome.open_case, outcome.run
     record, case = open_case.record, open_case.case
     against = [finding for e in run.evaluators for finding in e.findings(outcome)]
@@ -126,7 +128,7 @@ def _without_repeats(warnings: Sequence[Finding], known: Sequence[Finding]) -> l
 
 
 def _remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> Iterator[Finding]:
-    """Yield findings about limitations of the evaluation itself."""
+    """Yield findings that tell what the evaluation of the answer could not cover."""
     case, nuggets = outcome.open_case.case, outcome.nuggets
     if (n := case.n_source_chars_cut) and (outcome.run.judge.lm or outcome.run.second):
         message = f"{n} characters of the sources did not fit into the prompt."
@@ -173,7 +175,7 @@ def _unscored_remarks(outcome: Outcome) -> Iterator[Finding]:
 
 
 def _escalation_remarks(outcome: Outcome) -> Iterator[Finding]:
-    """Report verdicts that the second judge of a cascade failed to decide."""
+    """Report the verdicts for which the second judge of a cascade failed."""
     verdicts = [v for group in outcome.verdicts.values() for v in group]
     nested = [n for v in verdicts if isinstance(v, CitationVerdict) for n in v.nuggets]
     escalations = (getattr(verdict, "escalation", None) for verdict in (*verdicts, *nested))

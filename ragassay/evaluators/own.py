@@ -40,7 +40,7 @@ SHARE = (0.0, 1.0)
 
 @dataclass
 class Judge:
-    """Judge of a run, as passed to a custom evaluator. Records the usage of each question."""
+    """Judge of a run, as passed to a custom evaluator. It adds up the usage of its questions."""
 
     case: Case
     _judge: BaseJudge
@@ -85,7 +85,7 @@ class Judge:
 
 @dataclass(frozen=True)
 class OwnItem:
-    """Subject of a question. If there is no sentence or criterion, it is the whole answer."""
+    """What a custom evaluator is asked about. With no field set, it is the whole answer."""
 
     sentence: AnswerSentence | None = None
     citation: Citation | None = None
@@ -104,8 +104,8 @@ class OwnEvaluator(Evaluator[OwnItem]):
         good: Labels that count towards NAME.score. By default, the first label.
         scale: Lowest and highest allowed number.
         attacks: Names or families of audit attacks that should lower the score.
-        version: Version. Change it to run the evaluator again although its source code is
-            unchanged.
+        version: Any text. If it changes, the evaluator runs again even if its source code is the
+            same.
 
     Raises:
         SettingsError: The name, labels, scale or parameters are invalid.
@@ -272,7 +272,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
         return [self._verdict(item, failure=failure)]
 
     def depends_on(self, item: OwnItem, open_case: OpenCase, run: Run) -> Iterable[str]:
-        """Return hashes of the function's source and of the case, which the function may read."""
+        """Return what a verdict depends on: hashes of the function's source and of the case."""
         return (self.digest, open_case.case_sha256)
 
     def judged_by(self, run: Run) -> str:
