@@ -294,8 +294,8 @@ class Agent(dspy.Module):
         /,
         **inputs: str,
     ) -> AgentRequest:
-        """Return a request with the examples and (unless one is given) signature of the
-        predictor."""
+        """Return a request with the predictor's examples and, unless another is given,
+        signature."""
         predictor: Any = self.predict
         demos = tuple(predictor.demos)
         return AgentRequest(signature or predictor.signature, inputs, demos, read, n_parts)

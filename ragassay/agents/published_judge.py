@@ -254,8 +254,7 @@ def rating_distribution(form: JudgeForm, logprobs: Any, rubric: str) -> tuple[fl
 
 
 def _rating_weights(token: Any) -> tuple[float, ...] | None:
-    """Return the probability of each rating as this token, or None if no alternative is a
-    rating."""
+    """Return the probability of each rating, or None if no alternative token is a rating."""
     low, high = SCALE
     weights = dict.fromkeys(map(str, range(low, high + 1)), 0.0)
     for option in token.top_logprobs or ():

@@ -319,14 +319,12 @@ class Evaluator(ABC, Generic[S]):
         return self.is_wanted(run)
 
     def instrument(self, run: Run) -> Any | None:
-        """Return the local model that answers instead of the judge, or None if the judge
-        answers."""
+        """Return the local model that answers instead of the judge, or None."""
         return None
 
     @abstractmethod
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, S]:
-        """Return what the evaluator asks about in the current state of a case, keyed by item
-        name."""
+        """Return what the evaluator can ask about now, keyed by item name."""
 
     def known_items(self, open_case: OpenCase, run: Run) -> Mapping[str, S]:
         """Return the result of `items`, which is computed once for each state of a case."""
@@ -377,8 +375,7 @@ class Evaluator(ABC, Generic[S]):
         raise NotImplementedError
 
     def alone(self, item: S) -> S:
-        """Return what to ask a second judge about: the item itself, or the first item of a
-        batch."""
+        """Return what to ask a second judge about: the item, or the first item of a batch."""
         return item
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[Any]:
@@ -467,8 +464,7 @@ class BatchEvaluator(Evaluator[Batch[T]]):
         return [Task(self.name, key, open_case.id) for key, one in items.items() if one.is_sent]
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
-        """Return the number of batches, each of which needs one call, or 0 if a local model
-        answers."""
+        """Return the number of batches that need a model call, or 0 if a local model answers."""
         if self.instrument(run) is not None:
             return 0
         return sum(one.is_sent for one in self.known_items(open_case, run).values())

@@ -267,8 +267,7 @@ class CitationEvaluator(_ClaimEvaluator):
         return {key: score for key, score in scores.items() if score.n or score.n_unscored}
 
     def findings(self, outcome: Outcome) -> list[Finding]:
-        """Report citations whose document contradicts the sentence, is irrelevant, or is
-        unknown."""
+        """Report citations of contradicting, irrelevant and unknown documents."""
         return citation_findings(outcome)
 
     def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:

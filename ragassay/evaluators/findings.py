@@ -234,8 +234,7 @@ def _weigh(
 
 
 def _kind_of(difference: str) -> str:
-    """Return the kind of difference, which selects the bound, or "tentative" without a
-    difference."""
+    """Return the kind of bound that applies to a difference found by a rule, if there is one."""
     if not difference:
         return "tentative"
     return "number" if is_other_value(difference) else "words"
@@ -317,8 +316,7 @@ def _join_words(words: Sequence[str]) -> str:
 
 
 def _ambiguous(citations: Sequence[CitationVerdict]) -> list[Finding]:
-    """Report each citation with a number that is the id of one source and the position of
-    another."""
+    """Report each citation number that is both the id of a source and the position of another."""
     first = {one.citation: one.sentence for one in reversed(citations) if one.citation.other}
     return [
         Finding(
@@ -347,8 +345,7 @@ def _invalid_message(verdict: CitationVerdict, outcome: Outcome) -> str:
 
 
 def _find_unresolved_citations(outcome: Outcome) -> list[Finding]:
-    """Report unresolved citations, with one finding for all of them if the answer has no
-    sources."""
+    """Report unresolved citations, in one finding if the answer has no sources."""
     verdicts = [v for v in outcome.of(CitationVerdict) if v.citation.is_unresolved]
     if not verdicts:
         return []

@@ -111,8 +111,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         return [await run.judge.ask(agent, **inputs)]
 
     def depends_on(self, item: OriginText, open_case: OpenCase, run: Run) -> Sequence[str]:
-        """Return what a verdict depends on: the sentences, which for a reference are not in the
-        case."""
+        """Return what the nuggets depend on: the sentences, and the unit in which they are read."""
         return [*item.sentences, run.settings.nuggets.nugget_unit]
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[SentenceNuggets]:

@@ -119,8 +119,7 @@ def questions_of(
 
 
 def single_verdicts(evaluation: Evaluation) -> dict[str, list[VerdictBase]]:
-    """Return the verdicts by evaluator, with the members' verdicts in place of a panel's
-    verdict."""
+    """Return the verdicts by evaluator. A panel's verdict is replaced by its members' verdicts."""
     verdicts: dict[str, list[VerdictBase]] = {evaluator.name: [] for evaluator in OURS}
     known = {evaluator.name: evaluator for evaluator in OURS}
     for verdict in evaluation.verdicts:

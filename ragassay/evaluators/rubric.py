@@ -70,8 +70,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
     def second_round(
         self, item: AskedRubric, verdicts: Sequence[Judgment], run: Run
     ) -> Mapping[str, AskedRubric]:
-        """Return a second question for each member who disagrees, with the other members'
-        ratings."""
+        """Return a second question for each member that disagrees, with the others' ratings."""
         return {
             one.judge: AskedRubric(one.rubric, one, tuple(others))
             for one, others in disputed_members(verdicts)
@@ -97,8 +96,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         return [Judgment(rubric=name, scale=scale, first=first, failure=failure)]
 
     def depends_on(self, item: AskedRubric, open_case: OpenCase, run: Run) -> Iterable[str | None]:
-        """Return what a rating depends on, such as the rubric, the signals and other members'
-        ratings."""
+        """Return what a rating depends on, such as the rubric, the signals and earlier ratings."""
         rubric, first = run.rubrics[item.name], item.first
         yield from (run.settings.evaluation.rubric_set, run.settings.prompting.strategy)
         yield rubric.model_dump_json()

@@ -212,8 +212,7 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
         return run.correctness_name
 
     def parts_of(self, verdict: SentenceCorrectness) -> Sequence[SentenceCorrectness]:
-        """Return the verdict, or nothing if there was no passage, which the evidence counts
-        already."""
+        """Return the verdict, or nothing if no passage was found for the sentence."""
         failure = verdict.failure
         return () if failure and failure.reason in NOTHING_TO_JUDGE else (verdict,)
 

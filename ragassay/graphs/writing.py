@@ -23,7 +23,7 @@ def _build(
     """Compile a graph with one node.
 
     Args:
-        kinds: Types of the state, the input and the output.
+        kinds: Types of the graph's state, input and output.
     """
     state, job, output = kinds
     builder = StateGraph(state, context_schema=Run, input_schema=job, output_schema=output)
@@ -38,10 +38,10 @@ class ExamJob:
     """Input of the exam graph: a query or one of its facets, for which items are written.
 
     Attributes:
-        text: Query text, or the title that the facet belongs to.
+        text: Query text, or the title of the topic that the facet belongs to.
         facet: Id of the facet. Empty for the whole query.
         facet_text: Heading of the facet. Empty for the whole query.
-        sources: Documents to write from. If empty, only the query is used.
+        sources: Documents to write the items from. If empty, the items are written from the query.
     """
 
     query: str
@@ -128,7 +128,7 @@ async def write_exam(state: ExamState, runtime: Runtime[Run]) -> Update:
 
 
 def leave_exam_unwritten(state: ExamState, failure: Failure) -> Update:
-    """Record a failed call, which leaves the query without items."""
+    """Record that the call failed. The query gets no items."""
     return {"texts": (), "answers": (), "n_unfounded": 0, "failures": [failure]}
 
 
@@ -141,7 +141,7 @@ class SynthesisJob:
     """Input of the synthesis graph: a question that needs a synthesis.
 
     Attributes:
-        sources: One or more papers to use.
+        sources: Papers to summarize, at least one.
         words: Approximate number of words.
     """
 
@@ -209,5 +209,5 @@ async def write_synthesis(state: SynthesisState, runtime: Runtime[Run]) -> Updat
 
 
 def leave_synthesis_unwritten(state: SynthesisState, failure: Failure) -> Update:
-    """Record a failed call, which leaves the question without a synthesis."""
+    """Record that the call failed. The question gets no synthesis."""
     return {"text": "", "failures": [failure]}
