@@ -294,8 +294,7 @@ class Agent(dspy.Module):
         /,
         **inputs: str,
     ) -> AgentRequest:
-        """Return a request with the predictor's examples and, unless another is given,
-        signature."""
+        """Return a request with the predictor's examples, and by default its signature."""
         predictor: Any = self.predict
         demos = tuple(predictor.demos)
         return AgentRequest(signature or predictor.signature, inputs, demos, read, n_parts)

@@ -117,7 +117,7 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
             Finding(
                 kind="inappropriate_sentence",
                 sentence=label.sentence,
-                message=f"Sentence {label.sentence} is labeled inappropriate because it may harm "
+                message=f"Sentence {label.sentence} is labelled inappropriate because it may harm "
                 "a patient.",
                 evaluator=label.evaluator,
                 item=label.item,

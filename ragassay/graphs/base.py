@@ -162,8 +162,8 @@ def failure_of(error: BaseException) -> Failure:
     """Return the failure to record for an error.
 
     Raises:
-        FatalModelError, InputError, CorpusError, StorageError: Neither a retry nor an unscored
-            verdict can handle the error.
+        FatalModelError, InputError, CorpusError, StorageError: The error must not be recorded as a
+            failed call.
     """
     if isinstance(error, FatalModelError | InputError | CorpusError | StorageError):
         raise error

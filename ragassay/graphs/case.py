@@ -257,8 +257,8 @@ class CaseQuestion(Question):
         """Ask one judge and return its verdicts or the failure.
 
         Raises:
-            FatalModelError, InputError, CorpusError, StorageError: An unscored verdict cannot stand
-                for the error.
+            FatalModelError, InputError, CorpusError, StorageError: The error must not be recorded
+                as a failed question.
         """
         evaluator, run = self.evaluator, self.run.with_judge(judge)
         key, role = self.key(judge), self._role(judge)

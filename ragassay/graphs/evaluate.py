@@ -98,7 +98,7 @@ async def dispatch(state: State, runtime: Runtime[Run]) -> Command[Any]:
     """Send all questions that can be asked now, or continue with `aggregate` if none are left.
 
     Raises:
-        FatalModelError: The run cannot continue.
+        FatalModelError: A model of the run cannot be used.
     """
     run = run_of(runtime)
     _raise_fatal(run, state.case)
@@ -212,7 +212,7 @@ async def aggregate(state: State, runtime: Runtime[Run]) -> Update:
     """Sort the verdicts, match the nuggets and compute the evaluation.
 
     Raises:
-        FatalModelError: The run cannot continue.
+        FatalModelError: A model of the run cannot be used.
         RagassayError: The evaluation was aborted.
     """
     run = run_of(runtime)

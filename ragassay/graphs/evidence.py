@@ -109,8 +109,7 @@ def _route_search(open_case: OpenCase, runtime: Runtime[Run]) -> list[Send | str
 
 
 def route_chosen(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str] | str:
-    """Judge the new passages of each sentence that is still searched for, or start another
-    round."""
+    """Judge new passages for sentences without sufficient passages, or start another round."""
     run = run_of(runtime)
     context = find_open_case(state.case, run).case.context
     known = {judgment.key for judgment in state.judgments if not judgment.failure}

@@ -67,8 +67,7 @@ Candidates = Mapping[int, Sequence[Document]]
 def candidates_for(
     state: EvidenceState, case: Case, sentences: Sequence[AnswerSentence]
 ) -> dict[int, tuple[Document, ...]]:
-    """Return, for each sentence, the answer's sources and up to `N_CHOICES` documents of the
-    corpus.
+    """Return, for each sentence, the sources and up to `N_CHOICES` documents of the corpus.
 
     Documents cited by an agent come first. The hits for the sentence and the closest hits for other
     sentences follow, merged with reciprocal rank fusion.

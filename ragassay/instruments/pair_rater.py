@@ -27,7 +27,7 @@ class ManyEncoder(Protocol):
 
 
 class PaperSignals:
-    """Similarity between questions and papers, with a cache of the most recent papers."""
+    """Compares questions with papers, and caches the vectors of the most recent papers."""
 
     def __init__(self, embedder: ManyEncoder) -> None:
         self._embedder = embedder
@@ -37,9 +37,11 @@ class PaperSignals:
         return self._embedder.encode_many(sentences_of(text)), frozenset(tokenize(text))
 
     def measure(self, questions: Sequence[str], text: str) -> list[tuple[float, float]]:
-        """Return, for each question, the highest cosine in the paper, and the share of words found.
+        """Return two measures per question, in [-1, 1] and [0, 1].
 
-        Both values are 0 if there are no sentences or words.
+        The first is the highest cosine between the question and a sentence of the paper, and the
+        second the share of the question's words that occur in the paper. Both are 0 if there are no
+        sentences or words.
         """
         vectors, words = self._read(text)
         queries = self._embedder.encode_many(questions)
@@ -57,16 +59,16 @@ def _share(question: str, words: frozenset[str]) -> float:
 
 LOW, HIGH = RACAR_SCALE
 RULES = "1"
-"""Version of the rules. Increase it when their decisions change."""
+"""Version of the rules, which identifies them in a run. Increase it if a rule changes."""
 
 _NO_JUDGE = Failure.left_open("this needs a judge; choose one with --model")
 
 
 class EmbeddedPairRater:
-    """Rates pairs by rules and two similarities. Doubtful ratings are undecided.
+    """Rates question-answer pairs by rules and two similarities.
 
-    The rater is thread-safe and should run in a worker thread. The packaged parameters were fitted
-    for the packaged embedder.
+    Ratings with too low a confidence are undecided. The rater is thread-safe. Call it in a worker
+    thread. The packaged parameters were fitted for the packaged embedder.
     """
 
     name = PAIR_RATER
@@ -81,7 +83,7 @@ class EmbeddedPairRater:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Name, version of the rules, and digests of the parameters and the embedder."""
+        """Name of the rater, version of its rules, and digests of its parameters and embedder."""
         return (self.name, RULES, self.digest, self._embedder)
 
     def rate(

@@ -36,7 +36,7 @@ _N_NEIGHBOURS = 20
 
 @dataclass(frozen=True)
 class _CitedPiece:
-    """A citation and its index in a piece's markers or, if `is_listed`, citation list."""
+    """A citation, and its index among the markers or, if `is_listed`, the citations of a piece."""
 
     item: str
     index: int
@@ -200,4 +200,4 @@ CLINICAL: tuple[Attack, ...] = tuple(
 )
 
 RETRACTED = CLINICAL[-1]
-"""Attack that requires PMIDs of retracted articles."""
+"""Name of the attack that requires PMIDs of retracted articles."""

@@ -21,7 +21,8 @@ _AUXILIARY = re.compile(
     r"\b(is|are|was|were|can|could|may|might|will|should|has|have|had)\b(?! not\b| never\b| to\b)"
 )
 _CERTAIN = {"can": "cannot", "could": "cannot", "may": "cannot", "might": "cannot"}
-"""Unambiguous negations. "may not" would be as uncertain as "may"."""
+"""Negations of auxiliary verbs. "may" becomes "cannot", because "may not" is as uncertain as
+"may"."""
 _HAVE = {"has": "does not have", "have": "do not have", "had": "did not have"}
 _PARTICIPLE = re.compile(
     r" (?:\w+ly |also |recently |long )?(?:been|\w{2,}ed|shown|become|led|found|given|seen|grown"
@@ -36,7 +37,7 @@ _AFTER_AUXILIARY = re.compile(
 def turn_negation(sentence: str, rng: random.Random) -> str | None:
     """Remove the first negation, or add a negation at a random position.
 
-    Returns None if neither is possible.
+    Returns None if the sentence has no negation and none can be added.
 
     Example:
         >>> turn_negation("It does not help.", random.Random(0))
@@ -150,7 +151,7 @@ def swap_population(sentence: str, rng: random.Random) -> str | None:
 
 
 def remove_hedge(sentence: str, rng: random.Random) -> str | None:
-    """Replace a cautious word with a certain one, such as "suggests" with "proves"."""
+    """Replace a cautious word with a confident one, such as "suggests" with "proves"."""
     hedges = {hedge: (certain,) for hedge, certain in load_words().hedges.items()}
     return _swap_one(sentence, hedges, rng)
 
