@@ -188,8 +188,7 @@ class Neighbours:
         self._pieces: dict[str, list[AnswerPiece]] = {}
 
     def sentence(self, record: Record, rng: random.Random) -> AnswerPiece | None:
-        """Draw a sentence from an answer to another question, or return None if no answer has
-        one."""
+        """Draw a sentence from an answer to another question, or return None if there is none."""
         others = self._of_other_questions(record)
         while others:
             pieces = self._long(others.pop(rng.randrange(len(others))))

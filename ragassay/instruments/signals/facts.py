@@ -98,7 +98,9 @@ def number_text(value: float) -> str:
 
 
 def _worst(values: Mapping[int, float], is_high_better: bool) -> int:
-    """Return the sentence with the worst value, or the last of several, where faults are
-    likelier."""
+    """Return the sentence with the worst value.
+
+    Of several, the last is likelier to have a fault.
+    """
     sign = 1 if is_high_better else -1
     return min(values, key=lambda number: (sign * values[number], -number))
