@@ -115,8 +115,7 @@ class EvidenceSearch(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _read_unjudged_end(cls, raw: Any) -> Any:
-        """Replace the end "enough", which earlier versions also stored for searches without a
-        judge."""
+        """Replace the end "enough" of searches that earlier versions ran without a judge."""
         if not isinstance(raw, dict) or raw.get("end") != "enough":
             return raw
         return raw if raw.get("n_judgments") else {**raw, "end": "closest_passages"}
