@@ -44,7 +44,7 @@ def build_context(
 
 
 def sources_context(question: str, sources: Sequence[Document], mark: str) -> str:
-    """Build the context for writing a text from sources, which contains no answer."""
+    """Build the context for writing a text from sources: the question and the sources."""
     words = load_prompts().context
     shown = fence_text(source_lines(sources), mark)
     return "\n".join([words.question, fence_text(question, mark), words.sources, shown])
@@ -84,7 +84,7 @@ def source_lines(sources: Sequence[Document]) -> str:
 
 
 def fence_mark(texts: Sequence[str], seed: str = "") -> str:
-    """Return a short hexadecimal number that occurs in none of the texts, derived from a hash.
+    """Return a short hexadecimal number that occurs in none of the texts.
 
     Args:
         seed: Text to derive the number from instead of `texts`. Prompts with the same seed get the

@@ -125,7 +125,8 @@ Search = Callable[[str], Awaitable[Sequence[Document]]]
 """Function that returns documents for a query, best first."""
 
 READ_CHARS = 6_000
-"""Maximum number of characters that the `read` tool returns. Most abstracts have less than half."""
+"""Maximum number of characters that the `read` tool returns, over twice as many as most abstracts
+have."""
 
 
 @dataclass

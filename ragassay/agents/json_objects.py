@@ -103,7 +103,6 @@ def _skip_space(text: str, position: int) -> int:
 
 
 def _expect(text: str, position: int, sign: str) -> int:
-    """Check that the next character is `sign`, and return the offset after it."""
     position = _skip_space(text, position)
     if text[position : position + 1] != sign:
         raise _BrokenJsonError(f"broken JSON: no {sign} at character {position}", position)
@@ -125,7 +124,7 @@ def unwrap_fields(
     wanted: Sequence[str],
     depth: int = 0,
 ) -> dict[str, Field]:
-    """Return fields by name. If a `wanted` field is missing, look in the only nested object."""
+    """Return fields by name. Unwrap the only nested object while a `wanted` field is missing."""
     matching = _fields_by_name(fields, names)
     if all(name in matching for name in wanted) or depth == MOST_DEPTH:
         return matching
@@ -153,7 +152,6 @@ def _read_nested(text: str, field: Field) -> dict[str, Field] | None:
 
 
 def _fields_by_name(fields: Mapping[str, Field], names: Sequence[str]) -> dict[str, Field]:
-    """Map names to fields, ignoring case and punctuation."""
     exact = {name: fields[name] for name in names if name in fields}
     spelled: dict[str, list[Field]] = {}
     for key, field in fields.items():

@@ -254,7 +254,6 @@ def rating_distribution(form: JudgeForm, logprobs: Any, rubric: str) -> tuple[fl
 
 
 def _rating_weights(token: Any) -> tuple[float, ...] | None:
-    """Return the probability of each rating, or None if no alternative token is a rating."""
     low, high = SCALE
     weights = dict.fromkeys(map(str, range(low, high + 1)), 0.0)
     for option in token.top_logprobs or ():
@@ -310,7 +309,7 @@ async def rate_published(case: Case, rubric: Rubric, form: JudgeForm) -> Judgmen
     are available, the score is the expected rating.
 
     Raises:
-        ModelError: The call failed. The subclass of the error tells why.
+        ModelError: The call failed for the reason that the subclass names.
         ExtraError: The package with the prompt texts is not installed.
     """
     lm = dspy.settings.lm

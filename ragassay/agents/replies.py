@@ -369,11 +369,6 @@ def _unquote(value: Any, first: str) -> Any:
 
 
 def _select_fields(repaired: Any, names: Sequence[str], wanted: Sequence[str]) -> dict[str, Any]:
-    """Return the named values of a repaired object.
-
-    Raises:
-        ValueError: A wanted field is missing.
-    """
     options = repaired if isinstance(repaired, list) else [repaired]
     for option in options:
         for _ in range(MOST_DEPTH):
@@ -395,7 +390,6 @@ def _select_fields(repaired: Any, names: Sequence[str], wanted: Sequence[str]) -
 
 
 def _find_values(text: str, start: int, name: str) -> list[int]:
-    """Return the possible start offsets of a field's value."""
     spelled = r"[\s_-]?".join(re.escape(part) for part in name.split("_"))
     key = rf"(?:[{{,\n]|\A)\s{{0,99}}[{_QUOTES}]?{spelled}[{_QUOTES}]?\s{{0,9}}:\s{{0,9}}"
     # The line break allows for a comment before the name.

@@ -183,7 +183,7 @@ async def draw_samples(call: ModelCall[dspy.Prediction], n: int) -> Samples:
 
     Raises:
         FatalModelError: No call can succeed, for example because the API key is wrong.
-        ModelError: All samples failed. It is the error of the first sample.
+        ModelError: All samples failed, the first of them with this error.
     """
     results = await _draw_all(call, [0])
     results += await _draw_all(call, range(1, n))
@@ -249,7 +249,7 @@ def _set_distribution(reply: dspy.Prediction, distribution: Decision | Samples) 
 
 
 def _build_source(name: str, reply: dspy.Prediction, choices: Iterable[str]) -> Usage:
-    """Return a usage with the source of the distribution, or with "written" if `name` is empty."""
+    """Return a usage that names the source of the distribution, or the label if there is none."""
     kind = "rating" if isinstance(reply[next(iter(choices))], int) else "label"
     return Usage(confidence_from=(name or f"the written {kind} alone",))
 

@@ -45,7 +45,7 @@ V = TypeVar("V", bound=VerdictBase)
 
 @dataclass(frozen=True)
 class RunArguments:
-    """Arguments of `build_run` except the corpus, which other machines can use to build the run."""
+    """Arguments of `build_run` that can be sent to another machine: all except the corpus."""
 
     settings: Settings
     evaluators: tuple[Any, ...] = ()
@@ -401,7 +401,7 @@ class Evaluator(ABC, Generic[S]):
         return evaluation.by(self.name) if self.is_weighed else ()
 
     def parts_of(self, verdict: Any) -> Iterable[VerdictBase]:
-        """Return the panel members' verdicts that form a verdict, or only the verdict itself."""
+        """Return the members' verdicts if a panel gave the verdict, or else the verdict itself."""
         return (verdict,)
 
     def n_most_questions(self, open_case: OpenCase, run: Run) -> int:

@@ -49,7 +49,7 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
     async def ask(
         self, item: EvidenceSpan, open_case: OpenCase, run: Run
     ) -> Sequence[DocumentFacts]:
-        """List the facts in a passage. Without a judge, each of its sentences is a fact."""
+        """List the facts in a passage. Without a judge, each sentence of the passage is a fact."""
         fields = self.verdict_fields(item)
         if run.judge.lm is None:
             return [DocumentFacts(**fields)]
@@ -167,8 +167,7 @@ class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
     def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
         """Count one question per citation if lists of nuggets are compared, or one per nugget.
 
-        The number of nuggets is estimated with `MOST_NUGGETS` per citation, and can be higher if
-        the judge lists the nuggets of the whole answer.
+        A judge that reads the whole answer may list more nuggets than are counted.
         """
         from ragassay.agents.nugget_writers import MOST_NUGGETS
 

@@ -290,7 +290,6 @@ class CitationEvaluator(_ClaimEvaluator):
 
 
 def _verdict_without_source(sentence: int, citation: Citation) -> CitationVerdict:
-    """Return the verdict on a citation for which no document was compared."""
     verdict, failure = None, NO_PASSAGE
     if citation.is_unresolved:
         failure = UNRESOLVED

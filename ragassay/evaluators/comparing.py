@@ -153,7 +153,6 @@ async def compare(
 
 
 def _map_verdict(verdict: Verdict | None, n_labels: int) -> Verdict | None:
-    """Map a verdict to a smaller set of labels."""
     if verdict is None or verdict in VERDICT_SETS[n_labels]:
         return verdict
     return "neutral" if n_labels == 3 else "not_attributable"

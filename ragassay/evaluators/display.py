@@ -11,7 +11,7 @@ Direction = Literal["higher", "lower"]
 
 @dataclass(frozen=True)
 class ScoreDisplay:
-    """Title of a score, and the better direction, which is None if neither is better."""
+    """Title of a score. `direction` tells whether higher or lower values are better, if either."""
 
     title: str
     direction: Direction | None = None

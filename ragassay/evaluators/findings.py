@@ -150,8 +150,8 @@ class Weight:
         level: Level of the finding in the report.
         is_asserted: Whether the verdict is decided, not only tentative.
         measured: Bound that states the measured precision of findings of this kind, if any.
-        is_bounded: Whether the verdict met a confidence bound, which exist for cited documents
-            only.
+        is_bounded: Whether the verdict met a confidence bound. Bounds exist only for cited
+            documents.
     """
 
     level: FindingLevel
@@ -166,7 +166,7 @@ class Weight:
 
     @property
     def beside_others(self) -> Weight:
-        """Weight for a document that the sentence does not cite. No bound applies to it."""
+        """Weight for a document that the sentence does not cite, for which there is no bound."""
         return replace(self, level="secondary", measured=None) if self.is_bounded else self
 
     @property
@@ -234,7 +234,6 @@ def _weigh(
 
 
 def _kind_of(difference: str) -> str:
-    """Return the kind of bound that applies to a difference found by a rule, if there is one."""
     if not difference:
         return "tentative"
     return "number" if is_other_value(difference) else "words"

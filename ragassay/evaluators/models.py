@@ -195,7 +195,7 @@ class Retrieval:
 
 @dataclass(frozen=True)
 class Grading:
-    """How passages are graded.
+    """Grader and methods for grading passages.
 
     Attributes:
         instrument: Local grader, or None if the judge grades.
@@ -210,7 +210,7 @@ class Grading:
 
     @classmethod
     def of(cls, settings: Settings, judge: BaseJudge, instrument: ExamInstrument | None) -> Grading:
-        """Return how the settings say that passages are graded.
+        """Return the grader and the methods that the settings specify.
 
         Raises:
             SettingsError: The local grader does not support a grading method.

@@ -111,7 +111,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         return [await run.judge.ask(agent, **inputs)]
 
     def depends_on(self, item: OriginText, open_case: OpenCase, run: Run) -> Sequence[str]:
-        """Return what the nuggets depend on: the sentences, and the unit in which they are read."""
+        """Return what the nuggets depend on: the sentences, and whether each is read on its own."""
         return [*item.sentences, run.settings.nuggets.nugget_unit]
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[SentenceNuggets]:

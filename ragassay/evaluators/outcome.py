@@ -128,7 +128,6 @@ def _without_repeats(warnings: Sequence[Finding], known: Sequence[Finding]) -> l
 
 
 def _remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> Iterator[Finding]:
-    """Yield findings that tell what the evaluation of the answer could not cover."""
     case, nuggets = outcome.open_case.case, outcome.nuggets
     if (n := case.n_source_chars_cut) and (outcome.run.judge.lm or outcome.run.second):
         message = f"{n} characters of the sources did not fit into the prompt."
@@ -175,7 +174,6 @@ def _unscored_remarks(outcome: Outcome) -> Iterator[Finding]:
 
 
 def _escalation_remarks(outcome: Outcome) -> Iterator[Finding]:
-    """Report the verdicts for which the second judge of a cascade failed."""
     verdicts = [v for group in outcome.verdicts.values() for v in group]
     nested = [n for v in verdicts if isinstance(v, CitationVerdict) for n in v.nuggets]
     escalations = (getattr(verdict, "escalation", None) for verdict in (*verdicts, *nested))

@@ -40,7 +40,7 @@ SHARE = (0.0, 1.0)
 
 @dataclass
 class Judge:
-    """Judge of a run, as passed to a custom evaluator. It adds up the usage of its questions."""
+    """Judge that a custom evaluator can ask. `usage` is the usage of all its questions."""
 
     case: Case
     _judge: BaseJudge
@@ -85,7 +85,8 @@ class Judge:
 
 @dataclass(frozen=True)
 class OwnItem:
-    """What a custom evaluator is asked about. With no field set, it is the whole answer."""
+    """Item that a custom evaluator judges: a sentence, citation or criterion, or the whole
+    answer."""
 
     sentence: AnswerSentence | None = None
     citation: Citation | None = None
@@ -104,8 +105,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
         good: Labels that count towards NAME.score. By default, the first label.
         scale: Lowest and highest allowed number.
         attacks: Names or families of audit attacks that should lower the score.
-        version: Any text. If it changes, the evaluator runs again even if its source code is the
-            same.
+        version: Any text. The evaluator runs again if this text or its source code changes.
 
     Raises:
         SettingsError: The name, labels, scale or parameters are invalid.

@@ -226,7 +226,7 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
 
 
 def _texts(item: SentencePassages, open_case: OpenCase, run: Run) -> list[str]:
-    """Return the texts to compare with a sentence: its passages or, for NLI, longer texts."""
+    """Return the texts to compare with a sentence: passages or, for an NLI model, longer texts."""
     if not isinstance(run.models.correctness, EntailmentCorrectness):
         return [passage.text for passage in item.passages]
     sentence = open_case.case.sentences[item.sentence - 1]

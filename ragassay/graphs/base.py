@@ -47,7 +47,7 @@ class DrawnGraph(CompiledStateGraph[Any, Any, Any, Any]):
     ) -> Graph:
         """Return the graph without error handlers.
 
-        LangGraph's server calls this method to draw it.
+        LangGraph's server calls this method to draw the graph.
         """
         return await CompiledStateGraph.aget_graph(self._without_handlers(), config, xray=xray)
 

@@ -304,7 +304,7 @@ class CaseQuestion(Question):
         return is_item and condition.is_unsure(verdict)
 
     def alone(self, verdict: VerdictBase) -> Question:
-        """Return a question about only the item of one verdict of a batch."""
+        """Return a question about a single item of a batch, the item of the verdict."""
         content = self.evaluator.alone(
             self.evaluator.known_items(self.open_case, self.run)[verdict.item]
         )

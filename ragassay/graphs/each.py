@@ -32,7 +32,7 @@ class Items:
 
 @dataclass
 class ItemsState:
-    """State of a graph that makes one model call per item. It streams each result as "result"."""
+    """State of a graph that makes one model call per item and streams the results."""
 
     items: tuple[Any, ...]
     results: Annotated[list[Any], operator.add] = field(default_factory=list)

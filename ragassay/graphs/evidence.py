@@ -96,7 +96,6 @@ def route_start(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str]
 
 
 def _route_search(open_case: OpenCase, runtime: Runtime[Run]) -> list[Send | str]:
-    """Return the first nodes of the search, which depend on the corpus and the settings."""
     run = run_of(runtime)
     if not run.retrieval.has_corpus:
         return ["choose_passages"]
@@ -144,7 +143,6 @@ def route_on(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str] | 
 
 
 def _next_task(state: EvidenceState, task: QueryTask) -> QueryTask:
-    """Add the sentence's earlier queries and the titles of their hits to a task."""
     answered = [a for a in state.answered if a.sentence == task.item]
     ids = dict.fromkeys(i for a in answered for i in a.ids)
     titles = [state.pool[i].title for i in ids if i in state.pool and state.pool[i].title]

@@ -234,7 +234,6 @@ async def end_searches(state: EvidenceState, runtime: Runtime[Run]) -> Update:
 
 
 def _end_unless_enough(case: Case, run: Run) -> SearchEnd:
-    """Return why a search ends if no judge calls its passages sufficient."""
     if not run.retrieval.has_corpus:
         return "sources_only" if case.sources else "nowhere_to_search"
     if run.settings.retrieval.evidence == "agent":
@@ -263,7 +262,6 @@ def _search_of(state: EvidenceState, n: int, n_documents: int, end: SearchEnd) -
 def _stopped_by_tokens(
     searches: tuple[EvidenceSearch, ...], run: Run
 ) -> tuple[EvidenceSearch, ...]:
-    """End the remaining searches if the answer's token budget is used up."""
     if n_tokens(searches) < run.settings.retrieval.evidence_tokens:
         return searches
     spent: dict[str, SearchEnd] = {"end": "out_of_tokens"}

@@ -137,7 +137,7 @@ async def open_windows(state: NuggetState, runtime: Runtime[Run]) -> Update:
 
 
 async def write_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
-    """Write nuggets from the next window. If it states none of them, use its closest sentence."""
+    """Write nuggets from the next window, or copy its closest sentence if none is supported."""
     run, window = run_of(runtime), state.windows[state.n_read]
     known = [nugget.text for nugget in state.listed]
 

@@ -300,8 +300,6 @@ def _add_call(
     on_failure: Callable[[Any, Failure], Update],
     given: type[QAState] | type[RatingTask],
 ) -> None:
-    """Add a node that calls a model and, after the last attempt, records the failure."""
-
     async def ask_or_fail(state: Any, runtime: Runtime[QARun]) -> Update:
         try:
             return await ask(state, runtime)

@@ -47,7 +47,7 @@ def parts_of(paper: Paper, job: QAJob | QAState) -> list[Document]:
 
 
 def shares_of(parts: Sequence[Document], job: QAJob | QAState) -> tuple[int, ...]:
-    """Return the number of pairs to write from each part: by its length, or 5 per paragraph.
+    """Return how many pairs to write from each part: by length, or 5 per paragraph.
 
     Example:
         >>> parts = [Document(id=str(n), text="x" * n) for n in (60, 25, 15)]

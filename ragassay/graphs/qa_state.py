@@ -68,7 +68,7 @@ class QAJob:
 
     Attributes:
         number: Number of pairs to write.
-        keywords: Topics of the pairs. If empty, the keywords of the paper.
+        keywords: Topics of the pairs. If empty, the paper's keywords are used.
         long: Whether a prompt contains the whole paper or a group of sections.
         section_chars: Maximum length of a group of sections in characters.
         rounds: Maximum number of rounds to repair flawed pairs and write missing pairs.

@@ -20,11 +20,6 @@ from ragassay.text.search import condense
 def _build(
     name: str, write: Any, on_failure: Any, kinds: tuple[type, type, type], max_attempts: int
 ) -> Any:
-    """Compile a graph with one node.
-
-    Args:
-        kinds: Types of the graph's state, input and output.
-    """
     state, job, output = kinds
     builder = StateGraph(state, context_schema=Run, input_schema=job, output_schema=output)
     add_call(builder, name, write, on_failure, given=state, goto=END, max_attempts=max_attempts)

@@ -146,7 +146,6 @@ class EncoderVerifier:
         sentences: Sequence[str],
         difference: Difference | None,
     ) -> Failure | None:
-        """Return why the most likely label is not accepted as a verdict, or None if it is."""
         bound = bound_of(self.bounds, COLUMNS[best], "verdict", kind_of(best, verdict, difference))
         if bound is not None:
             is_asked = bound.least_cosine is not None
@@ -164,7 +163,10 @@ class EncoderVerifier:
         return None
 
     def _by_label(self, shares: Sequence[float]) -> Sequence[float]:
-        """Return the probability of each label. "neutral" and "not_relevant" have one together."""
+        """Return the probability of each label.
+
+        "neutral" and "not_relevant" share one probability.
+        """
         if "neutral" in self._labels:
             return shares
         return shares[SUPPORTS], sum(shares) - shares[SUPPORTS]

@@ -22,7 +22,7 @@ from ragassay.text.sentences import sentences_of
 
 
 class ExamInstrument(ABC):
-    """Interface of passage graders. Graders are thread-safe. Call them in a worker thread.
+    """Interface of passage graders, which are thread-safe and should run in a worker thread.
 
     Attributes:
         digest: SHA-256 of the model's parameters. Empty if unknown.
@@ -82,7 +82,7 @@ class ItemSignals:
             `tokens`: mean cosine of the item's tokens and their closest tokens in the passage;
             `least`: lowest of the cosines that `tokens` averages; `words`: share of the item's
             words in the passage; `supports`: log-odds that the passage supports the item as a
-            claim; `settles`: log-odds that it is not neutral to the item.
+            claim; `settles`: log-odds that the passage is not neutral to the item.
         sentence: Sentence of the passage that is most similar to the item.
     """
 

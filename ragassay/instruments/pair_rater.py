@@ -67,8 +67,8 @@ _NO_JUDGE = Failure.left_open("this needs a judge; choose one with --model")
 class EmbeddedPairRater:
     """Rates question-answer pairs by rules and two similarities.
 
-    Ratings with too low a confidence are undecided. The rater is thread-safe. Call it in a worker
-    thread. The packaged parameters were fitted for the packaged embedder.
+    Ratings with too low a confidence are undecided. The rater is thread-safe and should run in a
+    worker thread. The packaged parameters were fitted for the packaged embedder.
     """
 
     name = PAIR_RATER

@@ -40,7 +40,7 @@ class Question(ABC):
     @property
     @abstractmethod
     def asks_panel(self) -> bool:
-        """Whether all members of a panel are asked, not only the first."""
+        """Return whether all members of a panel are asked, not only the first."""
 
     @abstractmethod
     def make_unscored(self, failure: Failure) -> Sequence[VerdictBase]:
@@ -60,7 +60,7 @@ class Question(ABC):
 
     @abstractmethod
     def alone(self, verdict: VerdictBase) -> Question:
-        """Return the question that asks for only this one of the verdicts."""
+        """Return the question that asks only for this verdict of several."""
 
 
 JudgeReply = Sequence[VerdictBase] | Failure
@@ -182,7 +182,7 @@ class BaseJudge(ABC):
 
     @property
     def reads(self) -> bool:
-        """Whether the judge marks the sentences of an answer before rating it."""
+        """Return whether the judge marks the sentences of an answer before rating it."""
         return False
 
     async def read(self, case: Case, agents: Agents) -> Reading:

@@ -47,7 +47,7 @@ class HostedJudge(BaseJudge):
         return rated
 
     def rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
-        """Return what a rating depends on: the signals, however they are used."""
+        """Return what a rating depends on: the signals of the answer."""
         if self.signals:
             yield from self.signals.rating_inputs(rubric, answer)
         elif answer.signals:
@@ -103,7 +103,7 @@ class FineTunedJudge(BaseJudge):
         return rated.model_copy(update={"usage": rated.usage + reading.usage})
 
     def _reading(self, rubric: str, answer: RatedAnswer) -> Reading | None:
-        """Return the stored sentence marks. Only one rubric includes the usage of marking."""
+        """Return the stored sentence marks. The usage of marking is counted for one rubric only."""
         reading = answer.readings.get(self.name)
         payer = min(answer.rubrics, key=lambda name: name in BEYOND_SENTENCES, default="")
         if reading is None or rubric == payer:

@@ -43,7 +43,6 @@ class Cascade:
     def _decide(
         self, first: VerdictBase, second: VerdictBase, failure: Failure | None
     ) -> VerdictBase:
-        """Return the second verdict, or the first verdict if the second judge failed."""
         name = self.second.name
         if failure:
             return first.model_copy(update={"escalation": Escalation(judge=name, failure=failure)})

@@ -24,7 +24,7 @@ MOST_REASONS = 3
 
 
 class SignalJudge(BaseJudge):
-    """Judge that rates answers with models fitted to signals. Other judges can contain it."""
+    """Judge that rates answers with models fitted to signals, alone or as part of another judge."""
 
     name = INSTRUMENTS
 

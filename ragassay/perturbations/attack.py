@@ -49,7 +49,7 @@ class AnswerPiece:
         return re.sub(r" ([.,;:!?])", r"\1", plain)
 
     def with_text(self, text: str) -> AnswerPiece:
-        """Return a changed copy. The new text must contain as many masks as the old text."""
+        """Return a changed copy. The new text must contain `MASK` as often as the old text."""
         return replace(self, text=text, is_changed=True)
 
 
@@ -157,7 +157,6 @@ def cut_answer(record: Record) -> CutAnswer:
 
 
 def _between(text: str) -> str:
-    """Return the separator to put after a text: a space, or a blank line if it is unfinished."""
     return " " if _ENDED.search(text) else "\n\n"
 
 

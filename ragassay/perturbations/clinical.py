@@ -36,8 +36,6 @@ _N_NEIGHBOURS = 20
 
 @dataclass(frozen=True)
 class _CitedPiece:
-    """A citation, and its index among the markers or, if `is_listed`, the citations of a piece."""
-
     item: str
     index: int
     is_listed: bool

@@ -159,7 +159,6 @@ def _add_markers(text: str, piece: AnswerPiece) -> str:
 
 
 def _reorder_clauses(body: str) -> str:
-    """Reorder clauses or list items if the meaning stays the same."""
     clauses = _SUBORDINATE.fullmatch(body)
     if clauses:
         return f"{clauses['joint']} {clauses['side']}, {clauses['main']}"

@@ -235,7 +235,7 @@ class AnswerSignal(Frozen):
     """Signal for a whole answer.
 
     Attributes:
-        shown: Name of the signal that readers see instead. Empty if they see this signal.
+        shown: Name of the signal that readers see instead. Empty if readers see this signal itself.
     """
 
     about: str

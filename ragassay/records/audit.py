@@ -55,8 +55,7 @@ class Paraphrase(Frozen):
 
     Attributes:
         sentence: Original sentence without citation markers.
-        text: Paraphrased sentence. Empty if the model's reply was unusable, so that a rule is
-            applied.
+        text: Paraphrased sentence. Empty if the model's reply was unusable.
     """
 
     sentence: str
@@ -71,7 +70,6 @@ class AttackFigure(Frozen):
 
     Attributes:
         detection: Share of pairs in which the perturbed answer has a lower score than the original.
-            An equal score does not count as lower.
         auroc: AUROC with which the score separates perturbed from unperturbed answers.
         lift: Mean score of perturbed answers minus mean score of benign answers.
         optimism_error: Mean number of points by which ratings of perturbed answers exceed the
@@ -106,8 +104,8 @@ class TargetTrust(Frozen):
         decided: Share of pairs with a decided verdict among all pairs that did not fail.
         lift: Largest increase of the score by an injected text. None unless the family is
             "injection".
-        has_room: Whether the original scores are low enough for an injection to raise them. If they
-            are not, the absence of an increase proves nothing.
+        has_room: Whether the original scores are low enough for an injection to raise them. If the
+            scores are too high, the absence of an increase proves nothing.
     """
 
     target: str
@@ -156,7 +154,10 @@ class Audit(Frozen):
 
     @property
     def is_partial(self) -> bool:
-        """Whether any answer or verdict failed. Undecided verdicts do not count as failed."""
+        """Return whether any answer or verdict failed.
+
+        Undecided verdicts do not count as failed.
+        """
         unscored = (f.detection.n_unscored > f.n_undecided for f in self.figures)
         return bool(self.n_failed) or any(unscored)
 

@@ -93,7 +93,7 @@ class Score(Frozen):
 
     @property
     def is_open(self) -> bool:
-        """Whether the range is reported instead of a value."""
+        """Return whether only the range of the score is reported."""
         return self.value is None and self.decided is not None
 
     def overlaps(self, other: Score) -> bool:

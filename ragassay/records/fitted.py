@@ -25,11 +25,10 @@ class Bound(Frozen):
             be "not_relevant". Empty for a bound that applies to all kinds.
         threshold: Minimum confidence. None if no threshold meets the risk limit, so that no verdict
             is accepted.
-        least_cosine: Minimum cosine between the claim and the most similar sentence. None for no
-            minimum.
+        least_cosine: Minimum cosine between the claim and the most similar sentence. None if there
+            is no minimum.
         risk: Maximum share of wrong verdicts among accepted verdicts.
-        delta: Maximum probability that, because of sampling error, more verdicts than `risk` are
-            wrong.
+        delta: Maximum probability that the share of wrong verdicts exceeds `risk` by chance.
         precision: Share of correct verdicts among the accepted verdicts in the data, or among all
             verdicts without a threshold. None if it was not measured.
         low: Lower end of the 95 % interval of the precision.
@@ -60,8 +59,8 @@ class Bound(Frozen):
 
         Args:
             confidence: Confidence in [0, 1]. A verdict without a confidence is never accepted.
-            cosine: Cosine between the claim and the most similar sentence, in [-1, 1]. It must be
-                given if the bound has a minimum cosine.
+            cosine: Cosine between the claim and the most similar sentence, in [-1, 1]. Required if
+                the bound has a minimum cosine.
         """
         if self.threshold is None or confidence is None or confidence < self.threshold:
             return False
@@ -85,7 +84,7 @@ class MixtureComponent(Frozen):
 
 
 class MatchObjectives(Frozen):
-    """What the choice of a threshold optimizes, as means over questions (BioACE, 4.1.1).
+    """Means over questions of the objectives for choosing a threshold (BioACE, 4.1.1).
 
     Attributes:
         similarity: Mean cosine similarity of the aligned nugget pairs.
@@ -101,7 +100,7 @@ class MatchAgreement(Frozen):
     """Agreement of aligned nugget pairs with labelled matches.
 
     Attributes:
-        accuracy: Share of all pairs that are correctly aligned or left apart.
+        accuracy: Share of all pairs that are correctly aligned or not aligned.
         precision: Share of aligned pairs that are labelled matches. None if no pair is aligned.
         recall: Share of labelled matches that are aligned. None if no match is labelled.
         n_pairs: Number of pairs that consist of a gold nugget and a system nugget.
@@ -126,8 +125,8 @@ class NuggetMatcher(Frozen):
         library: Name and version of the library that fitted the mixture.
         n_folds: Number of folds with which thresholds were cross-validated. 0 if they were scored
             on the training data.
-        plateau: Lowest and highest threshold with the same result, between which the threshold is
-            the midpoint. None in files of earlier versions, whose threshold is the lowest.
+        plateau: Lowest and highest threshold with the same result. Their midpoint is the threshold.
+            None in files of earlier versions, whose threshold is the lowest.
         objectives: Objectives at the threshold. They need no labels and do not measure accuracy.
         agreement: Agreement with labelled matches in the data. None if there are no labels.
     """

@@ -120,9 +120,10 @@ class Record(Frozen):
         topic: Id of the question, which is the same for the answers of all systems.
         date: Date of the answer: "2024", "2024-05" or "2024-05-01".
         rubrics: Names of the rubrics for this answer. Empty for the rubrics of the run.
-        metadata: Fields of the input that have no other place here, as text.
+        metadata: Input fields without a corresponding field in this class, as text.
         citations: Character ranges of a plain-text answer for which the application cites sources.
-        turns: Messages before the question, oldest first. Judges see them but do not judge them.
+        turns: Messages before the question, oldest first. Judges see these messages but do not
+            judge them.
         unread: Names of input fields whose texts were not read as sources.
     """
 

@@ -33,7 +33,7 @@ class CascadePart(Frozen):
 
 
 class CascadeSummary(Frozen):
-    """How many verdicts each judge of a cascade decided, and the cost of the second judge.
+    """Numbers of verdicts that each judge of a cascade decided, and cost of the second judge.
 
     Attributes:
         usage: Usage of the second judge.
@@ -325,6 +325,6 @@ class Summary(Frozen):
 
     @property
     def judged_nothing(self) -> bool:
-        """Whether no answer was evaluated, or all calls of the judge failed."""
+        """Return whether no answer was evaluated, or all calls of the judge failed."""
         all_calls_failed = not self.n_judged and bool(self.unscored.keys() & set(CALL_FAULTS))
         return all_calls_failed or bool(self.n_records and not self.n_evaluated)

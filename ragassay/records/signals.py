@@ -1,4 +1,4 @@
-"""What is measured or searched before an answer is judged: signals, searches and sentence marks."""
+"""Signals, evidence searches and sentence marks, which precede the verdicts on an answer."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class EvidenceSearch(Frozen):
         n_withdrawn: Number of retracted articles that were excluded.
         n_judgments: Number of times that the judge decided whether the passages are sufficient.
         failure: Reason why the model wrote no query, or why the agent stopped early. The passages
-            are valid all the same.
+            that were found are still used.
         judgment_failure: Reason why the judge last failed to decide whether the passages are
             sufficient.
     """

@@ -74,7 +74,7 @@ class Failure(Frozen):
 
     @property
     def is_undecided(self) -> bool:
-        """Whether the verdict is missing because the judge was not confident enough."""
+        """Return whether the verdict is missing because the judge was not confident enough."""
         return self.reason == "undecided"
 
 
@@ -231,7 +231,7 @@ class VerdictBase(Frozen):
 
     @property
     def is_undecided(self) -> bool:
-        """Whether the verdict is missing because the judge was not confident enough."""
+        """Return whether the verdict is missing because the judge was not confident enough."""
         return self.state == "undecided"
 
     @property
@@ -384,7 +384,7 @@ class SentenceCorrectness(VerdictBase):
     """Verdict on whether the evidence for a sentence supports it (BioACE, 4.1.3).
 
     Attributes:
-        correct: Whether the evidence supports the sentence. None if it is undecided or unscored.
+        correct: Whether the evidence supports the sentence. None if the verdict is missing.
         score: Score of the best passage. None if there is no passage, or if the correctness follows
             from evidence verdicts.
     """

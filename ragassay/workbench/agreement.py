@@ -39,8 +39,8 @@ class GraderAgreement:
         pairs: Agreement of every two graders of the same item kind, and then of every two models
             over the prompt classes that both use.
         alpha: Nominal Krippendorff's alpha for item coverage, by kind and for "all".
-        rating_alpha: Ordinal Krippendorff's alpha for ratings. The kinds are those for which at
-            least two graders assign ratings.
+        rating_alpha: Ordinal Krippendorff's alpha for ratings, by kind of item that at least two
+            graders rate.
     """
 
     pairs: tuple[GraderPair, ...]

@@ -226,8 +226,6 @@ async def _write_with_judge(
 
 
 class _BankJobs:
-    """Runs the graph for several jobs concurrently."""
-
     def __init__(self, graph: ExamGraph, run: Run, listen: Listener) -> None:
         self._graph, self._run, self._listen = graph, run, listen
         self._slots = asyncio.Semaphore(run.settings.n_slots)

@@ -94,7 +94,7 @@ def append_reviews(file: BankFile, reviews: Sequence[Review]) -> tuple[Review, .
 
 
 def item_of(file: BankFile, name: str) -> tuple[RubricBank, BankItem]:
-    """Return the item with an id that equals or starts with `name`, in full or in its last part.
+    """Return the item whose id, or the last part of whose id, starts with `name`.
 
     Raises:
         InputError: `name` matches no item or several items.

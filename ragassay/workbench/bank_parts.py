@@ -34,8 +34,8 @@ def split_banks(
 ) -> SplitBanks:
     """Split each bank separately, so that both parts cover every query, facet and kind.
 
-    Items that are secret stay secret. A hash of the seed and the item's id decides which other
-    items become secret, so that most items stay in their part when a bank grows.
+    Secret items stay secret. A hash of the seed and the item's id decides which other items become
+    secret, so that most items stay in their part when a bank grows.
 
     Args:
         banks: Test banks, as returned by `read_bank_file`.
@@ -71,7 +71,10 @@ def split_banks(
 
 
 def _draw_secret_items(bank: RubricBank, share: float, seed: int) -> set[str]:
-    """Return the ids of the items to make secret. Items that are secret already count."""
+    """Return the ids of the items to make secret.
+
+    Items that are already secret count towards the share.
+    """
     already = sum(item.is_secret for item in bank.items)
     names = [item_id(item, bank) for item in bank.items if not item.is_secret]
     names.sort(key=lambda name: hashlib.sha256(f"{seed}/{name}".encode()).hexdigest())

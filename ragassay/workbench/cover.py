@@ -136,7 +136,7 @@ def _parse_number(value: object) -> float | None:
 
 
 OVERALL = "_overall_"
-"""Name in place of a system's for all graded passages of a query together."""
+"""Name used instead of a system's for all graded passages of a query together."""
 
 
 @dataclass(frozen=True)
@@ -183,8 +183,6 @@ class SystemCover:
 
 @dataclass(frozen=True)
 class _CoverItems:
-    """Items that a set of passages was graded on, with those covered and those unscored."""
-
     asked: frozenset[str]
     covered: frozenset[str]
     unscored: frozenset[str]

@@ -177,7 +177,7 @@ def rubric_qrels(
     Args:
         file: Graded passages. Their facets come from the test banks in the file, or else from the
             item ids.
-        min_rating: Lowest rating that covers an item. Only for labels that count covered items.
+        min_rating: Lowest rating that covers an item. Used only if `by` is "covered".
         by_facet: Whether each facet of a query is a topic of its own.
 
     Raises:

@@ -169,7 +169,7 @@ ALPHA_NDCG = "alpha_nDCG"
 """Name that ir_measures gives to the measure that uses items as subtopics."""
 
 N_DIGITS = 12
-"""Number of digits to which means are rounded. Otherwise, ties would depend on the order of
+"""Number of digits to which means are rounded. Without rounding, ties would depend on the order of
 summation."""
 
 JUDGED_DEPTH = 20

@@ -248,7 +248,7 @@ def missing_passages(
 
 @dataclass(frozen=True)
 class ItemUse:
-    """How useful an item is, as shown by the passages that cover it.
+    """Usefulness of an item, which depends on the passages that cover it.
 
     Attributes:
         text: Text of the item. Empty if unknown.

@@ -112,8 +112,6 @@ def read_passages(
 
 
 class _PassageReader:
-    """Collects the passages of several files, without duplicates."""
-
     def __init__(
         self,
         corpus: Literature | None,

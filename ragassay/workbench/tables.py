@@ -124,11 +124,11 @@ def _verify_sheet(title: str, rows: Sequence[CheckedItem]) -> Sheet:
 
 
 def grid_sheet(grid: Grid, first: int = 0, n_items: int | None = None) -> Sheet:
-    """Return a table of ratings or, without ratings, of coverage, by passage and item (column).
+    """Return ratings, or else coverage, as a table of passages (rows) and items (columns).
 
     Args:
         first: Index of the first item to include.
-        n_items: Number of items to include. By default, all that follow.
+        n_items: Number of items to include, by default all from `first` on.
     """
     numbers = {item: i for i, item in enumerate(grid.items, start=1)}
     items = list(grid.items)[first : None if n_items is None else first + n_items]

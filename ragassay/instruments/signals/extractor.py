@@ -34,7 +34,8 @@ N_SENTENCES = 4
 """Number of source sentences, most similar first, with which an answer sentence is compared."""
 
 GAP_QUANTILE = 2 / 3
-"""Share of the source sentences, least similar to the question, that the answer need not cover."""
+"""Share of the source sentences that the answer need not cover: the least similar to the
+question."""
 
 COVERED = 0.6
 """Minimum cosine with an answer sentence at which a source sentence counts as covered."""
@@ -106,7 +107,6 @@ def _without_injections(source: Document) -> Document:
 
 
 def _source_lines(sources: Sequence[Document]) -> tuple[list[str], list[int]]:
-    """Return the titles and sentences of all sources, each with the index of its source."""
     lines = [
         (line, number)
         for number, source in enumerate(sources)
@@ -132,7 +132,6 @@ def _place_sentences(
 
 
 def _add_contrasts(rows: Sequence[Row]) -> None:
-    """Compare each sentence's source support and belonging with the medians of other sentences."""
     for name in ("source_support", "belonging"):
         for row in rows:
             others = [other[name] for other in rows if other is not row and name in other]
@@ -272,7 +271,6 @@ class SignalExtractor:
 def _renumber(
     signals: SentenceSignals | None, number: int, numbers: Sequence[int]
 ) -> SentenceSignals:
-    """Return a sentence's signals with the sentence numbers of the full answer."""
     if signals is None:
         return SentenceSignals(sentence=number)
     twin = None if signals.twin is None else numbers[signals.twin - 1]
