@@ -48,13 +48,13 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
     record = AttributionVerdict
     needs = ("passages", "evidence", "citation")
     display = EvaluatorDisplay(
-        verdict="verdict on documents together",
-        verdicts="verdicts on documents together",
+        verdict="verdict on several documents",
+        verdicts="verdicts on several documents",
         group="attribution",
         title="Attribution (ALCE)",
         scores={
-            RECALL: ScoreDisplay("Sentences that their citations support", "higher"),
-            PRECISION: ScoreDisplay("Citations that are needed", "higher"),
+            RECALL: ScoreDisplay("Sentences supported by their citations", "higher"),
+            PRECISION: ScoreDisplay("Citations that add support", "higher"),
         },
     )
 

@@ -109,9 +109,9 @@ class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
     needs = ("passages", "facts", "nuggets")
     is_weighed = True
     display = EvaluatorDisplay(
-        verdict="verdict on a nugget of a citation",
-        verdicts="verdicts on nuggets of citations",
-        question="Nuggets against cited documents",
+        verdict="verdict on a nugget",
+        verdicts="verdicts on nuggets",
+        question="Nuggets compared with cited documents",
         kind="cited_nugget",
     )
 

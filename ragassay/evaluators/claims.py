@@ -138,7 +138,7 @@ class EvidenceEvaluator(_ClaimEvaluator):
     record = EvidenceVerdict
     display = EvaluatorDisplay(
         verdict="evidence verdict",
-        question="Sentences against passages",
+        question="Sentences compared with passages",
         kind="claim",
         group="evidence",
         title="Evidence",
@@ -209,7 +209,7 @@ class CitationEvaluator(_ClaimEvaluator):
     needs = ("passages", "citation_warnings", "cited_nugget")
     display = EvaluatorDisplay(
         verdict="citation verdict",
-        question="Sentences against passages",
+        question="Sentences compared with passages",
         kind="claim",
         group="citations",
         title="Citations",

@@ -322,7 +322,7 @@ def _ambiguous(citations: Sequence[CitationVerdict]) -> list[Finding]:
             kind="ambiguous_citation",
             sentence=n,
             message=f"Sentence {n} cites {one.marker!r}, which is the id of one source and the "
-            f"position of another ({one.other}). It was resolved as an id.",
+            f"position of another ({one.other}). The citation was resolved as an id.",
             level="secondary",
         )
         for one, n in sorted(first.items(), key=lambda pair: pair[1])

@@ -111,7 +111,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         return [await run.judge.ask(agent, **inputs)]
 
     def depends_on(self, item: OriginText, open_case: OpenCase, run: Run) -> Sequence[str]:
-        """Return what the nuggets depend on: the sentences, and whether each is read on its own."""
+        """Return what the nuggets depend on: the sentences, and the unit to read at a time."""
         return [*item.sentences, run.settings.nuggets.nugget_unit]
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[SentenceNuggets]:
@@ -195,13 +195,13 @@ class AssignmentEvaluator(Evaluator[GoldNugget]):
     is_weighed = True
     display = EvaluatorDisplay(
         verdict="nugget assignment",
-        question="Gold nuggets against the answer",
+        question="Gold nuggets in the answer",
         kind="gold_nugget",
         scores={
-            "nuggets.strict_vital": ScoreDisplay("Vital nuggets, in full", "higher"),
-            "nuggets.strict_all": ScoreDisplay("All nuggets, in full", "higher"),
-            "nuggets.vital": ScoreDisplay("Vital nuggets, half credit", "higher"),
-            "nuggets.all": ScoreDisplay("All nuggets, half credit", "higher"),
+            "nuggets.strict_vital": ScoreDisplay("Vital nuggets, fully stated", "higher"),
+            "nuggets.strict_all": ScoreDisplay("All nuggets, fully stated", "higher"),
+            "nuggets.vital": ScoreDisplay("Vital nuggets, half credit if partly stated", "higher"),
+            "nuggets.all": ScoreDisplay("All nuggets, half credit if partly stated", "higher"),
         },
     )
 

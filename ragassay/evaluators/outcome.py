@@ -136,7 +136,7 @@ def _remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> Iterator[F
     if n_extractive := sum(nugget.method == "extractive" for nugget in nuggets):
         message = (
             f"{n_extractive} of {len(nuggets)} nuggets are whole sentences, because the sentences "
-            "did not support what the model wrote."
+            "did not support the nuggets that the model wrote."
         )
         yield Finding(kind="extractive_nugget", message=message)
     yield from _search_remarks(searches)
@@ -198,7 +198,8 @@ def _search_remarks(searches: Sequence[EvidenceSearch]) -> Iterator[Finding]:
         yield Finding(kind="search_without_queries", message=message)
     if unjudged := [s.judgment_failure.reason for s in searches if s.judgment_failure]:
         message = (
-            "Evidence searches for which the judge did not say whether the passages are enough: "
+            "Evidence searches for which the judge did not decide whether the passages are "
+            "sufficient: "
             f"{_count(unjudged)}."
         )
         yield Finding(kind="search_not_judged", message=message)

@@ -85,8 +85,7 @@ class Judge:
 
 @dataclass(frozen=True)
 class OwnItem:
-    """Item that a custom evaluator judges: a sentence, citation or criterion, or the whole
-    answer."""
+    """Item of a custom evaluator: a sentence, a citation, a criterion or the whole answer."""
 
     sentence: AnswerSentence | None = None
     citation: Citation | None = None

@@ -108,7 +108,7 @@ class IntentEvaluator(BatchEvaluator[Two]):
     display = EvaluatorDisplay(
         verdict="intent similarity",
         verdicts="intent similarities",
-        question="Questions that ask for the same",
+        question="Questions with the same intent",
         kind="intent",
         group="intent",
         title="Diversity of questions",

@@ -59,12 +59,16 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
             "sentences.borderline": ScoreDisplay("Borderline sentences"),
             "sentences.unnecessary": ScoreDisplay("Unnecessary sentences", "lower"),
             "sentences.inappropriate": ScoreDisplay("Inappropriate sentences", "lower"),
-            "sentences.recall": ScoreDisplay("Recall of required and borderline", "higher"),
-            "sentences.recall_required": ScoreDisplay("Recall of required", "higher"),
-            "sentences.recall_supported": ScoreDisplay(
-                "Recall of required and supported", "higher"
+            "sentences.recall": ScoreDisplay(
+                "Recall of required and borderline sentences", "higher"
             ),
-            "sentences.cluster_recall": ScoreDisplay("Share of what all answers say", "higher"),
+            "sentences.recall_required": ScoreDisplay("Recall of required sentences", "higher"),
+            "sentences.recall_supported": ScoreDisplay(
+                "Recall of required and supported sentences", "higher"
+            ),
+            "sentences.cluster_recall": ScoreDisplay(
+                "Recall of the content of all answers", "higher"
+            ),
         },
     )
 

@@ -72,7 +72,7 @@ async def open_paper(state: QAState, runtime: Runtime[QARun]) -> Update:
     run, paper = _run_and_paper(state, runtime)
     parts = parts_of(paper, state)
     if not parts:
-        detail = f"{paper.id} has no prose to write from"
+        detail = f"{paper.id} has no running text to write pairs from"
         return {"failures": [Failure(reason="no_evidence", detail=detail)], "end": "done"}
     keywords = state.keywords or paper.keywords
     if not keywords and state.way == "pairs":

@@ -114,8 +114,8 @@ class EmbeddedPairRater:
         bound = bound_of(self._model.bounds, str(rating), "verdict")
         failure = explain_undecided(bound, str(rating), confidence) if bound else None
         reason = (
-            f"The paper has {covered:.0%} of the question's words; its closest sentence is "
-            f"{closest:.2f} alike."
+            f"The paper contains {covered:.0%} of the question's words. Its most similar sentence "
+            f"has a similarity of {closest:.2f}."
         )
         fields = {"pair": pair.id, "reason": reason, "confidence": confidence}
         if failure is not None:
@@ -139,12 +139,12 @@ def _accuracy(pair: QAPair, source: SourceNumbers) -> RacarRating:
     numbers = answer_numbers(pair.answer, source)
     lost = [one.text for one in numbers if not one.is_found]
     if lost:
-        return _lowest("accuracy", pair, f"The paper does not have {', '.join(lost)}.")
+        return _lowest("accuracy", pair, f"The paper does not contain {', '.join(lost)}.")
     astray = [one.text for one in numbers if not one.is_near]
     if astray:
-        why = f"the paper has {', '.join(astray)} with another unit or in another context"
+        why = f"the paper contains {', '.join(astray)} with another unit or in another context"
         return _open("accuracy", pair, LOW, why)
-    numbers_text = "its numbers are in the paper" if numbers else "it contains no numbers"
+    numbers_text = "the numbers are in the paper" if numbers else "the answer has no numbers"
     return _open("accuracy", pair, HIGH, f"{numbers_text}; the rest needs a judge")
 
 

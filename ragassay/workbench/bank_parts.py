@@ -129,14 +129,14 @@ def _join_banks(first: RubricBank, second: RubricBank, conflicts: list[str]) -> 
         known = items.get(name)
         if name in removed_by:
             conflicts.append(
-                f"{name}: {removed_by[name]} removed this item from one bank, but another has it"
+                f"{name}: {removed_by[name]} removed this item from one bank, but it is in another"
             )
         if known is None:
             info = item.info or ("" if first.info == second.info else second.info)
             items[name] = replace(item, id=name, info=info)
             continue
         if known.text != item.text:
-            conflicts.append(f"{name}: the text is {known.text!r} and {item.text!r}")
+            conflicts.append(f"{name}: the texts differ: {known.text!r} and {item.text!r}")
         items[name] = replace(
             known,
             answers=(*known.answers, *item.answers),
