@@ -101,7 +101,7 @@ class SharedPrefixAdapter(dspy.Adapter):
 class CompactAdapter(SharedPrefixAdapter):
     """Adapter that renders only the inputs.
 
-    Used for fine-tuned models, which already know the task. A schema enforces the reply format.
+    Fine-tuned models need no other text. A schema enforces the reply format.
     """
 
     def format(

@@ -155,7 +155,7 @@ class ReasonLabels:
     """Labels of one rationale.
 
     Attributes:
-        labels: Whether the rationale has a fault, keyed by criterion. None if the model found a
+        labels: Whether the rationale has a fault, keyed by criterion, or None if the model found a
             fault but its quote is in neither the rationale nor the answer.
         quotes: Quotes that show a fault, keyed by criterion.
     """

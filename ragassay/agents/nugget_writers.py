@@ -55,7 +55,7 @@ class NuggetWriter(Agent):
     def request(self, case: Case, origin: NuggetOrigin, index: int, sentence: str) -> AgentRequest:
         """Request the nuggets of one sentence.
 
-        Facts the sentence does not state are dropped. If no fact remains, the sentence itself
+        Facts that the sentence does not state are dropped. If no fact remains, the sentence itself
         becomes an extractive nugget.
 
         Args:
@@ -104,7 +104,7 @@ class AnswerNuggetizer(Agent):
     def request(self, case: Case, origin: NuggetOrigin, sentences: Sequence[str]) -> AgentRequest:
         """Request the nuggets of a text.
 
-        Facts the text does not state are dropped. If no fact remains, the sentences become
+        Facts that the text does not state are dropped. If no fact remains, the sentences become
         extractive nuggets. Each nugget is assigned to the first sentence that states it, or else to
         the sentence that shares the most words with the nugget. The token limit grows with the
         number of sentences.
@@ -252,7 +252,7 @@ class FactLister(Agent):
     def request(self, case: Case, passage: str) -> AgentRequest:
         """Request the facts in a passage.
 
-        Facts the passage does not state are dropped. If no fact remains, the sentences of the
+        Facts that the passage does not state are dropped. If no fact remains, the sentences of the
         passage serve as facts.
         """
 

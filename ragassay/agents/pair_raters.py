@@ -75,7 +75,7 @@ def names(stem: str, n: int) -> list[str]:
 
 
 class RacarRater(Agent):
-    """Rates pairs on one dimension."""
+    """Rates question-answer pairs on one RACAR dimension."""
 
     name = "racar_relevance"
 
@@ -177,7 +177,7 @@ class IntentComparer(Agent):
         similarity.
 
         Args:
-            others: One or more pairs to compare with.
+            others: Pairs to compare with, at least one.
         """
         predictor: Any = self.predict
         n = len(others)

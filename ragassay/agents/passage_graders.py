@@ -60,7 +60,7 @@ class ItemRater(Agent):
 
         Args:
             case: Case with the passage as its answer.
-            items: One or more items of the agent's kind.
+            items: Items of the kind that the agent grades, at least one.
         """
         predictor: Any = self.predict
         n = len(items)
@@ -174,7 +174,7 @@ class AnswerChecker(Agent):
 _WORDS = load_prompts().agents["relevance_grader"]
 
 THOMAS = (0, 1, 2)
-"""Ratings in the prompt by Thomas et al. With the other prompts, the model answers yes or no."""
+"""Ratings in the prompt by Thomas et al. (the other prompts ask for yes or no)."""
 
 
 @functools.lru_cache(maxsize=16)

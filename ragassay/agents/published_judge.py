@@ -186,7 +186,7 @@ def prometheus_prompts(has_reference: bool) -> tuple[str, str]:
 def prometheus_module() -> ModuleType | None:
     """Return the template module of prometheus-eval, or None if it is not installed.
 
-    Only this module is loaded, because the package imports many unneeded libraries.
+    The module is loaded on its own, because the package imports many unneeded libraries.
     """
     package = importlib.util.find_spec("prometheus_eval")
     for folder in (package.submodule_search_locations if package else None) or ():
@@ -281,9 +281,8 @@ def _read_yescieval(text: str, rubric: str) -> PublishedRating:
 
 
 def _read_prometheus(text: str, rubric: str) -> PublishedRating:
-    """Parse a Prometheus 2 reply: feedback, then a result.
+    """Parse a Prometheus 2 reply: feedback, and a rating after the last [RESULT].
 
-    If it has several results, use the last.
     """
     *_, match = (None, *_PROMETHEUS.finditer(text))
     low, high = SCALE

@@ -79,7 +79,7 @@ class WrittenPairs:
 
 @dataclass(frozen=True)
 class FaultyPair:
-    """A pair to repair, with descriptions of its faults."""
+    """A question-answer pair to repair, with descriptions of its faults."""
 
     question: str
     answer: str
@@ -100,7 +100,7 @@ def paper_context(paper: Document) -> str:
 
 
 class QAWriter(Agent):
-    """Writes all pairs for a paper, or for a part of a paper, in one call."""
+    """Writes all question-answer pairs for a paper, or for a part of a paper, in one call."""
 
     name = "qa_writer"
     signature = _signature("", 1, 10, "keywords", "number")

@@ -137,7 +137,7 @@ def passage_for(
     Args:
         title: Title of the document, treated as a sentence. May be empty.
         sentences: Sentences of the document. May be empty.
-        wanted: Indices of sentences to prefer.
+        wanted: Indices of sentences to include before all others.
     """
     texts = [title, *sentences] if title else list(sentences)
     indices = {index + bool(title) for index in wanted}

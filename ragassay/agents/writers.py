@@ -155,7 +155,7 @@ class Synthesizer(Agent):
 
         Args:
             sources: Papers, shortened to fit into a prompt, and cited by number from 1.
-            words: Approximate number of words.
+            words: Approximate length of the synthesis in words.
         """
 
         def read(reply: dspy.Prediction, usage: Usage) -> WrittenSynthesis:

@@ -26,7 +26,7 @@ class CitedTogether:
 
     Attributes:
         citing: The sentence.
-        without: Id of the cited document that is left out. Empty if all are included.
+        without: Id of the cited document that is left out (empty if all are included).
         passages: Best passage of each included document.
     """
 
@@ -65,9 +65,9 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, CitedTogether]:
         """Return the comparisons to make for each sentence that cites several documents.
 
-        Each sentence is compared with all its documents together. If it cites three or more, each
-        document that does not support the sentence alone is also left out once. If it cites two,
-        the citation verdicts already cover this case.
+        Each sentence is compared with all its documents together. If a sentence cites three or more
+        documents, each document that does not support it alone is also left out once. With two
+        documents, the citation verdicts show the same.
         """
         items: dict[str, CitedTogether] = {}
         for sentence in open_case.case.sentences:

@@ -299,7 +299,7 @@ class Evaluator(ABC, Generic[S]):
             "passages" for passages to compare with sentences, "signals" for signals and sentence
             marks, "citation_warnings" for warnings about cited articles.
         is_weighed: Whether verdicts have a confidence and can be passed to a second judge.
-        digest: Hash of a custom evaluator. Empty for built-in evaluators.
+        digest: Hash of a custom evaluator (empty for built-in evaluators).
     """
 
     name: str
@@ -423,8 +423,8 @@ class Batch(Generic[T]):
 
     Attributes:
         things: Items of the batch, at least one.
-        is_sent: Whether a call is made for this batch. False for an item that another batch
-            contains.
+        is_sent: Whether a call is made for this batch (False for an item that another batch
+            contains).
     """
 
     things: tuple[T, ...]

@@ -40,7 +40,7 @@ class Found:
     Attributes:
         sentence: Index of the sentence, from 1.
         side: Whether the search was for evidence for or against the sentence.
-        rank: Rank among the passages for that side, from 1.
+        rank: Rank, from 1, among the passages found on the same side.
     """
 
     sentence: int
@@ -67,7 +67,7 @@ class OpenCase:
     """State of an answer during its evaluation. Each step creates a new instance.
 
     Attributes:
-        id: Hash of everything the evaluation depends on.
+        id: Hash of everything that the evaluation depends on.
         record: Original record of the answer.
         case: Record split into sentences and sources.
         found: Passages retrieved for the sentences.

@@ -89,7 +89,7 @@ class Read:
 
     Attributes:
         text: A whole document, all passages of a document in the sources, or a single passage.
-        beside: Texts of the other documents that the sentence cites. None for a single passage.
+        beside: Texts of the other documents that the sentence cites, or None for a single passage.
     """
 
     text: str
@@ -100,7 +100,7 @@ def read_of(passage: EvidenceSpan, sentence: AnswerSentence, case: Case, run: Ru
     """Return the text to compare with a sentence: a retrieved passage, or its whole document.
 
     An encoder reads the whole document if the document is one of the answer's sources, because a
-    sentence may depend on several of its passages. Otherwise only the passage is read.
+    sentence may depend on several of its passages. In all other cases, only the passage is read.
     """
     reads_documents = run.settings.verification.citation_evidence in ("passage", "document")
     document = [source for source in case.sources if source.id == passage.document]

@@ -22,10 +22,10 @@ class EvaluatorDisplay:
     """Titles of an evaluator in reports.
 
     Attributes:
-        verdict: Name of one verdict, e.g. "sentence label".
+        verdict: Name of one verdict, such as "sentence label".
         verdicts: Plural of the name, if it is irregular.
-        question: Heading for the evaluator's questions, e.g. "Sentence labels". Evaluators with the
-            same heading are counted together.
+        question: Heading for the evaluator's questions, such as "Sentence labels". Evaluators with
+            the same heading are counted together.
         kind: Name of the evaluator's questions in the statistics of a cascade.
         group: Prefix of the score names, or "" for no prefix.
         title: Title of the group of scores.

@@ -199,7 +199,7 @@ class Grading:
 
     Attributes:
         instrument: Local grader, or None if the judge grades.
-        ways: Grading methods of the run. Empty if neither a local grader nor a judge can grade.
+        ways: Grading methods of the run (empty if neither a local grader nor a judge can grade).
         items_per_call: Number of items that a judge rates in one call.
     """
 

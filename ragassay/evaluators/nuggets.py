@@ -51,7 +51,7 @@ class OriginText:
 
     @property
     def text(self) -> str:
-        """Sentences, joined into one text."""
+        """The sentences, joined into one text."""
         return " ".join(self.sentences)
 
 

@@ -30,7 +30,7 @@ N_INJECTION_CHARS = 160
 
 
 def outcome_of(open_case: OpenCase, run: Run) -> Outcome:
-    """Collect the final verdicts, and match the nuggets using local computations.
+    """Collect the final verdicts, and match the nuggets without calling a judge.
 
     Raises:
         RagassayError: The evaluation was interrupted, so a question has no verdict at all.

@@ -62,7 +62,7 @@ class Judge:
             about: Part of the answer that the question refers to, such as a sentence.
 
         Raises:
-            ModelError: The model returned no usable reply. Do not catch this error.
+            ModelError: The model returned no usable reply. Evaluators must not catch this error.
         """
         return await self._ask(question, labels, about)
 
@@ -72,7 +72,7 @@ class Judge:
         """Ask for a rating. The value is the expected rating if the model returns probabilities.
 
         Raises:
-            ModelError: The model returned no usable reply. Do not catch this error.
+            ModelError: The model returned no usable reply. Evaluators must not catch this error.
         """
         return await self._ask(question, range(low, high + 1), about)
 
@@ -96,7 +96,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
     """A custom evaluator, created with `ragassay.evaluator`.
 
     Args:
-        says: Function with any of the parameters `case`, `sentence`, `citation` and `judge`. It
+        says: Function with any of the parameters `case`, `sentence`, `citation` and `judge`, which
             returns a label, a number on the scale, or an `Assessment`.
         name: Unique name. The scores are called NAME.score and NAME.LABEL.
         of: Unit to evaluate: the answer, each sentence, or each citation of a document.
@@ -167,7 +167,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
         return not run.settings.evaluation.only or self.part in run.settings.evaluation.only
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, OwnItem]:
-        """Return the answer, its sentences or its citations. Nothing for an empty answer."""
+        """Return the answer, its sentences or its citations, or nothing for an empty answer."""
         sentences = open_case.case.sentences
         if self.of == "answer":
             items = [OwnItem()] if sentences else []
@@ -340,7 +340,7 @@ def evaluator(
 def evaluator(says: Says | None = None, /, *, name: str = "", **declared: Any) -> Any:
     """Create an evaluator from an async function.
 
-    The function has any of the parameters `case`, `sentence`, `citation` and `judge`. It returns a
+    The function has any of the parameters `case`, `sentence`, `citation` and `judge`, and returns a
     score in [0, 1], a number on `scale`, one of `labels`, or a `ragassay.Assessment` with a reason.
     See `OwnEvaluator` for the other arguments.
 

@@ -49,7 +49,7 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
     )
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, Batch[Graded]]:
-        """Return the items for each grading method. Nothing for an empty answer."""
+        """Return the items for each grading method, or nothing for an empty answer."""
         items = open_case.case.exam if open_case.case.sentences else ()
         by_key: dict[str, Batch[Graded]] = {}
         for grader in run.grading.item_ways:
@@ -147,7 +147,7 @@ class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
     )
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, DirectGrader]:
-        """Return the direct graders of the run. Nothing for an empty answer."""
+        """Return the direct graders of the run, or nothing for an empty answer."""
         chosen = run.grading.direct_ways if open_case.case.sentences else ()
         return {name: name for name in chosen}
 

@@ -31,7 +31,7 @@ class AskedRubric:
     """Rubric to rate the answer on.
 
     Attributes:
-        first: First-round rating by the judge. None while the first round is running.
+        first: Rating that the judge gave in the first round, or None during the first round.
         others: First-round ratings by the other members.
     """
 

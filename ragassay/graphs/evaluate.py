@@ -86,7 +86,7 @@ PREPARED_BY = {
 
 
 async def segment(state: Input, runtime: Runtime[Run]) -> Update:
-    """Split the record into a case, unless the caller already opened a case."""
+    """Build a case from the record, unless the caller already opened a case."""
     if state.case:
         return {"case": state.case}
     # LangGraph's own tools pass plain JSON.

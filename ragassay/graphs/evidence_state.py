@@ -61,7 +61,7 @@ class SufficiencyJudgment:
     Attributes:
         sentence: 1-based sentence number.
         key: Key of the task, which depends on the passages.
-        is_enough: Whether the passages are sufficient. False if the judgment failed.
+        is_enough: Whether the passages are sufficient (False if the judgment failed).
     """
 
     sentence: int
@@ -131,7 +131,7 @@ def merge_documents(
 
 @dataclass
 class EvidenceState:
-    """State of the evidence search for one answer. Its sentences share the documents in `pool`.
+    """State of the evidence search for one answer. All sentences share the documents in `pool`.
 
     Attributes:
         round: Number of finished search rounds.

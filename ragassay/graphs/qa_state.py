@@ -47,7 +47,7 @@ class QARun:
     Attributes:
         run: Run with the agents and settings.
         rate: Function that rates pairs with a second model, or None to check them only by rule.
-        rater: Name of the model that rates pairs. Empty if there is none.
+        rater: Name of the model that rates pairs (empty if there is none).
         window_tokens: Context window of the writer in tokens. None if unknown.
         window_chars: Maximum length of a paper in a prompt if the window is unknown.
     """
@@ -136,7 +136,7 @@ class QAState:
         open: Drafts that are not accepted yet.
         kept: Accepted drafts.
         dropped: Rejected drafts with their flaws.
-        end: Reason why the work on the paper ended. None while it is in progress.
+        end: Reason why the work on the paper ended, or None while it is in progress.
     """
 
     paper: str = ""

@@ -34,8 +34,8 @@ class ExamJob:
 
     Attributes:
         text: Query text, or the title of the topic that the facet belongs to.
-        facet: Id of the facet. Empty for the whole query.
-        facet_text: Heading of the facet. Empty for the whole query.
+        facet: Id of the facet (empty for the whole query).
+        facet_text: Heading of the facet (empty for the whole query).
         sources: Documents to write the items from. If empty, the items are written from the query.
     """
 
@@ -137,7 +137,7 @@ class SynthesisJob:
 
     Attributes:
         sources: Papers to summarize, at least one.
-        words: Approximate number of words.
+        words: Approximate length of the synthesis in words.
     """
 
     topic: str
@@ -152,7 +152,7 @@ class SynthesisState:
 
     Attributes:
         topic, question, sources, words: See `SynthesisJob`.
-        text: Synthesis. Empty until it is written, or if writing failed.
+        text: Synthesis (empty until it is written, or if writing failed).
     """
 
     topic: str = ""

@@ -94,7 +94,7 @@ class EncoderVerifier:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Name, digest and bounds, i.e. everything the verdicts depend on except the texts."""
+        """Name, digest and bounds of the model, which determine the verdict on given texts."""
         return (self.model.name, self.model.digest, *(b.model_dump_json() for b in self.bounds))
 
     def verify(self, claim: str, passage: EvidenceSpan) -> Comparison:

@@ -39,7 +39,7 @@ class ExamInstrument(ABC):
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Name, digests and bounds, i.e. everything the grades depend on except the texts."""
+        """Name and digests of the grader's models, which determine the grade of given texts."""
         return (self.name, self.digest)
 
     @abstractmethod

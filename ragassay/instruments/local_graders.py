@@ -120,7 +120,7 @@ class Text2TextGrader(ExamInstrument):
 
 
 class ReaderGrader(ExamInstrument):
-    """Grades passages with the answer spans of a SQuAD 2.0 reader. It cannot grade nuggets."""
+    """Grades passages on questions, but not on nuggets, with a SQuAD 2.0 reader."""
 
     graders: frozenset[ExamGrader] = frozenset({"extraction"})
     refusal = "it only extracts answers to questions"

@@ -78,7 +78,7 @@ class BaseJudge(ABC):
 
     Attributes:
         name: LiteLLM name of the rating model, as in the settings.
-        lm: Model for everything except ratings. None if local models decide instead.
+        lm: Model for everything except ratings, or None if local models decide instead.
         rating_lm: Model for ratings, if different from `lm`.
         signals: Judge that rates answers from signals, instead of or in addition to the model, or
             None.
@@ -134,7 +134,7 @@ class BaseJudge(ABC):
 
     @property
     def members(self) -> tuple[BaseJudge, ...]:
-        """Members of a panel. Empty for a single judge."""
+        """Members of a panel (empty for a single judge)."""
         return ()
 
     def member(self, name: str) -> BaseJudge:
@@ -147,7 +147,7 @@ class BaseJudge(ABC):
         """Rate an answer on a rubric.
 
         Args:
-            others: Text with the ratings by the other panel members. Empty in the first round.
+            others: Text with the ratings by the other panel members (empty in the first round).
 
         Raises:
             ModelError: The model returned no usable reply.
@@ -186,7 +186,7 @@ class BaseJudge(ABC):
         return False
 
     async def read(self, case: Case, agents: Agents) -> Reading:
-        """Mark the sentences of an answer. Only judges whose `reads` is True support this.
+        """Mark the sentences of an answer. Judges support this if `reads` is True.
 
         Raises:
             ModelError: The model returned no usable reply.

@@ -55,7 +55,7 @@ class HostedJudge(BaseJudge):
 
 
 TUNED_RUBRICS = "yescieval"
-"""Rubric set that fine-tuned judges are trained on. Their base model rates all other rubrics."""
+"""Rubric set that fine-tuned judges are trained on. A base model rates all other rubrics."""
 
 
 class FineTunedJudge(BaseJudge):
@@ -158,9 +158,9 @@ class PublishedJudge(BaseJudge):
     """Published judge, prompted in its training format.
 
     Args:
-        lm: Model for everything except ratings. None if local models decide instead.
+        lm: Model for everything except ratings, or None if local models decide instead.
         form: Prompt format of the judge.
-        signals: Judge for rubrics that the model was not trained on. None if signals are not
+        signals: Judge for rubrics that the model was not trained on, or None if signals are not
             measured.
     """
 

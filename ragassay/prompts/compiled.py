@@ -1,7 +1,7 @@
 """Read and write prompts compiled by `ragassay optimize`.
 
-The files are JSON. They contain an agent's instruction, examples and held-out scores, but no
-endpoints, keys or paths.
+A JSON file contains an agent's instruction, examples and held-out scores, but no endpoints, keys or
+paths.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class PromptComparison(Frozen):
     """Scores of the built-in prompt and the compiled prompt on the same items.
 
     Attributes:
-        metric: Name of the metric, e.g. "macro-F1".
+        metric: Name of the metric, such as "macro-F1".
         before, after: Scores of the built-in prompt and of the compiled prompt.
         gain: Difference on the items scored with both prompts, and its paired interval.
     """
@@ -63,8 +63,8 @@ class CompiledPrompt(Frozen):
     """Compiled prompt of one agent.
 
     Attributes:
-        agent: Key of the prompt that is replaced, e.g. "verifier".
-        rubrics: Rubrics that use the prompt. Empty for all rubrics, or if the agent does not rate.
+        agent: Key of the prompt that is replaced, such as "verifier".
+        rubrics: Rubrics that use the prompt (empty for all rubrics, or if the agent does not rate).
         model: LiteLLM name of the model that the prompt was compiled for.
         reflection_model: Model that wrote the instructions to choose from.
         budget: Maximum number of agent calls by the optimizer.

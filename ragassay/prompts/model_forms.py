@@ -45,7 +45,7 @@ class EmbedderForm(Frozen):
         query: Prefix of queries, with {task} for instruction-tuned models.
         same: Prefix of texts that are compared with each other, such as questions with questions.
         cosine_threshold: Minimum cosine between a sentence and a passage at which the sentence
-            counts as correct. None for the threshold of the form `plain`.
+            counts as correct, or None for the threshold of the form `plain`.
     """
 
     pattern: str = ""
@@ -75,7 +75,7 @@ class EmbedderForm(Frozen):
 
     @property
     def digest(self) -> str:
-        """Hash of the pooling method and the prefixes. Empty for mean pooling without prefixes."""
+        """Hash of the pooling method and the prefixes (empty for mean pooling without prefixes)."""
         parts = (self.pooling, self.query, self.passage, self.same)
         if parts == ("mean", "", "", ""):
             return ""
@@ -162,7 +162,7 @@ class ScorerKind(Frozen):
 
     Attributes:
         pattern: Regular expression for the Hugging Face name. If empty, it never matches.
-        beside: Name of a second model that the verifiers also need. Empty if they need none.
+        beside: Name of a second model that the verifiers also need (empty if they need none).
         threshold: Minimum score for "supports" if no threshold was fitted.
         chosen: Text on where the default threshold comes from.
     """

@@ -63,11 +63,11 @@ class Rubric(Frozen):
     """Rubric with its scale.
 
     Attributes:
-        group: YESciEval dimension of the rubric. None for other rubric sets.
+        group: YESciEval dimension of the rubric, or None for other rubric sets.
         about: What the question, sources and answer are, if they are not what their names say.
         scale: Description of each rating, without gaps between the lowest and highest rating.
-        examples: Example with the highest rating, followed by an example with the lowest rating.
-            Required for the strategy "few_shot".
+        examples: Example with the highest rating and example with the lowest rating, which the
+            strategy "few_shot" requires.
     """
 
     name: str = ""

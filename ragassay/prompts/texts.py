@@ -19,7 +19,7 @@ _FIELD = re.compile(r"\{(\w+)\}")
 
 
 def prompt_text(name: str) -> str:
-    """Return the content of a file in this folder, e.g. "agents.yaml"."""
+    """Return the content of a file in this folder, such as "agents.yaml"."""
     return files("ragassay.prompts").joinpath(name).read_text(encoding="utf-8")
 
 
@@ -235,7 +235,8 @@ class AnswerSignal(Frozen):
     """Signal for a whole answer.
 
     Attributes:
-        shown: Name of the signal that readers see instead. Empty if readers see this signal itself.
+        shown: Name of the signal that readers see instead (empty if readers see this signal
+            itself).
     """
 
     about: str

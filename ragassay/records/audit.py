@@ -36,9 +36,9 @@ class PerturbedAnswer(Frozen):
 
     Attributes:
         record: Perturbed answer, with the id `original~attack`.
-        targets: Names of the scores that should fall, e.g. "rubric.relevancy".
-        sentences: 1-based numbers of the added or changed sentences in the perturbed answer. Empty
-            if text was removed or moved.
+        targets: Names of the scores that should fall, such as "rubric.relevancy".
+        sentences: 1-based numbers of the added or changed sentences in the perturbed answer (empty
+            if text was removed or moved).
     """
 
     record: Record
@@ -55,7 +55,7 @@ class Paraphrase(Frozen):
 
     Attributes:
         sentence: Original sentence without citation markers.
-        text: Paraphrased sentence. Empty if the model's reply was unusable.
+        text: Paraphrased sentence (empty if the model's reply was unusable).
     """
 
     sentence: str
@@ -73,7 +73,7 @@ class AttackFigure(Frozen):
         auroc: AUROC with which the score separates perturbed from unperturbed answers.
         lift: Mean score of perturbed answers minus mean score of benign answers.
         optimism_error: Mean number of points by which ratings of perturbed answers exceed the
-            desired rating. None for scores that are not rubric ratings.
+            desired rating, or None for scores that are not rubric ratings.
         n_undecided: Number of pairs in which the verdict on the perturbed part is undecided. These
             pairs count as unscored in `detection`.
         examples: Ids of perturbed answers that were not detected, at most three.
@@ -97,12 +97,12 @@ class TargetTrust(Frozen):
     """Line of the certificate: whether the judge detects perturbations that target one score.
 
     Attributes:
-        trust: Trust in the judge for this score. None if there are too few pairs, or if the
+        trust: Trust in the judge for this score, or None if there are too few pairs, or if the
             original scores are too high to rise.
         detection: Share of decided pairs in which the perturbed answer has the lower score, by
             severity, over all attacks of the family.
         decided: Share of pairs with a decided verdict among all pairs that did not fail.
-        lift: Largest increase of the score by an injected text. None unless the family is
+        lift: Largest increase of the score by an injected text, or None if the family is not
             "injection".
         has_room: Whether the original scores are low enough for an injection to raise them. If the
             scores are too high, the absence of an increase proves nothing.
@@ -131,7 +131,7 @@ class Audit(Frozen):
         n_failed: Number of original or perturbed answers without an evaluation.
         ratings: Mean rating after "rubric" attacks, by target and variant (YESciEval, appendix H).
         certificate: Lines of the certificate, one per target and attack family.
-        paraphraser: Model that paraphrased sentences. Empty if only rules were used.
+        paraphraser: Model that paraphrased sentences (empty if only rules were used).
         n_by_rule: Number of sentences paraphrased by rule, because the model's reply was rejected
             or missing.
     """
@@ -167,11 +167,11 @@ class RepeatFigure(Frozen):
 
     Attributes:
         kind: Kind of item, such as "rubric" or "claim".
-        judge: Panel member. Empty if there is no panel.
+        judge: Panel member (empty if there is no panel).
         changed: Share of items whose verdicts differ. `n` counts the items with a verdict in every
             repetition, and `n_unscored` all other items.
-        mean_spread: Mean difference between the highest and lowest score of the same item. None for
-            verdicts with labels.
+        mean_spread: Mean difference between the highest and lowest score of the same item, or None
+            for verdicts with labels.
     """
 
     kind: str
@@ -184,7 +184,7 @@ class Repeats(Frozen):
     """Consistency of a judge over repeated judgments.
 
     Attributes:
-        figures: One entry per kind of item and panel member. Empty if no model was used.
+        figures: One entry per kind of item and panel member (empty if no model was used).
         usage: Usage of the repetitions, without the usage of the original run.
     """
 

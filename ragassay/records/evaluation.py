@@ -57,13 +57,14 @@ class Score(Frozen):
     """Aggregated score with its sample size, interval and range.
 
     Attributes:
-        value: Reported value. None if there is no verdict or the range is too wide. See `reported`.
+        value: Reported value, or None if there is no verdict or the range is too wide. See
+            `reported`.
         decided: Mean of the verdicts that exist, however many are missing.
         n_unscored: Number of missing verdicts, which are excluded from the mean.
         low: Lower end of the 95 % interval. None if undefined.
         worst: Value that would result if all missing verdicts were as bad as possible.
         best: Value that would result if all missing verdicts were as good as possible.
-        judge: Name of the model that gave the verdicts. Empty if no model was used.
+        judge: Name of the model that gave the verdicts (empty if no model was used).
     """
 
     value: float | None
@@ -143,10 +144,10 @@ class Finding(Frozen):
     """A problem in an answer that is reported on its own, because a mean score would hide it.
 
     Attributes:
-        kind: Kind of finding, e.g. "inappropriate_sentence", "contradicted_citation",
+        kind: Kind of finding, such as "inappropriate_sentence", "contradicted_citation",
             "invalid_citation", "sources_cut", "extractive_nugget", "unscored".
         message: Description of the problem for the reader.
-        precision: Measured share of correct findings among findings of this kind and confidence.
+        precision: Measured share of correct findings among findings of this kind and confidence, or
             None if unknown, or if the finding needs no judgment.
         precision_low: Lower end of the 95 % interval of the precision.
         n_measured: Number of findings on which the precision was measured. 0 if unknown.
@@ -177,8 +178,8 @@ class Evaluation(Frozen):
         scores: Scores by name, such as "rubric.cohesion", "nuggets.recall" or
             "citations.support", in a stable order.
         usage_by_part: Usage by part, such as "rubrics" or "citations", with "searches" for
-            evidence searches and `FAILED_CALLS` for failed calls. Empty in runs of earlier
-            versions.
+            evidence searches and `FAILED_CALLS` for failed calls (empty in runs of earlier
+            versions).
     """
 
     schema_version: SchemaVersion = 2
@@ -245,7 +246,7 @@ class Evaluation(Frozen):
         """Return the estimated probability that a finding is correct, in [0, 1].
 
         The estimate is the measured precision if it is known, otherwise half the confidence of the
-        verdict. It is 0 without a verdict, or if the verdict is "supports".
+        verdict. The estimate is 0 without a verdict, or if the verdict is "supports".
         """
         if finding.precision is not None:
             return finding.precision

@@ -20,17 +20,17 @@ class Bound(Frozen):
     """Confidence that a model needs for one kind of verdict, determined on labelled data.
 
     Attributes:
-        kind: Subtype of the label. Contradictions are "number" (different value of a quantity),
-            "words" (other differences) or "tentative" (not based on a rule). Neutral verdicts can
-            be "not_relevant". Empty for a bound that applies to all kinds.
-        threshold: Minimum confidence. None if no threshold meets the risk limit, so that no verdict
-            is accepted.
-        least_cosine: Minimum cosine between the claim and the most similar sentence. None if there
-            is no minimum.
+        kind: Subtype of the label, or empty for a bound that applies to all subtypes.
+            Contradictions are "number" (different value of a quantity), "words" (other differences)
+            or "tentative" (not based on a rule). Neutral verdicts can be "not_relevant".
+        threshold: Minimum confidence, or None if no threshold meets the risk limit, so that no
+            verdict is accepted.
+        least_cosine: Minimum cosine between the claim and the most similar sentence, or None if
+            there is no minimum.
         risk: Maximum share of wrong verdicts among accepted verdicts.
         delta: Maximum probability that the share of wrong verdicts exceeds `risk` by chance.
         precision: Share of correct verdicts among the accepted verdicts in the data, or among all
-            verdicts without a threshold. None if it was not measured.
+            verdicts without a threshold, or None if it was not measured.
         low: Lower end of the 95 % interval of the precision.
         n_measured: Number of verdicts on which the precision was measured. 0 if unknown.
         coverage: Share of verdicts of this kind in the data that the bound accepts.
@@ -59,7 +59,7 @@ class Bound(Frozen):
 
         Args:
             confidence: Confidence in [0, 1]. A verdict without a confidence is never accepted.
-            cosine: Cosine between the claim and the most similar sentence, in [-1, 1]. Required if
+            cosine: Cosine between the claim and the most similar sentence, in [-1, 1], required if
                 the bound has a minimum cosine.
         """
         if self.threshold is None or confidence is None or confidence < self.threshold:
@@ -101,8 +101,8 @@ class MatchAgreement(Frozen):
 
     Attributes:
         accuracy: Share of all pairs that are correctly aligned or not aligned.
-        precision: Share of aligned pairs that are labelled matches. None if no pair is aligned.
-        recall: Share of labelled matches that are aligned. None if no match is labelled.
+        precision: Share of aligned pairs that are labelled matches, or None if no pair is aligned.
+        recall: Share of labelled matches that are aligned, or None if no match is labelled.
         n_pairs: Number of pairs that consist of a gold nugget and a system nugget.
         n_known: Number of labelled matches.
     """
@@ -125,10 +125,10 @@ class NuggetMatcher(Frozen):
         library: Name and version of the library that fitted the mixture.
         n_folds: Number of folds with which thresholds were cross-validated. 0 if they were scored
             on the training data.
-        plateau: Lowest and highest threshold with the same result. Their midpoint is the threshold.
-            None in files of earlier versions, whose threshold is the lowest.
-        objectives: Objectives at the threshold. They need no labels and do not measure accuracy.
-        agreement: Agreement with labelled matches in the data. None if there are no labels.
+        plateau: Lowest and highest threshold with the same result, whose midpoint is the threshold,
+            or None in files of earlier versions, which use the lowest threshold.
+        objectives: Objectives at the threshold, which need no labels and do not measure accuracy.
+        agreement: Agreement with labelled matches in the data, or None if there are no labels.
     """
 
     components: tuple[MixtureComponent, MixtureComponent]

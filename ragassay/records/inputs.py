@@ -16,8 +16,8 @@ class Document(Frozen):
     Attributes:
         id: Id that is unique within the record or corpus, such as a PMID.
         text: Text with which citing sentences are compared.
-        part_of: Id of the document that contains this passage. A citation of this id is checked
-            against all passages of the document. Empty for a whole document.
+        part_of: Id of the document that contains this passage (empty for a whole document). A
+            citation of this document is checked against all its passages.
     """
 
     id: str = Field(min_length=1)
@@ -34,7 +34,7 @@ class Nugget(Frozen):
         method: How the nugget was created: "given" by the user, written by the "model",
             "extractive" (a copy of the sentence, because the sentence did not support the model's
             nugget), or "clause" (split by rule).
-        sentence: 1-based number of the sentence that states the nugget. None for gold nuggets.
+        sentence: 1-based number of the sentence that states the nugget, or None for gold nuggets.
     """
 
     text: str = Field(min_length=1)
@@ -50,7 +50,7 @@ class ExamItem(Frozen):
     Attributes:
         id: Id that is unique within the bank: `query_id/` and the MD5 hash of the first text.
         answers: Known correct answers to a question. May be empty.
-        facet: Part of the query that the item covers. Empty for the whole query.
+        facet: Part of the query that the item covers (empty for the whole query).
     """
 
     id: str = Field(min_length=1)
@@ -119,7 +119,7 @@ class Record(Frozen):
             `answer` contains their text.
         topic: Id of the question, which is the same for the answers of all systems.
         date: Date of the answer: "2024", "2024-05" or "2024-05-01".
-        rubrics: Names of the rubrics for this answer. Empty for the rubrics of the run.
+        rubrics: Names of the rubrics for this answer (empty to use the rubrics of the run).
         metadata: Input fields without a corresponding field in this class, as text.
         citations: Character ranges of a plain-text answer for which the application cites sources.
         turns: Messages before the question, oldest first. Judges see these messages but do not
@@ -150,9 +150,9 @@ class Citation(Frozen):
 
     Attributes:
         marker: Citation as written in the answer, such as "1" or "PMID 123".
-        document: Id of the cited document. None if the citation is invalid or unresolved.
+        document: Id of the cited document, or None if the citation is invalid or unresolved.
         other: Id of the source at the cited position, if the number is also the id of another
-            source, which takes precedence. None if every number in the answer is an id.
+            source, which takes precedence, otherwise None.
         is_unresolved: Whether the citation cannot be matched to any source, such as an unknown
             author and year, a URL, or a number in an answer without sources. A number beyond the
             sources is not unresolved but invalid.
@@ -188,8 +188,8 @@ class Case(Frozen):
         reasoning: (start, end) offsets of model reasoning in the answer, which is not judged.
         sources: Sources of the record, followed by cited documents from the corpus. Numbered from
             1.
-        reference_sentences: Sentences of the reference answer. Empty if there is none.
-        rubrics: Names of the rubrics for this answer. Empty for the rubrics of the run.
+        reference_sentences: Sentences of the reference answer (empty if there is none).
+        rubrics: Names of the rubrics for this answer (empty to use the rubrics of the run).
         context: Beginning of every prompt about the case: question, sources and answer, in
             delimiters.
         n_source_chars_cut: Number of source characters that did not fit into the context.
@@ -254,8 +254,8 @@ class ArticleLink(Frozen):
     """Relation of an article to another article, such as to its retraction notice.
 
     Attributes:
-        id: PMID of the other article. Empty if it is unknown.
-        source: Reference in PubMed format, e.g. "Lancet. 2020 Jun 13;395(10240):1820".
+        id: PMID of the other article (empty if it is unknown).
+        source: Reference in PubMed format, such as "Lancet. 2020 Jun 13;395(10240):1820".
     """
 
     kind: LinkKind
@@ -269,7 +269,7 @@ class Article(Document):
     Attributes:
         published: Publication date, "2021", "2021-03" or "2021-03-09". Empty if unknown.
         doi: Lower-case DOI without resolver URL. Empty if missing.
-        publication_types: PubMed publication types, e.g. "Randomized Controlled Trial".
+        publication_types: PubMed publication types, such as "Randomized Controlled Trial".
         links: Links to retractions, expressions of concern, errata and preprints.
         version: Version number of the PubMed record, from 1.
     """

@@ -73,7 +73,7 @@ class Review(Frozen):
         item: Item of the verdict, or id of the test bank item.
         field: Reviewed field, such as "label", "rating", "match", "text", "removed" or "note".
         was: Value before the review, from the model or the test bank.
-        value: Value that the reviewer gives. None means that the reviewer has no opinion.
+        value: Value that the reviewer gives, or None if the reviewer has no opinion.
         undoes: Id of the review that this review revokes. If set, `value` is ignored.
     """
 

@@ -91,7 +91,8 @@ class AnswerNumber(Frozen):
     Attributes:
         start: Start offset in the answer (0-based).
         is_found: Whether the number occurs in the paper, in any notation.
-        where: Start offset of the number in `Paper.evidence_text`. None if it does not occur there.
+        where: Start offset of the number in `Paper.evidence_text`, or None if it does not occur
+            there.
         is_near: Whether the number occurs in the paper with the same unit and similar words. A
             wrong number can occur elsewhere in the paper by chance.
     """
@@ -109,7 +110,7 @@ class ContextMark(Frozen):
 
     Attributes:
         start: Start offset in `part` (0-based).
-        kind: Kind of reference, e.g. "paper", "figure", "authors", "pointing".
+        kind: Kind of reference, such as "paper", "figure", "authors" or "pointing".
     """
 
     part: PairPart
@@ -127,8 +128,8 @@ class PairMeasures(Frozen):
             to its answer).
         closest: 0-based numbers of the ten most similar sentences of the paper, best first.
         similarity: Cosine similarity of the pair with each sentence of the paper, in [-1, 1].
-        nearest_question: Id of the pair with the most similar question. None if there is no other
-            pair.
+        nearest_question: Id of the pair with the most similar question, or None if there is no
+            other pair.
         nearest_similarity: Cosine similarity with the question of that pair.
     """
 
@@ -146,7 +147,7 @@ class PaperMeasures(Frozen):
     """Measures of the question-answer pairs of one paper.
 
     Attributes:
-        coverage: Share of chunks with a sentence similar to an answer, in [0, 1] (equation 1).
+        coverage: Share of chunks with a sentence similar to an answer, in [0, 1] (equation 1), or
             None for a paper without sentences or pairs.
         question_similarity: Cosine similarities of the questions, shape (n_pairs, n_pairs).
     """
@@ -176,7 +177,7 @@ class PaperSection(Frozen):
     """Section of a paper.
 
     Attributes:
-        title: Heading path, e.g. "Methods / Participants". May be empty.
+        title: Headings of the section and those above it, such as "Methods / Participants".
         text: Text of the section without its subsections. Each row of a table is a line with
             tab-separated cells.
     """

@@ -20,7 +20,7 @@ class CascadePart(Frozen):
             for them.
         usage: Usage of the second judge.
         full_cost_usd: Estimated cost of asking the second judge about all verdicts: the cost per
-            call times `n`. None if the price is unknown or the second judge decided nothing.
+            call times `n`, or None if the price is unknown or the second judge decided nothing.
     """
 
     kind: str
@@ -37,7 +37,7 @@ class CascadeSummary(Frozen):
 
     Attributes:
         usage: Usage of the second judge.
-        full_cost_usd: Sum of `full_cost_usd` over the parts. None if no part has an estimate.
+        full_cost_usd: Sum of `full_cost_usd` over the parts, or None if no part has an estimate.
     """
 
     judge: str
@@ -66,7 +66,7 @@ class Rejection(Frozen):
 
     Attributes:
         line: 1-based line number. 0 for the whole file.
-        field: Dotted path of the invalid field. Empty for the whole line.
+        field: Dotted path of the invalid field (empty for the whole line).
         problem: Description of the problem, or the invalid value.
         expected: Description of a valid value.
         content: Content of the line, truncated to 2,000 characters.
@@ -84,7 +84,7 @@ class CardFigure(Frozen):
     """Performance of a model on held-out data.
 
     Attributes:
-        task: Description of the task, e.g. "citation verdicts, three labels".
+        task: Description of the task, such as "citation verdicts, three labels".
         data: Name and split of the data set.
     """
 
@@ -133,11 +133,11 @@ class PromptFingerprint(Frozen):
     """Compiled prompt that replaces a built-in prompt.
 
     Attributes:
-        rubrics: Rubrics that use the prompt. Empty for all rubrics.
+        rubrics: Rubrics that use the prompt (empty for all rubrics).
         metric: Metric on held-out examples by which the prompts were compared.
         before, after: Scores of the built-in and the compiled prompt by this metric.
-        is_better: Whether the metric improved. If it did not, the user chose the compiled prompt
-            anyway.
+        is_better: Whether the metric improved. A compiled prompt that is no better was chosen by
+            the user.
     """
 
     agent: str
@@ -155,18 +155,18 @@ class Manifest(Frozen):
     """Everything that affects the results of a run. Runs with equal manifests have equal results.
 
     Attributes:
-        judge_digest: SHA-256 of the local judge weights. Empty for remote judges.
+        judge_digest: SHA-256 of the local judge weights (empty for remote judges).
         base: Model for everything except rubrics, if the judge was fine-tuned for rubrics only.
         second: Second judge of a cascade. None without a cascade.
-        rater: Model that rates answers on rubrics from signals. Empty if there is none.
+        rater: Model that rates answers on rubrics from signals (empty if there is none).
         verifier: Model that compares sentences with passages, which may be the judge.
         verifier_digest: SHA-256 of the verifier's weights. Empty if unknown.
-        grader: Local model that grades passages. Empty if the judge grades, or if nothing is
-            graded.
+        grader: Local model that grades passages (empty if the judge grades, or if nothing is
+            graded).
         prompts: Compiled prompts that replace built-in prompts.
         own: Hashes of user-defined evaluators and rubrics, by name.
         settings: Settings that affect the results, without keys and endpoints.
-        answered_by: Models that answered, in the format of `Usage`. Stored when the run ends.
+        answered_by: Models that answered, in the format of `Usage`, stored when the run ends.
         verifier_card: Model card of a verifier that is not the judge.
     """
 
@@ -240,7 +240,7 @@ class PanelAgreement(Frozen):
         n_disputed: Number of judgments for which ratings from the first round differ by at least
             two points.
         n_resolved: Number of disputed judgments that the second round resolved.
-        pairs: Agreement between each pair of judges. Empty in runs of earlier versions.
+        pairs: Agreement between each pair of judges (empty in runs of earlier versions).
         n_effective: Number of independent judges that the panel is at least worth. None if unknown.
     """
 
@@ -261,11 +261,11 @@ class ApplicationUse(Frozen):
     """Latency, tokens and cost of the evaluated application over all questions that it answered.
 
     Attributes:
-        latency_p50_s, latency_p95_s: 50th and 95th percentiles of the latency in seconds. None if
-            there are no answers.
+        latency_p50_s, latency_p95_s: 50th and 95th percentiles of the latency in seconds, or None
+            if there are no answers.
         n_prompt_tokens, n_completion_tokens: Numbers of tokens that the application reported.
         n_priced: Number of answers whose cost is known.
-        cost_usd: Sum of the known costs of answers. None if no cost is known.
+        cost_usd: Sum of the known costs of answers, or None if no cost is known.
     """
 
     name: str
@@ -286,9 +286,9 @@ class Summary(Frozen):
         scores: Mean of each score over answers. `n` is the number of answers with the score, and
             `n_unscored` that of answers without it.
         by_question: Mean of each score over questions, after averaging over the answers to each
-            question. `n` counts questions. Empty in runs of earlier versions.
-        pooled: Scores that are shares, computed over the verdicts of all answers. `n` counts
-            verdicts. Empty in runs of earlier versions.
+            question (empty in runs of earlier versions). `n` counts questions.
+        pooled: Scores that are shares, computed over the verdicts of all answers (empty in runs of
+            earlier versions). `n` counts verdicts.
         findings, secondary_findings: Number of main and secondary findings by kind.
         n_undecided: Number of undecided verdicts, which are unscored but not failed.
         unscored: Number of failed verdicts by reason, most frequent first.

@@ -14,7 +14,7 @@ class SentenceSignals(Frozen):
     """Signals of one sentence. Cosines come from MiniLM and are in [-1, 1].
 
     Attributes:
-        twin: Number of the most similar other sentence. None if there is only one sentence.
+        twin: Number of the most similar other sentence, or None if there is only one sentence.
         values: Values by signal name, without signals that do not apply to the sentence.
     """
 
@@ -76,8 +76,8 @@ class SearchQuery(Frozen):
     """Query sent to a corpus.
 
     Attributes:
-        side: Whether the query looks for evidence for or against the sentence. None for a query by
-            an agent.
+        side: Whether the query looks for evidence for or against the sentence, or None for a query
+            by an agent.
         round: 1-based search round.
         n_new: Number of documents that no earlier query for the same answer found.
     """

@@ -176,12 +176,12 @@ class VerdictBase(Frozen):
     """Base class of all verdicts. A verdict without a value has a `failure`.
 
     Attributes:
-        judge: Panel member that gave the verdict. Empty if there is no panel.
+        judge: Panel member that gave the verdict (empty if there is no panel).
         tentative_label: Most likely label of an undecided verdict.
         confidence: Probability of the value or of the tentative label. None if unavailable.
         entropy_bits: Entropy of the distribution over labels, in bits. None if unavailable.
-        escalation: Call of the second judge. None if it was not asked about the verdict.
-        failure: Reason why the verdict has no value. None if it has one.
+        escalation: Call of the second judge, or None if it was not asked about the verdict.
+        failure: Reason why the verdict has no value, or None if it has one.
     """
 
     evaluator: str
@@ -198,9 +198,9 @@ class VerdictBase(Frozen):
     item_fields: ClassVar[tuple[str, ...]] = ()
     """Names of the fields that identify a verdict among those of its evaluator."""
     value_field: ClassVar[str] = ""
-    """Name of the field with the value. Empty for a class of verdicts without a value."""
+    """Name of the field with the value (empty for a class of verdicts without a value)."""
     labels: ClassVar[tuple[str, ...]] = ()
-    """Labels that the verdict can have. Empty for a class of verdicts without labels."""
+    """Labels that the verdict can have (empty for a class of verdicts without labels)."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -216,17 +216,17 @@ class VerdictBase(Frozen):
 
     @property
     def value(self) -> str | float | None:
-        """Label, or number on a scale. None if the verdict is missing."""
+        """Label, or number on a scale, or None if the verdict is missing."""
         return getattr(self, self.value_field) if self.value_field else None
 
     @property
     def choice(self) -> str | float | None:
-        """The value as one of `choices`. None if the verdict is missing."""
+        """The value as one of `choices`, or None if the verdict is missing."""
         return self.value
 
     @property
     def choices(self) -> tuple[str | float, ...]:
-        """Values that a reviewer can choose from. Empty if the reviewer can enter any value."""
+        """Values that a reviewer can choose from (empty if the reviewer can enter any value)."""
         return self.labels
 
     @property
@@ -287,14 +287,14 @@ class Judgment(RatingVerdict):
     """Rating of an answer on one rubric.
 
     Attributes:
-        rubric: Name of the rubric, e.g. "cohesion".
+        rubric: Name of the rubric, such as "cohesion".
         rating: Rating written by the judge. None if unscored.
         score: Expected rating, or the written rating if there is no distribution. For a panel, the
             mean of its members' scores. None if unscored.
         distribution: Probability of each rating, lowest rating first. None if unavailable.
         sentences: 1-based numbers of the sentences mentioned in the rationale.
-        members: Judgments of the panel members. Empty for a single judge.
-        first: Judgment of a panel member in the first round. None if there was no second round.
+        members: Judgments of the panel members (empty for a single judge).
+        first: Judgment of a panel member in the first round, or None if there was no second round.
     """
 
     item_fields = ("rubric",)
@@ -350,7 +350,7 @@ class AttributionVerdict(ClaimVerdict):
     """Verdict on whether all documents cited by a sentence together support it (ALCE).
 
     Attributes:
-        without: Id of the cited document that was left out. Empty if all were included.
+        without: Id of the cited document that was left out (empty if all were included).
     """
 
     item_fields = ("sentence", "without")
@@ -384,9 +384,9 @@ class SentenceCorrectness(VerdictBase):
     """Verdict on whether the evidence for a sentence supports it (BioACE, 4.1.3).
 
     Attributes:
-        correct: Whether the evidence supports the sentence. None if the verdict is missing.
-        score: Score of the best passage. None if there is no passage, or if the correctness follows
-            from evidence verdicts.
+        correct: Whether the evidence supports the sentence, or None if the verdict is missing.
+        score: Score of the best passage, or None if there is no passage, or if the correctness
+            follows from evidence verdicts.
     """
 
     item_fields = ("sentence",)
@@ -435,7 +435,7 @@ class EvidenceVerdict(ClaimVerdict, WeighedVerdict):
         sentence: 1-based sentence number. A sentence has a verdict for each retrieved passage.
         side: Whether the search was for evidence for or against the sentence. Verdicts may differ.
         rank: 1-based rank among the passages of the same side.
-        evidence: Retrieved passage. None if nothing was found.
+        evidence: Retrieved passage, or None if nothing was found.
     """
 
     item_fields = ("sentence", "side", "rank")
@@ -454,7 +454,7 @@ class SentenceNuggets(VerdictBase):
     Attributes:
         sentence: 1-based sentence number. 1 for the whole text, in which case each nugget has its
             own sentence number.
-        nuggets: Nuggets of the sentence. Empty only if it states nothing or if `failure` is set.
+        nuggets: Nuggets of the sentence (empty only if it states nothing or if `failure` is set).
     """
 
     item_fields = ("origin", "sentence")
@@ -498,12 +498,12 @@ class OwnVerdict(WeighedVerdict):
     """Verdict of a user-defined evaluator on an answer, a sentence or a citation.
 
     Attributes:
-        sentence: 1-based sentence number. None for the whole answer.
+        sentence: 1-based sentence number, or None for the whole answer.
         marker: Citation marker, if the verdict is about a citation.
-        label: Label. None if unscored, or if the evaluator has a scale.
-        score: Number on the scale. None if unscored, or if the evaluator has labels. For a panel,
-            the mean of its members' scores.
-        members: Verdicts of the panel members. Empty for a single judge.
+        label: Label, or None if unscored, or if the evaluator has a scale.
+        score: Number on the scale, or None if unscored, or if the evaluator has labels. For a
+            panel, the mean of its members' scores.
+        members: Verdicts of the panel members (empty for a single judge).
     """
 
     sentence: int | None = Field(default=None, ge=1)

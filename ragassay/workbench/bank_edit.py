@@ -261,7 +261,7 @@ def edited_by_hand(
     Args:
         edit: Function that opens a text in an editor and returns the edited text.
         tell: Function to call with the error message if an edit is invalid.
-        query: Id of the query whose banks are edited. Empty for all queries.
+        query: Id of the query whose banks are edited (empty for all queries).
 
     Raises:
         InputError: The query does not exist.

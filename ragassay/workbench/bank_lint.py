@@ -69,7 +69,7 @@ def lint_banks(
 
     Args:
         banks: Test banks, as returned by `read_bank_file`.
-        corpus: Documents to search for answers. Without them, items are not checked for answers.
+        corpus: Documents to search for answers, or None to skip this check.
         least: Cosine similarity from which nuggets are duplicates. See `repeats`.
     """
     duplicates: dict[tuple[str, str], Lint] = {}
@@ -128,8 +128,8 @@ def lint_file(
     """Return the flaws of all items in a file of test banks.
 
     Args:
-        corpus: Documents to search for answers. Without them, items are not checked for answers.
-        query: Id of the query whose items are checked. Empty for all queries.
+        corpus: Documents to search for answers, or None to skip this check.
+        query: Id of the query whose items are checked (empty for all queries).
 
     Raises:
         InputError: The query does not exist, or the corpus cannot be opened.

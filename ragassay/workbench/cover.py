@@ -1,4 +1,4 @@
-"""Compute Rubric-Cover, the share of test bank items a system covers (Dietz 2024, 4.5)."""
+"""Compute Rubric-Cover, the share of test bank items that a system covers (Dietz 2024, 4.5)."""
 
 from __future__ import annotations
 

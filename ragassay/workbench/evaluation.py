@@ -175,9 +175,8 @@ def rubric_qrels(
     """Label passages by their grades.
 
     Args:
-        file: Graded passages. Their facets come from the test banks in the file, or else from the
-            item ids.
-        min_rating: Lowest rating that covers an item. Used only if `by` is "covered".
+        file: Graded passages. Its test banks, or else the item ids, name the facets.
+        min_rating: Lowest rating that covers an item, if `by` is "covered".
         by_facet: Whether each facet of a query is a topic of its own.
 
     Raises:

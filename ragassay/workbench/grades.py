@@ -28,8 +28,8 @@ class PassageGrade:
     Attributes:
         model: Name of the grading model. May be empty.
         prompt_class: Name of the prompt class. May be empty.
-        correct: Ids of items the passage covers, without duplicates.
-        wrong: Ids of items the passage does not cover, without duplicates.
+        correct: Ids of the items that the passage covers, without duplicates.
+        wrong: Ids of the items that the passage does not cover, without duplicates.
         ratings: Highest rating of each item, or None if the grader assigns no ratings.
         unscored: Ids of items without a grade.
         answers: Extracted answer, or the model's reply, for each item.
@@ -51,7 +51,7 @@ class PassageGrade:
             min_rating: Lowest rating that covers an item, or None to use correctness.
 
         Returns:
-            Verdict on each item. Empty if `min_rating` is set and there are no ratings.
+            Verdict on each item (empty if `min_rating` is set and there are no ratings).
         """
         if min_rating is None:
             verdicts = dict.fromkeys(self.wrong, False) | dict.fromkeys(self.correct, True)
@@ -131,7 +131,7 @@ def prompt_class_of(grade: ParagraphExamGrade | DirectGrade) -> str:
 
 
 def kind_of(grade: ParagraphExamGrade | DirectGrade) -> GradeKind:
-    """Return the kind of a grade. If it is missing, the ratings or the prompt class decide."""
+    """Return the kind of a grade, inferred from its ratings or prompt class if not given."""
     if isinstance(grade, DirectGrade):
         return "direct"
     if grade.prompt_type in ("question", "nugget"):

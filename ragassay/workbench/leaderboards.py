@@ -181,8 +181,8 @@ class RubricRow:
     """A system in a leaderboard.
 
     Attributes:
-        rank: Rank, from 1. Systems with equal means have the same rank. None for a system without a
-            mean.
+        rank: Rank, from 1, or None for a system without a mean. Systems with equal means have the
+            same rank.
         score: Mean of the measure over `n` queries that have a relevant passage.
         score_se: Standard error of the mean, or None for fewer than two queries.
         official: Rank in the official leaderboard, or None if the system is not in it.

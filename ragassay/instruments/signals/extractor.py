@@ -250,7 +250,7 @@ class SignalExtractor:
         self._embedder, self._verifier, self._rater = embedder, verifier, rater
 
     def signals(self, case: Case) -> Signals:
-        """Compute the signals of a case. They are empty if the answer is empty.
+        """Compute the signals of a case, which are empty if the answer is empty.
 
         Sentences without a claim ("Yes.", "Great question!") are ignored, because the models were
         not fitted on them.
