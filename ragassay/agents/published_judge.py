@@ -281,9 +281,7 @@ def _read_yescieval(text: str, rubric: str) -> PublishedRating:
 
 
 def _read_prometheus(text: str, rubric: str) -> PublishedRating:
-    """Parse a Prometheus 2 reply: feedback, and a rating after the last [RESULT].
-
-    """
+    """Parse a Prometheus 2 reply: feedback, and a rating after the last [RESULT]."""
     *_, match = (None, *_PROMETHEUS.finditer(text))
     low, high = SCALE
     if match is None:

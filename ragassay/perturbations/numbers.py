@@ -199,8 +199,7 @@ def change_exponent(text: str, one: Quantity, rng: random.Random) -> Edit | None
 
 
 def change_unit(text: str, one: Quantity, rng: random.Random) -> Edit | None:
-    """Replace a unit with a larger or smaller one, such as "mg" with "\u00b5g" or "min" with
-    "h"."""
+    """Replace a unit with a larger or smaller one, such as "min" with "h"."""
     named = _NAMED_UNIT.match(text, one.end)
     if named:
         return named.start("unit"), named.end("unit"), rng.choice(_OTHER_UNITS[named["unit"]])

@@ -98,7 +98,6 @@ def number_text(value: float) -> str:
 
 
 def _worst(values: Mapping[int, float], is_high_better: bool) -> int:
-    """Return the sentence with the worst value, or the last of several such sentences.
-    """
+    """Return the sentence with the worst value, or the last of several such sentences."""
     sign = 1 if is_high_better else -1
     return min(values, key=lambda number: (sign * values[number], -number))
