@@ -311,7 +311,7 @@ class Agent(dspy.Module):
         """Send a prepared call to the model configured in DSPy, and return the result.
 
         Raises:
-            ModelError: The call failed for the reason that the subclass names.
+            ModelError: The call failed, and the class of the error shows why.
         """
         call = self._build_call(asked)
         with meter_calls() as meter:

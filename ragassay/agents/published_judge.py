@@ -306,7 +306,7 @@ async def rate_published(case: Case, rubric: Rubric, form: JudgeForm) -> Judgmen
     are available, the score is the expected rating.
 
     Raises:
-        ModelError: The call failed for the reason that the subclass names.
+        ModelError: The call failed, and the class of the error shows why.
         ExtraError: The package with the prompt texts is not installed.
     """
     lm = dspy.settings.lm

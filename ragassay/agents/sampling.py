@@ -295,8 +295,8 @@ def choice_distribution(
     """Return the probability of each label, read at a field's value in a JSON reply.
 
     The tokens of the value are found by position. The probability of an alternative token is
-    assigned to the label that starts with the token. If several labels start with the token and the
-    model wrote it, the next token decides. Otherwise, the token's probability is dropped. The
+    assigned to the label that starts with the token. If several labels start with the token that
+    the model wrote, the next token decides. Otherwise, the token's probability is dropped. The
     distribution is renormalized over the alternatives.
 
     Args:

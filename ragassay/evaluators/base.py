@@ -389,7 +389,7 @@ class Evaluator(ABC, Generic[S]):
         return run.or_second(instrument.name if instrument else run.judge.answered_by)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return the scores computed from the verdicts, in report order."""
+        """Return the scores computed from the verdicts, in the order of reports."""
         return {}
 
     def findings(self, outcome: Outcome) -> list[Finding]:
@@ -405,7 +405,7 @@ class Evaluator(ABC, Generic[S]):
         return (verdict,)
 
     def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
-        """Return the maximum number of questions, before retrieval and other preparations."""
+        """Return the maximum number of questions, as estimated before any retrieval."""
         return len(self.known_items(open_case, run))
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:

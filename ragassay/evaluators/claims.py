@@ -165,7 +165,7 @@ class EvidenceEvaluator(_ClaimEvaluator):
         }
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[EvidenceVerdict]:
-        """Return the verdicts by sentence. Sentences without a passage get an unscored verdict."""
+        """Return the verdicts by sentence, which are unscored for sentences without a passage."""
         by_sentence: dict[int, list[EvidenceVerdict]] = {}
         for one in super().final_verdicts(open_case, run):
             if isinstance(one, EvidenceVerdict):

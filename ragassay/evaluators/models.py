@@ -1,4 +1,4 @@
-"""Models other than the judge, passage grading, and literature search of a run."""
+"""The literature search, the passage grading and the models of a run, except its judge."""
 
 from __future__ import annotations
 

@@ -121,14 +121,11 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         )
 
     def judged_by(self, run: Run) -> str:
-        """Return the name of the judge or the rule.
-
-        The second judge of a cascade writes no nuggets.
-        """
+        """Return the name of the judge, which is never a second judge, or of the rule."""
         return run.judge.answered_by if run.judge.lm else BY_RULE
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return precision, recall and F1, and the recall of vital nuggets."""
+        """Return precision, recall and F1 of the nuggets, and the recall of vital nuggets."""
         if self.part not in outcome.parts:
             return {}
         n_unwritten, n_gold_unwritten = (

@@ -40,7 +40,7 @@ SHARE = (0.0, 1.0)
 
 @dataclass
 class Judge:
-    """Judge that a custom evaluator can ask. `usage` is the usage of all its questions."""
+    """Judge that a custom evaluator can ask. `usage` is the usage of all model calls."""
 
     case: Case
     _judge: BaseJudge

@@ -171,10 +171,7 @@ class CriteriaEvaluator(OwnEvaluator):
 
     def __init__(self, criteria: Criteria) -> None:
         async def ask_criterion(judge: Judge) -> Assessment:
-            """Satisfy the constructor.
-
-            Never called, because `says_of` asks about each criterion.
-            """
+            """Ask about all criteria. Not called, because `says_of` asks about each criterion."""
             return await self.says_of(OwnItem(), judge)
 
         super().__init__(

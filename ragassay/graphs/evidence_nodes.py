@@ -219,7 +219,7 @@ async def judge_sufficiency(task: SufficiencyTask, runtime: Runtime[Run]) -> Upd
 
 
 def leave_unjudged(task: SufficiencyTask, failure: Failure) -> Update:
-    """Record that the judgment on a sentence's passages failed. Its search continues."""
+    """Record that the judgment on a sentence's passages failed, so that its search continues."""
     return {"judgments": [SufficiencyJudgment(task.item, task.key, failure=failure)]}
 
 

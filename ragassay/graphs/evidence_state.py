@@ -60,7 +60,7 @@ class SufficiencyJudgment:
 
     Attributes:
         sentence: 1-based sentence number.
-        key: Key of the task, which depends on the passages.
+        key: Key of the `SufficiencyTask`, which depends on its passages.
         is_enough: Whether the passages are sufficient (False if the judgment failed).
     """
 

@@ -194,7 +194,7 @@ async def rate_importance(task: ImportanceTask, runtime: Runtime[Run]) -> Update
 
 
 def leave_unrated(task: ImportanceTask, failure: Failure) -> Update:
-    """Record that rating a nugget failed. The nugget stays on the list."""
+    """Record that a nugget was not rated, but keep the nugget on the list."""
     return {"importances": [NuggetImportance(task.position)], "failures": [failure]}
 
 

@@ -161,7 +161,7 @@ async def rate_pairs(task: RatingTask, runtime: Runtime[QARun]) -> Update:
 
 
 def leave_unrated(task: RatingTask, failure: Failure) -> Update:
-    """Record that rating failed. The pairs get no rating on this dimension."""
+    """Record that rating failed, so that the pairs have no rating on this dimension."""
     return {"failures": [failure]}
 
 

@@ -123,7 +123,7 @@ async def write_exam(state: ExamState, runtime: Runtime[Run]) -> Update:
 
 
 def leave_exam_unwritten(state: ExamState, failure: Failure) -> Update:
-    """Record that the call failed. The query gets no items."""
+    """Record that the call failed, so that the query has no items."""
     return {"texts": (), "answers": (), "n_unfounded": 0, "failures": [failure]}
 
 
@@ -204,5 +204,5 @@ async def write_synthesis(state: SynthesisState, runtime: Runtime[Run]) -> Updat
 
 
 def leave_synthesis_unwritten(state: SynthesisState, failure: Failure) -> Update:
-    """Record that the call failed. The question gets no synthesis."""
+    """Record that the call failed, so that the question has no synthesis."""
     return {"text": "", "failures": [failure]}

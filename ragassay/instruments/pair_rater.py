@@ -89,7 +89,10 @@ class EmbeddedPairRater:
     def rate(
         self, dimension: RacarDimension, pairs: Sequence[QAPair], case: Case
     ) -> list[RacarRating]:
-        """Rate pairs on one dimension, in order. The paper is the source of the case."""
+        """Return a rating of each pair on one dimension, in the order of the pairs.
+
+        The paper is the source of the case.
+        """
         text = case.sources[0].text
         rate: Callable[[QAPair], RacarRating]
         match dimension:

@@ -62,7 +62,8 @@ def perturb_answers(
         records: Unperturbed answers with unique ids.
         pools: Whether inserted texts come from the pool for fitting or for auditing judges.
         retracted: PMIDs of retracted articles. If empty, no attack cites a retracted article.
-        rephrase: Paraphraser for redundant sentences. If None, rules paraphrase the sentences.
+        rephrase: Paraphraser for redundant sentences. Without a paraphraser, rules paraphrase the
+            sentences.
         among: Records that supply sentences and PMIDs for the attacks. None means `records`.
     """
     chosen = [a for a in (ATTACKS if attacks is None else attacks) if retracted or a != RETRACTED]

@@ -71,7 +71,8 @@ class CompiledPrompt(Frozen):
         n_train, data_sha256: Number and hash of the training examples.
         n_dev, dev_sha256: Number and hash of the held-out examples, from other questions.
         before_sha256, after_sha256: Hashes of the built-in prompt and the compiled prompt.
-        comparisons: Comparisons of both prompts on the held-out examples. The first metric decides.
+        comparisons: Comparisons of both prompts on the held-out examples, of which the first
+            decides.
         is_better: Whether the first metric improved and there were no more unscored replies.
         usage: Usage of the job, including cached calls.
     """
@@ -150,7 +151,7 @@ def read_compiled(path: Path) -> CompiledPrompt:
 
 
 def read_all_compiled(paths: Sequence[Path]) -> tuple[CompiledPrompt, ...]:
-    """Read compiled prompts. No two of them may be for the same agent and rubric.
+    """Read compiled prompts, no two of which may be for the same agent and rubric.
 
     Raises:
         SettingsError: A file is invalid, or two files are for the same agent and rubric.
@@ -176,7 +177,7 @@ def compiled_sha256(shipped: str, compiled: Sequence[CompiledPrompt]) -> str:
 
     Args:
         shipped: Hash of the built-in prompts, from `prompts_sha256()`.
-        compiled: Compiled prompts in any order. If there are none, the result is `shipped`.
+        compiled: Compiled prompts in any order. Without compiled prompts, the result is `shipped`.
     """
     if not compiled:
         return shipped

@@ -64,7 +64,7 @@ class Rubric(Frozen):
 
     Attributes:
         group: YESciEval dimension of the rubric, or None for other rubric sets.
-        about: What the question, sources and answer are, if they are not what their names say.
+        about: Explanation of the question, sources and answer, if they have a special meaning.
         scale: Description of each rating, without gaps between the lowest and highest rating.
         examples: Example with the highest rating and example with the lowest rating, which the
             strategy "few_shot" requires.

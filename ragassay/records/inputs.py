@@ -115,8 +115,8 @@ class Record(Frozen):
         answer: Plain text with citation markers, or sentences with explicit citations.
         sources: Documents given to the system. `[1]` refers to the document with the id "1", or to
             the first document if no document has this id.
-        pairs: Question-answer pairs to evaluate, generated from the only source. If there are any,
-            `answer` contains their text.
+        pairs: Question-answer pairs to evaluate, generated from the only source. If it is not
+            empty, `answer` contains the text of the pairs.
         topic: Id of the question, which is the same for the answers of all systems.
         date: Date of the answer: "2024", "2024-05" or "2024-05-01".
         rubrics: Names of the rubrics for this answer (empty to use the rubrics of the run).

@@ -16,8 +16,7 @@ class CascadePart(Frozen):
     Attributes:
         n_kept: Number of verdicts that were not escalated.
         n_escalated: Number of verdicts decided by the second judge.
-        n_failed: Number of verdicts for which the second judge failed. The first verdict is used
-            for them.
+        n_failed: Number of verdicts for which the second judge failed, so that the first is used.
         usage: Usage of the second judge.
         full_cost_usd: Estimated cost of asking the second judge about all verdicts: the cost per
             call times `n`, or None if the price is unknown or the second judge decided nothing.
@@ -241,7 +240,7 @@ class PanelAgreement(Frozen):
             two points.
         n_resolved: Number of disputed judgments that the second round resolved.
         pairs: Agreement between each pair of judges (empty in runs of earlier versions).
-        n_effective: Number of independent judges that the panel is at least worth. None if unknown.
+        n_effective: Lower bound of the effective number of independent judges. None if unknown.
     """
 
     members: tuple[PanelMember, ...]

@@ -262,7 +262,7 @@ def annotator_tables(
 
     Args:
         queries: Passages of each query. Passages without judgments are skipped.
-        chosen: Filter for the grades. The first matching grade per passage is used.
+        chosen: Filter that selects the first matching grade of each passage.
         min_relevant: Lowest judgment that counts as relevant, which is 2 for TREC DL.
         min_answers: Minimum numbers of covered items, with one table for each.
         like_original: See `passage_labels`.
@@ -295,7 +295,7 @@ def passage_labels(
 
     Args:
         queries: Passages of each query. Passages without judgments are skipped.
-        chosen: Filter for the grades. The first matching grade per passage is used.
+        chosen: Filter that selects the first matching grade of each passage.
         min_answers: Number of items that a passage must cover, at least 1.
         like_original: Whether to follow the original program: ungraded passages are labelled 0, and
             if there are no ratings, a passage must cover `min_answers` + 1 items.

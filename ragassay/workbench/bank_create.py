@@ -1,4 +1,7 @@
-"""Generate test banks for queries with a judge model or by rule. Interrupted runs can resume."""
+"""Generate test banks for queries with a judge model or by rule.
+
+A run that was interrupted can be resumed.
+"""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 CLOSE = 0.45
 """Lowest cosine similarity (all-MiniLM-L6-v2) at which a passage may answer an item.
 
-A lower similarity is only a hint. Of 311 questions written from papers, 9% have no such passage in
-their own paper, and 39% have none in the 34 other papers."""
+A lower similarity is only a hint that no passage does. Of 311 questions written from papers, 9%
+have no such passage in their own paper, and 39% have none in the 34 other papers."""
 
 N_DOCUMENTS = 5
 """Number of documents to search for an answer to an item."""

@@ -16,7 +16,7 @@ class SplitBanks:
     """Public and secret parts of test banks.
 
     Attributes:
-        secret: Banks that systems must not see. Each of their items is marked as secret.
+        secret: Banks that systems must not see, in which each item is marked as secret.
         one_sided: Titles of the banks whose items are all in the same part.
     """
 
@@ -93,7 +93,7 @@ class MergedBanks:
     """Result of merging test banks.
 
     Attributes:
-        banks: One bank per query, facet and kind of item. No item occurs twice.
+        banks: One bank per query, facet and kind of item, without duplicate items.
         conflicts: Descriptions of values that differ between banks. The value of the first bank is
             used.
     """

@@ -144,8 +144,8 @@ class OriginalCover:
     """EXAM and n-EXAM scores, computed as in the original program.
 
     n-EXAM is 0 for queries without covered items. EXAM is 0 if a minimum rating is set but the
-    grader assigns no ratings. Ungraded items are ignored. The standard error of a single query
-    is 0.
+    grader assigns no ratings. Items without a grade are ignored. The standard error of a single
+    query is 0.
     """
 
     exam: float
@@ -229,7 +229,7 @@ def rubric_cover(
     `min_rating` is set. For a query without covered items, the original program's n-EXAM is 0.
 
     Args:
-        chosen: Filter for the grades. The first matching grade per passage is used.
+        chosen: Filter that selects the first matching grade of each passage.
         k: Number of top-ranked passages to use for each system and query.
         min_rating: Lowest rating that covers an item, or None to use correctness.
         rankings: Rankings of the systems, by default the rankings in the graded file.

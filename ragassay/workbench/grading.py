@@ -47,7 +47,8 @@ class Graded:
     """Graded passages.
 
     Attributes:
-        queries: The passages with their new grades. Passages for which grading failed have none.
+        queries: The passages with their new grades. A passage for which grading failed has no new
+            grade.
         n_undecided: Number of grades that the grader left undecided.
     """
 
@@ -111,7 +112,7 @@ def prepare_passages(
 
     Args:
         responses: See `read_passages`.
-        settings: Settings to use. By default, they are built from the options.
+        settings: Settings to use, by default built from the options.
         style: How error messages name options.
 
     Raises:

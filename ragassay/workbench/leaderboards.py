@@ -75,7 +75,7 @@ def number_covered(
     Unlike in the original program, duplicate items count once, and facets have labels of 0.
 
     Args:
-        chosen: Filter for the grades. The first matching grade per passage is used.
+        chosen: Filter that selects the first matching grade of each passage.
         min_rating: Lowest rating that covers an item, or None to use correctness.
 
     Raises:
@@ -101,7 +101,7 @@ def highest_rating(
     The original program counts covered items for facets without ratings, which is an error here.
 
     Args:
-        chosen: Filter for the grades. The first matching grade per passage is used.
+        chosen: Filter that selects the first matching grade of each passage.
 
     Raises:
         InputError: A grade has no ratings.
@@ -236,7 +236,8 @@ def rubric_boards(
     Args:
         measures: Names in ir_measures notation. `alpha_nDCG@k` uses `subtopics`.
         level: Lowest label that counts as relevant, like the option -l of trec_eval.
-        subtopics: Covered items by query and passage. By default, each query is one subtopic.
+        subtopics: Covered items by query and passage. Without subtopics, each query is one
+            subtopic.
         official: Official scores of systems. Higher is better.
         skips_empty: See `run_values`.
 

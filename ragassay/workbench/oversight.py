@@ -75,7 +75,7 @@ def checked_items(
     """Return the grade of each item and its extracted text for people to check ("verify grading").
 
     Args:
-        graded: Filter for the grades. The first matching grade per passage is used.
+        graded: Filter that selects the first matching grade of each passage.
         extracted: Filter for the grades that contain the extracted answers. By default, the first
             grade of the same kind without ratings, or else the grade to check.
         min_rating: Lowest rating that covers an item, or None to use correctness.
@@ -213,8 +213,8 @@ def missing_passages(
     """Return relevant passages that cover no item ("missing in test bank").
 
     Args:
-        graded: Filter for the grades. The first matching grade per passage is used.
-            Passages without a matching grade are left out.
+        graded: Filter that selects the first matching grade of each passage. Passages without a
+            matching grade are left out.
         min_rating: Lowest rating that covers an item, or None to use correctness.
 
     Returns:
@@ -282,7 +282,7 @@ def item_uses(
     """Count the passages that cover each item ("spurious test bank entries").
 
     Args:
-        graded: Filter for the grades. The first matching grade per passage is used.
+        graded: Filter that selects the first matching grade of each passage.
         min_rating: Lowest rating that covers an item, or None to use correctness.
 
     Returns:

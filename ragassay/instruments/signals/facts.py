@@ -62,7 +62,7 @@ def facts_text(signals: Signals, rubric: str, sentences: Sequence[str] = ()) -> 
 
 
 def reason_of(signals: Signals, name: str) -> Reason:
-    """Describe a signal of an answer. If it summarizes sentences, describe the worst sentence."""
+    """Describe a signal of an answer, or the worst sentence if the signal summarizes sentences."""
     words = load_signals()
     name = words.answer[name].shown or name
     measure = measure_of(name)
