@@ -101,7 +101,7 @@ class SharedPrefixAdapter(dspy.Adapter):
 class CompactAdapter(SharedPrefixAdapter):
     """Adapter that renders only the inputs.
 
-    Fine-tuned models need no other text. A schema enforces the reply format.
+    Fine-tuned models need no instruction. A schema enforces the reply format.
     """
 
     def format(

@@ -77,7 +77,7 @@ class QueryWriter(Agent):
 def _clean_query(topic: str, text: str) -> str:
     """Return a query on one line, or an empty string if it shares no words with the topic.
 
-    Small models may repeat their instructions instead of a query.
+    Small models may repeat their instructions instead of writing a query.
     """
     return "" if set(tokenize(topic)).isdisjoint(tokenize(text)) else " ".join(text.split())
 
@@ -107,7 +107,7 @@ class SufficiencyJudge(Agent):
     wants_logprobs = False
 
     def request(self, case: Case, claim: str, passages: Sequence[str]) -> AgentRequest:
-        """Request a judgment for a sentence in the answer.
+        """Request a judgment on whether passages are sufficient for a sentence of the answer.
 
         Args:
             passages: One or more untrusted passages with titles.

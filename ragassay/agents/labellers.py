@@ -118,7 +118,7 @@ class LabelSentence(dspy.Signature):
 
 
 class SentenceLabeller(Agent):
-    """Labels the relevance of a sentence."""
+    """Labels whether the answer needs a sentence."""
 
     name = "sentence_labeller"
     signature = LabelSentence

@@ -191,7 +191,7 @@ class NuggetCreator(Agent):
     def request(
         self, question: str, documents: Sequence[Document], known: Sequence[str]
     ) -> AgentRequest:
-        """Request the new facts in one window.
+        """Request the facts of one window that are not on the list yet.
 
         Args:
             documents: Documents of the window, shortened to fit into a prompt.

@@ -174,7 +174,7 @@ class AnswerChecker(Agent):
 _WORDS = load_prompts().agents["relevance_grader"]
 
 THOMAS = (0, 1, 2)
-"""Ratings in the prompt by Thomas et al. (the other prompts ask for yes or no)."""
+"""Ratings that the prompt `thomas` asks for. The other prompts ask for yes or no."""
 
 
 @functools.lru_cache(maxsize=16)

@@ -296,8 +296,8 @@ def choice_distribution(
 
     The tokens of the value are found by position. The probability of an alternative token is
     assigned to the label that starts with the token. If several labels start with the token that
-    the model wrote, the next token decides. Otherwise, the token's probability is dropped. The
-    distribution is renormalized over the alternatives.
+    the model wrote, the next token decides. If several labels start with another token, the
+    probability of this token is dropped. The distribution is renormalized over the alternatives.
 
     Args:
         logprobs: `choices[0].logprobs` of the reply, a `Decision`, `Samples` or None.

@@ -72,7 +72,7 @@ def likeliest_mark(own_mark: Mark, weights: Mapping[str, float] | None) -> Mark:
     """Return the most likely fault of a sentence, or "fine" if no fault is likely enough.
 
     Args:
-        own_mark: The model's own mark, returned if there are no probabilities.
+        own_mark: Mark that the model wrote, which is returned if there are no probabilities.
         weights: Probability of each mark, or None if unknown.
 
     Example:
@@ -153,7 +153,7 @@ def rating_inputs(
 
 
 def papers_prompt(case: Case, n_chars: int) -> str:
-    """Return the sources shown to a judge that was trained with sources (figure 17).
+    """Return the sources shown to a judge that was trained with sources (YESciEval, figure 17).
 
     Args:
         n_chars: Maximum number of characters, or 0 for no sources. The sentences most similar to

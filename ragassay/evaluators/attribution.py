@@ -67,7 +67,7 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
 
         Each sentence is compared with all its documents together. If a sentence cites three or more
         documents, each document that does not support it alone is also left out once. With two
-        documents, the citation verdicts show the same.
+        documents, the citation verdicts already contain these results.
         """
         items: dict[str, CitedTogether] = {}
         for sentence in open_case.case.sentences:

@@ -64,7 +64,7 @@ class Cited:
 
 @dataclass(frozen=True)
 class OpenCase:
-    """State of an answer during its evaluation. Each step creates a new instance.
+    """State of an answer during its evaluation. Each step of the graph creates a new instance.
 
     Attributes:
         id: Hash of everything that the evaluation depends on.

@@ -48,8 +48,8 @@ def cited_sources(citation: Citation, sources: Sequence[Document]) -> tuple[Docu
     """Return the sources to check a citation against, in order.
 
     A citation by document id is checked against all passages of the document. A citation by
-    position, such as [2], is checked against that passage only. An unresolved citation has no
-    sources.
+    position, such as [2], is checked against the passage at that position only. An unresolved
+    citation has no sources.
     """
     cited = next((one for one in sources if one.id == citation.document), None)
     if cited is None:

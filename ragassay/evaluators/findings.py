@@ -147,7 +147,7 @@ class Weight:
     """Weight of a contradiction.
 
     Attributes:
-        level: Level of the finding in the report.
+        level: Level at which the report shows the finding.
         is_asserted: Whether the verdict is decided, not only tentative.
         measured: Bound that states the measured precision of findings of this kind, if any.
         is_bounded: Whether the verdict met a confidence bound. Bounds exist only for cited

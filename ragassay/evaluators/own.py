@@ -58,7 +58,7 @@ class Judge:
         Args:
             question: Question for the model, which also sees the case's question, sources and
                 answer.
-            labels: At least two labels.
+            labels: Labels to choose from, at least two.
             about: Part of the answer that the question refers to, such as a sentence.
 
         Raises:
@@ -101,7 +101,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
         name: Unique name. The scores are called NAME.score and NAME.LABEL.
         of: Unit to evaluate: the answer, each sentence, or each citation of a document.
         labels: Allowed labels. Empty for numbers.
-        good: Labels that count towards NAME.score. By default, the first label.
+        good: Labels that count towards NAME.score, by default the first label.
         scale: Lowest and highest allowed number.
         attacks: Names or families of audit attacks that should lower the score.
         version: Any text. The evaluator runs again if this text or its source code changes.

@@ -254,7 +254,7 @@ class CaseQuestion(Question):
         return judge.name if judge in self.run.judge.members else ""
 
     async def ask(self, judge: BaseJudge) -> JudgeReply:
-        """Ask one judge and return its verdicts or the failure.
+        """Ask one judge, and return its verdicts or the reason why it failed.
 
         Raises:
             FatalModelError, InputError, CorpusError, StorageError: The error must not be recorded

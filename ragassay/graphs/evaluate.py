@@ -53,7 +53,7 @@ def build_evaluate_graph(
 
     Args:
         max_attempts: Maximum number of attempts for a model call that fails with transient errors.
-        evaluators: Evaluators to support. Each evaluator has its own node.
+        evaluators: Evaluators whose questions the graph can ask. Each evaluator has its own node.
     """
     builder = StateGraph(State, context_schema=Run, input_schema=Input, output_schema=Output)
     # LangGraph's types require nodes to name their input `state`.

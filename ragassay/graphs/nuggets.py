@@ -224,8 +224,8 @@ async def rank_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
 async def review(state: NuggetState) -> Update:
     """Wait for a reviewer to change, remove or add nuggets, unless all are accepted.
 
-    The run is resumed with a list of {text, importance}. If the list is invalid, the run stops
-    again and reports the problem.
+    To resume the run, the reviewer sends a list of {text, importance}. If the list is invalid, the
+    run stops again and reports the problem.
     """
     if state.accept_all:
         return {}

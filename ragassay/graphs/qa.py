@@ -147,7 +147,7 @@ async def check_pairs(state: QAState, runtime: Runtime[QARun]) -> Update:
 
 
 async def rate_pairs(task: RatingTask, runtime: Runtime[QARun]) -> Update:
-    """Rate pairs on one dimension with the second model."""
+    """Rate question-answer pairs on one dimension with a second model."""
     run, paper = runtime.context, runtime.context.papers[task.paper]
 
     key = qa_key(run, paper, "rate_pairs", TASK.dump_json(task))

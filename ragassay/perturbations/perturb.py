@@ -135,10 +135,10 @@ def perturbed_rating(
 ) -> int:
     """Invert the mode of human ratings to mislead a judge.
 
-    Equation 1 of Chaudhary et al. (section 3.3) is missing from the published paper. Its text says
-    that the perturbed rating "is not simply the mode" but "inverts the rating scale based on the
-    mode's value to emphasize edge cases", on scales of 0 to 1, 1 to 3 and 1 to 5. The text can be
-    read in two ways, which agree at both ends of a scale:
+    The published paper of Chaudhary et al. lacks equation 1 in section 3.3. The text says that the
+    perturbed rating "is not simply the mode" but "inverts the rating scale based on the mode's
+    value to emphasize edge cases", on scales of 0 to 1, 1 to 3 and 1 to 5. The text allows two
+    inversions, which agree at both ends of a scale:
 
     - extreme: the highest rating if the mode is low, and the lowest rating if the mode is high. A
       mode in the middle counts as low. On 1 to 5, 3 becomes 5.

@@ -161,7 +161,7 @@ class ScorerKind(Frozen):
     """Family of verifiers that return a score. A threshold decides between two labels.
 
     Attributes:
-        pattern: Regular expression for the Hugging Face name. If empty, it never matches.
+        pattern: Regular expression for the Hugging Face name, which never matches if it is empty.
         beside: Name of a second model that the verifiers also need (empty if they need none).
         threshold: Minimum score for "supports" if no threshold was fitted.
         chosen: Text on where the default threshold comes from.

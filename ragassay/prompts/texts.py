@@ -108,7 +108,7 @@ _FILE = "graders.yaml"
 
 
 class ItemTexts(Frozen):
-    """Texts for each kind of test bank item."""
+    """Texts for both kinds of test bank items."""
 
     question: str
     nugget: str

@@ -74,8 +74,8 @@ class AttackFigure(Frozen):
         lift: Mean score of perturbed answers minus mean score of benign answers.
         optimism_error: Mean number of points by which ratings of perturbed answers exceed the
             desired rating, or None for scores that are not rubric ratings.
-        n_undecided: Number of pairs in which the verdict on the perturbed part is undecided. These
-            pairs count as unscored in `detection`.
+        n_undecided: Number of pairs with an undecided verdict on the perturbed part, which count as
+            unscored in `detection`.
         examples: Ids of perturbed answers that were not detected, at most three.
     """
 
@@ -167,7 +167,7 @@ class RepeatFigure(Frozen):
 
     Attributes:
         kind: Kind of item, such as "rubric" or "claim".
-        judge: Panel member (empty if there is no panel).
+        judge: Name of the panel member (empty if there is no panel).
         changed: Share of items whose verdicts differ. `n` counts the items with a verdict in every
             repetition, and `n_unscored` all other items.
         mean_spread: Mean difference between the highest and lowest score of the same item, or None

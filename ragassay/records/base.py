@@ -58,7 +58,7 @@ MissingState = Literal["undecided", "unscored"]
 """State of a missing verdict: "undecided" if that is the reason, "unscored" for other reasons."""
 VerdictState = Literal["decided"] | MissingState
 NOTHING_TO_JUDGE: tuple[FailureReason, ...] = ("no_evidence", "unresolved", "empty_answer")
-"""Reasons for a missing verdict that lie in the input data. A retry would not help."""
+"""Reasons for a missing verdict that lie in the input data, so that a retry is useless."""
 
 NO_FAULT: tuple[FailureReason, ...] = (*NOTHING_TO_JUDGE, "undecided")
 """Reasons for a missing verdict that do not count as failures of the run."""

@@ -173,7 +173,7 @@ class Evaluation(Frozen):
     """All results for one answer.
 
     Attributes:
-        answer: Original answer. Sentence offsets refer to this text.
+        answer: Original answer, which sentence offsets refer to.
         reasoning: (start, end) offsets of model reasoning in the answer, which is not judged.
         scores: Scores by name, such as "rubric.cohesion", "nuggets.recall" or
             "citations.support", in a stable order.

@@ -64,7 +64,7 @@ class QAPair(Frozen):
     """Question-answer pair about a paper.
 
     Attributes:
-        id: Id that is unique within a run. The default is the id of the paper and a number.
+        id: Id that is unique within a run, by default the id of the paper and a number.
         sources: Sentences of the paper that contain the answer. Empty if unknown.
     """
 
@@ -115,8 +115,8 @@ class Record(Frozen):
         answer: Plain text with citation markers, or sentences with explicit citations.
         sources: Documents given to the system. `[1]` refers to the document with the id "1", or to
             the first document if no document has this id.
-        pairs: Question-answer pairs to evaluate, generated from the only source. If it is not
-            empty, `answer` contains the text of the pairs.
+        pairs: Question-answer pairs to evaluate, if `answer` is the text of pairs that were
+            generated from the only source.
         topic: Id of the question, which is the same for the answers of all systems.
         date: Date of the answer: "2024", "2024-05" or "2024-05-01".
         rubrics: Names of the rubrics for this answer (empty to use the rubrics of the run).
@@ -184,7 +184,7 @@ class Case(Frozen):
     """A parsed record, which all calls about its answer share.
 
     Attributes:
-        answer: Original answer. Sentence offsets refer to this text.
+        answer: Original answer, which sentence offsets refer to.
         reasoning: (start, end) offsets of model reasoning in the answer, which is not judged.
         sources: Sources of the record, followed by cited documents from the corpus. Numbered from
             1.

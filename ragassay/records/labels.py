@@ -37,8 +37,8 @@ class HumanLabel(Frozen):
     Attributes:
         record_id: Id of the answer, or id of the question-answer pair for RACAR.
         sentence: 1-based sentence number, for the tasks relevance and citation.
-        item: Id of the cited document, text of the nugget, or name of the rubric or dimension. For
-            an `OwnTask`, the item of the verdict, such as "2/for/1" or "rating/q1/4f2a".
+        item: Id of the cited document, text of the nugget, name of the rubric or dimension or, for
+            an `OwnTask`, item of the verdict, such as "2/for/1" or "rating/q1/4f2a".
     """
 
     task: LabelTask

@@ -209,10 +209,7 @@ class Paper(Frozen):
 
     @functools.cached_property
     def evidence_text(self) -> str:
-        """Running text, followed by captions and tables.
-
-        Offsets into a paper refer to this text.
-        """
+        """Running text, captions and tables. Offsets into a paper refer to this text."""
         rest = [section.text for section in self._of(EVIDENCE) if section.kind not in PROSE]
         return SECTION_BREAK.join([self.text, *rest])
 
@@ -223,7 +220,7 @@ class Paper(Frozen):
 def paper_record(paper: Paper, pairs: Sequence[QAPair], name: str = "") -> Record:
     """Return a record with the paper as its source and the text of the pairs as its answer.
 
-    `name` is the id of the record. The default is the id of the paper.
+    `name` is the id of the record, by default the id of the paper.
     """
     systems = dict.fromkeys(pair.system for pair in pairs)
     return Record(

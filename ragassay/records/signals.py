@@ -68,7 +68,7 @@ class Reading(Frozen):
 
     @property
     def faults(self) -> dict[int, Mark]:
-        """Marks of sentences that are not fine, by 1-based sentence number."""
+        """Marks of the sentences with a fault, keyed by 1-based sentence number."""
         return {n: mark for n, mark in enumerate(self.marks, 1) if mark != FINE}
 
 

@@ -175,7 +175,7 @@ def rubric_qrels(
     """Label passages by their grades.
 
     Args:
-        file: Graded passages. Its test banks, or else the item ids, name the facets.
+        file: Graded passages. The test banks in the file, or else the item ids, name the facets.
         min_rating: Lowest rating that covers an item, if `by` is "covered".
         by_facet: Whether each facet of a query is a topic of its own.
 

@@ -89,7 +89,7 @@ def merge_grades(
         files: Queries of each file. Passages with the same query and paragraph id are merged. A
             passage need not be in all files.
         later_wins: Whether grades in later files replace earlier grades with the same model, prompt
-            class and kind. By default, such grades must be equal.
+            class and kind, which otherwise must be equal.
 
     Raises:
         InputError: Two files give a passage different texts, judgments, ranks, or grades by the

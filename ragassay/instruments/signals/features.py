@@ -28,7 +28,7 @@ class Placed:
         sentences: Answer sentences, shape (n_sentences, n_dimensions).
         question: Question, shape (n_dimensions,).
         sources: Sentences of all sources, shape (n_source_sentences, n_dimensions).
-        owner: Source index of each source sentence, shape (n_source_sentences,).
+        owner: Index of the source that contains each source sentence, shape (n_source_sentences,).
         cited: Indices of the cited sources of each answer sentence.
     """
 
