@@ -142,7 +142,6 @@ def _shape(signature: Any) -> str:
 
 
 def _hint(schema: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
-    """Return an example JSON value for a schema, with hints as placeholders."""
     if "$ref" in schema:
         return _hint(known[schema["$ref"].rpartition("/")[2]], known)
     if "enum" in schema:
@@ -185,7 +184,6 @@ def response_format(signature: Any) -> dict[str, Any]:
 
 
 def _drop_titles(node: Any) -> Any:
-    """Return a schema without the titles added by pydantic."""
     if isinstance(node, list):
         return [_drop_titles(item) for item in node]
     if not isinstance(node, dict):

@@ -139,7 +139,6 @@ def unwrap_fields(
 
 
 def _read_nested(text: str, field: Field) -> dict[str, Field] | None:
-    """Return the fields of a value that is an object or a list with one object."""
     value = field.value
     is_list_of_one = isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict)
     if not (isinstance(value, dict) or is_list_of_one):

@@ -137,7 +137,6 @@ class AnswerNuggetizer(Agent):
 
 
 def _find_sentence(fact: str, sentences: Sequence[str]) -> int:
-    """Return the number of the sentence that states a fact, from 1."""
     text, words = " ".join(sentences), set(tokenize(fact))
     for i, sentence in enumerate(sentences, 1):
         if is_carried(fact, sentence, text):

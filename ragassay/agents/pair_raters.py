@@ -134,7 +134,6 @@ class RacarRater(Agent):
 
 
 def _find_quotes(quotes: Sequence[str], case: Case) -> tuple[EvidenceSpan, ...]:
-    """Return the spans of the paper that match one of the quotes, without duplicates."""
     (paper,) = case.sources
     offsets = dict.fromkeys(find_quote(quote, paper.text) for quote in quotes)
     return tuple(

@@ -316,7 +316,6 @@ def _reject_quoted(text: str, broken: Sequence[JsonObject], end: int) -> None:
 
 
 def _find_loose_start(text: str, begin: int) -> int | None:
-    """Return the offset of an object that is not valid JSON, or None."""
     opening = _LOOSE_OPENING.search(text, begin)
     if opening:
         return opening.start()
@@ -363,7 +362,6 @@ def _repair(text: str, start: int, names: Sequence[str], wanted: Sequence[str]) 
 
 
 def _unquote(value: Any, first: str) -> Any:
-    """Remove curly quotation marks that a model used instead of straight ones."""
     is_curly = isinstance(value, str) and first in ("\u2018", "\u201c")
     return value.strip("\u2018\u2019\u201c\u201d") if is_curly else value
 
@@ -397,6 +395,5 @@ def _find_values(text: str, start: int, name: str) -> list[int]:
 
 
 def _value_end(text: str, start: int) -> int:
-    """Return the approximate end offset of a number or a label."""
     match = re.compile(rf"[{_QUOTES}]?[^,}}\n{_QUOTES}]{{0,99}}").match(text, start)
     return match.end() if match else start

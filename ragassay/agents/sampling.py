@@ -199,8 +199,6 @@ async def draw_samples(call: ModelCall[dspy.Prediction], n: int) -> Samples:
 async def _draw_all(
     call: ModelCall[dspy.Prediction], indices: Sequence[int]
 ) -> list[dspy.Prediction | ModelError]:
-    """Draw samples concurrently. Failed samples are returned as errors."""
-
     async def draw(index: int) -> dspy.Prediction | ModelError:
         try:
             return await call.draw(sample_options(call.lm.kwargs, index))
@@ -355,7 +353,6 @@ def _matching_labels(written: str, text: str, labels: Sequence[str]) -> list[str
 
 
 def _clean(written: str, text: str) -> str:
-    """Return the part of a value that a token contains, without quotes and surrounding text."""
     return _END.split(text if written else text.lstrip(_LEAD), maxsplit=1)[0]
 
 

@@ -107,7 +107,6 @@ def _why_none_answers(settings: Settings) -> str:
 
 
 def _require_judge(settings: Settings, registered: Sequence[Evaluator[Any]], why: str) -> None:
-    """Raise an error if anything in the settings needs a judge."""
     if settings.chosen_verifier == "judge":
         raise SettingsError(f"verifier judge: {why}")
     if settings.chosen_grader == "judge":

@@ -61,7 +61,6 @@ def cited_sources(citation: Citation, sources: Sequence[Document]) -> tuple[Docu
 
 
 def _is_position(marker: str, cited: Document, sources: Sequence[Document]) -> bool:
-    """Return whether a marker is the position of a source instead of its id."""
     position = str(sources.index(cited) + 1)
     is_named = cited.part_of.lower() in marker.lower()
     return not is_named and position in _NUMBER.findall(marker)

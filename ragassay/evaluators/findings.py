@@ -107,7 +107,6 @@ def citing_findings(case: Case) -> list[Finding]:
 
 
 def _find_missed_facts(outcome: Outcome) -> list[Finding]:
-    """Report required facts missing from the answer, according to the judge or nugget matching."""
     judged = {v.gold: v.assignment for v in outcome.of(NuggetAssignment) if v.assignment}
     matched = {match.gold for match in outcome.matches}
     required = [

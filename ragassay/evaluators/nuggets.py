@@ -143,7 +143,6 @@ class NuggetsEvaluator(Evaluator[OriginText]):
 
 
 def _reads_whole(run: Run) -> bool:
-    """Return whether a judge reads the whole answer in one call."""
     return run.judge.lm is not None and run.settings.nuggets.nugget_unit == "answer"
 
 

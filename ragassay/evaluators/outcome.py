@@ -145,7 +145,6 @@ def _remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> Iterator[F
 
 
 def _injections(sources: Sequence[Document]) -> Iterator[Finding]:
-    """Report sentences in the sources that address the judge."""
     for source in sources:
         for line in filter(speaks_to_judge, (source.title, *sentences_of(source.text))):
             message = (

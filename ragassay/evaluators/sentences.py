@@ -132,7 +132,6 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
 
 
 def _is_judged(run: Run) -> bool:
-    """Return whether a local labeller or a judge labels all sentences."""
     has_labeller = run.models.labeller is not None
     return has_labeller or run.judge.lm is not None or run.second is not None
 

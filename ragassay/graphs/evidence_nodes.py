@@ -163,7 +163,6 @@ class _Notebook:
 def _round_queries(
     state: EvidenceState, case: Case, this_round: int
 ) -> Iterator[tuple[int, EvidenceSide, str]]:
-    """Yield the sentence, side and text of each query in a round."""
     drafts = {draft.sentence: draft for draft in state.drafts if draft.round == this_round}
     for sentence in case.sentences:
         if this_round == 1:

@@ -37,7 +37,6 @@ def cited_of(case: Case, run: Run) -> tuple[Cited, ...]:
 def _spans(
     pairs: Sequence[tuple[str, Sequence[Document]]], run: Run
 ) -> Sequence[tuple[EvidenceSpan, ...]]:
-    """Return one span per claim, or none for a claim without similar text in its documents."""
     if run.settings.verification.citation_evidence == "document" or run.settings.cites_by_nuggets:
         return [_whole_document(documents) for _, documents in pairs]
     size = 1 if run.settings.verification.citation_evidence == "sentence" else WINDOW

@@ -242,7 +242,6 @@ def _next_flawed(state: QAState) -> tuple[int, list[DraftPair]]:
 def _missing_shares(
     state: QAState, kept: tuple[DraftPair, ...], flawed: tuple[DraftPair, ...]
 ) -> tuple[tuple[int, int], ...]:
-    """Return the number of missing pairs by part of the paper, without parts that failed."""
     drafted = [draft.part for draft in (*kept, *flawed)]
     missing = ((part, share - drafted.count(part)) for part, share in enumerate(state.shares))
     return tuple((part, n) for part, n in missing if n > 0 and part not in state.closed)

@@ -104,7 +104,6 @@ def window_of(model: str) -> int | None:
 
 
 def _n_tokens(text: str) -> int:
-    """Estimate the number of tokens with cl100k, the encoding included in LiteLLM."""
     return len(import_litellm().encoding.encode(text, disallowed_special=()))
 
 
@@ -114,7 +113,6 @@ def _paragraphs(paper: Paper) -> list[str]:
 
 
 def _units(paper: Paper, n_most: int) -> list[str]:
-    """Return the sections, splitting long sections into paragraphs or groups of sentences."""
     units: list[str] = []
     for section in paper.sections:
         if section.kind not in PROSE:
@@ -130,7 +128,6 @@ def _units(paper: Paper, n_most: int) -> list[str]:
 
 
 def _pack_units(units: Sequence[str], n_most: int, between: str = SECTION_BREAK) -> list[str]:
-    """Join adjacent units up to `n_most` characters. A longer unit forms its own group."""
     groups: list[str] = []
     for unit in units:
         if groups and len(groups[-1]) + len(between) + len(unit) <= n_most:

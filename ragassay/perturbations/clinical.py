@@ -93,7 +93,6 @@ def _citations(piece: AnswerPiece) -> list[_CitedPiece]:
 
 
 def _choose_target(item: str, piece: AnswerPiece, cited: Sequence[str], material: Material) -> str:
-    """Return a new source for a citation to refer to, or an empty string if there is none."""
     sources = material.record.sources
     used = {_resolve_item(c, material.record) for c in cited}
     own = _resolve_item(item, material.record)
@@ -115,7 +114,6 @@ def _choose_target(item: str, piece: AnswerPiece, cited: Sequence[str], material
 
 
 def _resolve_item(item: str, record: Record) -> int | None:
-    """Return the index of the cited source, or None if it is not in the record."""
     for i, source in enumerate(record.sources):
         if source.id == item or bare(source.id) == bare(item):
             return i

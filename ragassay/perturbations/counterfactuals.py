@@ -63,7 +63,6 @@ def _remove_negation(sentence: str) -> str | None:
 
 
 def _remove_no(sentence: str, found: re.Match[str]) -> str:
-    """Change "no effect" to "an effect", and "no effects" to "effects"."""
     rest = sentence[found.end() :]
     end = _PHRASE_END.search(rest)
     noun = (rest[: end.start()] if end else rest).split()[-1:] or [""]
@@ -188,7 +187,6 @@ def _replacement_drugs(drug: str, in_sources: set[str], excluded: set[str]) -> l
 
 
 def _find_drugs(text: str) -> list[str]:
-    """Return the distinct drugs in a text, spelled as in `drugs.yaml` or in lower case."""
     known = {name.lower(): name for name in _drug_classes()}
     listed = [known[match[0].lower()] for match in _pattern(tuple(_drug_classes())).finditer(text)]
     others = [match[0].lower() for match in _OTHER_DRUGS.finditer(text)]

@@ -188,7 +188,6 @@ def _repeat(
     answer: CutAnswer,
     material: Material,
 ) -> Perturbation | None:
-    """Insert a paraphrase after each chosen sentence. Return None if no sentence is chosen."""
     chosen = choose(answer.places, material.rng)
     if not chosen:
         return None

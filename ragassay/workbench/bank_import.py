@@ -288,7 +288,6 @@ def _read_csv(path: Path, lines: list[str]) -> Iterator[Imported]:
 
 
 def _group_items(imported: Iterable[Imported], kind: BankKind | None) -> BankResult:
-    """Group items into test banks, and skip items whose id the bank already has."""
     rejections: list[Rejection] = []
     items: list[ImportedItem] = []
     for entry in imported:

@@ -158,7 +158,6 @@ def _join_banks(first: RubricBank, second: RubricBank, conflicts: list[str]) -> 
 
 
 def _find_removed_items(bank: RubricBank) -> dict[str, str]:
-    """Return the names of the reviewers who removed items, keyed by item id."""
     return {r.item: r.who for r in bank.history if r.field == "removed" and r.value is True}
 
 

@@ -159,7 +159,6 @@ def _passages(placed: Placed, lines: Sequence[str]) -> list[str]:
 def _add_grounding(
     rows: Sequence[Row], case: Case, texts: Sequence[str], passages: Sequence[str]
 ) -> None:
-    """Count the numbers, names and words missing from all sources and from the closest passage."""
     sources = [f"{source.title}\n{source.text}" for source in case.sources]
     anywhere = SourceFacts([case.question, *sources])
     for row, text, passage in zip(rows, texts, passages, strict=True):
@@ -180,7 +179,6 @@ def _add_entailment(
 def _gaps(
     sources: Sequence[Document], placed: Placed, lines: Sequence[str]
 ) -> tuple[SourceGap, ...]:
-    """Return source sentences that are similar to the question and that the answer covers least."""
     nearness = np.array(source_coverage(placed))
     if not len(nearness):
         return ()
