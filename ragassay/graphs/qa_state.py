@@ -42,7 +42,7 @@ Fold = Callable[[Sequence[str]], Mapping[int, int]]
 
 @dataclass(frozen=True)
 class QARun:
-    """Runtime context of the graph that writes question-answer pairs.
+    """Runtime context of the question-answer graph.
 
     Attributes:
         run: Run with the agents and settings.
@@ -64,7 +64,7 @@ class QARun:
 
 @dataclass(frozen=True)
 class QAJob:
-    """Input of the graph that writes question-answer pairs: a paper and the options.
+    """Input of the question-answer graph: a paper, and how to write pairs from it.
 
     Attributes:
         number: Number of pairs to write.
@@ -124,7 +124,7 @@ class RatingTask:
 
 @dataclass
 class QAState:
-    """State of the graph that writes question-answer pairs, for one paper.
+    """State of the question-answer graph for one paper.
 
     Attributes:
         paper, number, keywords, way, long, section_chars, rounds, max_tokens, least: See `QAJob`.
@@ -171,7 +171,7 @@ class QAState:
 
 @dataclass(frozen=True)
 class QAPairs:
-    """Output of the graph that writes question-answer pairs. See `QAState`.
+    """Output of the question-answer graph. See `QAState`.
 
     Attributes:
         kept: Accepted drafts, ordered by part of the paper and then by `place`.

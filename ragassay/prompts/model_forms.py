@@ -44,8 +44,8 @@ class EmbedderForm(Frozen):
         pattern: Regular expression for the last part of the lower-case model name.
         query: Prefix of queries, with {task} for instruction-tuned models.
         same: Prefix of texts that are compared with each other, such as questions with questions.
-        cosine_threshold: Minimum cosine between a sentence and a passage at which the sentence
-            counts as correct, or None for the threshold of the form `plain`.
+        cosine_threshold: Minimum cosine with a passage at which a sentence counts as correct, or
+            None for the threshold of `plain`.
     """
 
     pattern: str = ""

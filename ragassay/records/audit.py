@@ -99,8 +99,8 @@ class TargetTrust(Frozen):
     Attributes:
         trust: Trust in the judge for this score, or None if there are too few pairs, or if the
             original scores are too high to rise.
-        detection: Share of decided pairs in which the perturbed answer has the lower score, by
-            severity, over all attacks of the family.
+        detection: Share of decided pairs of all attacks in which the perturbed answer scores lower,
+            by severity.
         decided: Share of pairs with a decided verdict among all pairs that did not fail.
         lift: Largest increase of the score by an injected text, or None if the family is not
             "injection".

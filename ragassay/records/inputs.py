@@ -153,9 +153,8 @@ class Citation(Frozen):
         document: Id of the cited document, or None if the citation is invalid or unresolved.
         other: Id of the source at the cited position, if the number is also the id of another
             source, which takes precedence, otherwise None.
-        is_unresolved: Whether the citation cannot be matched to any source, such as an unknown
-            author and year, a URL, or a number in an answer without sources. A number beyond the
-            sources is not unresolved but invalid.
+        is_unresolved: Whether there is no source to match the citation with, as for a URL, an
+            unknown author and year, or a number in an answer without sources.
     """
 
     marker: str

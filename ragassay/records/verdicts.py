@@ -74,7 +74,7 @@ class Failure(Frozen):
 
     @property
     def is_undecided(self) -> bool:
-        """Return whether the verdict is missing because the judge was not confident enough."""
+        """Return whether the judge was not confident enough to decide."""
         return self.reason == "undecided"
 
 
@@ -93,8 +93,7 @@ class Usage(Frozen):
             and fingerprint that the provider returned.
         confidence_from: Sources of the label distributions, such as "log-probabilities", "5
             samples" or "the written rating alone".
-        n_failed_samples: Number of samples that were unusable and therefore not counted in a
-            distribution.
+        n_failed_samples: Number of unusable samples, which no distribution counts.
     """
 
     n_calls: int = 0
@@ -154,9 +153,9 @@ class Comparison:
 
     Attributes:
         confidence: Probability of the verdict, or of the tentative label. None if unavailable.
-        entropy_bits: Entropy of the distribution over labels, in bits. None if unavailable.
+        entropy_bits: Entropy of the label distribution, in bits. None if unavailable.
         tentative_label: Most likely label, if the comparison is undecided.
-        difference: Description of the difference that a rule found between claim and text, if any.
+        difference: Difference between claim and text that a rule found, if any.
         absent_numbers: Numbers in the claim that the text neither confirms nor contradicts.
         spans: Parts of the claim that a token-level verifier calls unsupported.
     """
@@ -179,7 +178,7 @@ class VerdictBase(Frozen):
         judge: Panel member that gave the verdict (empty if there is no panel).
         tentative_label: Most likely label of an undecided verdict.
         confidence: Probability of the value or of the tentative label. None if unavailable.
-        entropy_bits: Entropy of the distribution over labels, in bits. None if unavailable.
+        entropy_bits: Entropy of the label distribution, in bits. None if unavailable.
         escalation: Call of the second judge, or None if it was not asked about the verdict.
         failure: Reason why the verdict has no value, or None if it has one.
     """
@@ -196,11 +195,11 @@ class VerdictBase(Frozen):
     kinds: ClassVar[dict[str, type[VerdictBase]]] = {}
     """Classes of verdicts, by the name of their evaluator."""
     item_fields: ClassVar[tuple[str, ...]] = ()
-    """Names of the fields that identify a verdict among those of its evaluator."""
+    """Names of the fields that identify a verdict."""
     value_field: ClassVar[str] = ""
-    """Name of the field with the value (empty for a class of verdicts without a value)."""
+    """Name of the field with the value, if the verdict has a value."""
     labels: ClassVar[tuple[str, ...]] = ()
-    """Labels that the verdict can have (empty for a class of verdicts without labels)."""
+    """Possible labels, if the verdict has labels."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -221,17 +220,17 @@ class VerdictBase(Frozen):
 
     @property
     def choice(self) -> str | float | None:
-        """The value as one of `choices`, or None if the verdict is missing."""
+        """Value as one of `choices`, or None if the verdict is missing."""
         return self.value
 
     @property
     def choices(self) -> tuple[str | float, ...]:
-        """Values that a reviewer can choose from (empty if the reviewer can enter any value)."""
+        """Values that a reviewer can choose from (empty if any value is allowed)."""
         return self.labels
 
     @property
     def is_undecided(self) -> bool:
-        """Return whether the verdict is missing because the judge was not confident enough."""
+        """Return whether the judge was not confident enough to decide."""
         return self.state == "undecided"
 
     @property
@@ -271,7 +270,7 @@ class ClaimVerdict(VerdictBase):
     """Verdict on whether a text supports a claim.
 
     Attributes:
-        difference: Description of the difference that a rule found between claim and text, if any.
+        difference: Difference between claim and text that a rule found, if any.
         absent_numbers: Numbers in the claim that no cited source contains.
     """
 
@@ -365,8 +364,7 @@ class DocumentFacts(VerdictBase):
     """Facts stated in a passage of a cited document.
 
     Attributes:
-        facts: Facts that the model listed, or the sentences of the passage if the model failed (see
-            `failure`).
+        facts: Facts that the model listed, or the passage's sentences if the model failed.
     """
 
     item_fields = ("document", "start")

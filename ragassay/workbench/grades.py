@@ -237,8 +237,8 @@ def add_grades(
     Items without a grade are listed in `llm_response_errors`, and are neither correct nor wrong.
 
     Args:
-        like_original: Whether to replace failed grades with a rating of 1 and mark them as correct,
-            as the original workbench does.
+        like_original: Whether to rate failed grades 1 and mark them as correct, as the original
+            workbench does.
     """
     known = {item.id: item for item in items}
     groups: dict[tuple[str, ItemKind], list[Verdict]] = {}

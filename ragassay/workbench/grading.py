@@ -152,8 +152,8 @@ async def grade_passages(
         passages: Passages, and the test bank items to grade them with.
         run: Run with settings from `grading_settings`.
         folder: Run folder, in which an interrupted run resumes and `graded.jsonl.gz` is written.
-        like_original: Whether to replace failed grades with a rating of 1 and mark them as correct,
-            as the original workbench does.
+        like_original: Whether to rate failed grades 1 and mark them as correct, as the original
+            workbench does.
 
     Raises:
         RunMismatchError: The folder belongs to a different run.
