@@ -154,7 +154,8 @@ class Citation(Frozen):
         other: Id of the source at the cited position, if the number is also the id of another
             source, which takes precedence, otherwise None.
         is_unresolved: Whether there is no source to match the citation with, as for a URL, an
-            unknown author and year, or a number in an answer without sources.
+            unknown author and year, or a number in an answer without sources. With a number beyond
+            the sources, a citation is invalid instead.
     """
 
     marker: str
