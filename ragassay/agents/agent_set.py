@@ -68,11 +68,11 @@ class Agents:
     rationale_auditor: RationaleAuditor = field(default_factory=RationaleAuditor)
 
     def rater(self, kind: ItemKind) -> ItemRater:
-        """Return the agent that rates how well a passage covers items of a kind."""
+        """Return the agent that rates how well a passage covers test bank items of one kind."""
         return self.question_rater if kind == "question" else self.nugget_rater
 
     def extractor(self, kind: ItemKind) -> ItemExtractor:
-        """Return the agent that extracts answers to items of a kind from a passage."""
+        """Return the agent that extracts answers to test bank items of one kind from a passage."""
         return self.answer_extractor if kind == "question" else self.nugget_extractor
 
     def racar_rater(self, dimension: RacarDimension) -> RacarRater:
@@ -82,7 +82,7 @@ class Agents:
 
     @property
     def all(self) -> tuple[Agent, ...]:
-        """All agents with a prompt."""
+        """All agents that have a prompt."""
         return tuple(part for part in vars(self).values() if isinstance(part, Agent))
 
 
@@ -95,8 +95,8 @@ def apply_compiled(
     """Assign compiled prompts to their agents.
 
     Args:
-        rubrics: Names of the known rubrics, or empty to accept any.
-        unasked: Reasons why this run does not use some agents, keyed by prompt name.
+        rubrics: Names of the rubrics in the run. If empty, every rubric name is accepted.
+        unasked: For each agent that the run does not use, its prompt name and the reason.
 
     Raises:
         SettingsError: A prompt was compiled for an unknown agent, an unknown rubric or an unused
@@ -121,7 +121,7 @@ def apply_compiled(
 
 
 def unused_agents(settings: Settings) -> dict[str, str]:
-    """Return the agents that this run does not use, each with the reason and how to enable it."""
+    """Return each agent that the run does not use, with the reason and a way to enable it."""
     writes = settings.evaluation.wants("nuggets") or settings.cites_by_nuggets
     verifies = settings.evaluation.wants("citations") or settings.evaluation.verifies_evidence
     searches = settings.evaluation.looks_for_evidence

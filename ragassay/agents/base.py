@@ -1,4 +1,7 @@
-"""Base class and prompt adapters for agents. Each agent makes one typed model call."""
+"""Base class and prompt adapters for agents.
+
+Each agent makes one model call with typed inputs and outputs.
+"""
 
 from __future__ import annotations
 
@@ -34,17 +37,17 @@ from ragassay.prompts.compiled import CompiledPrompt
 from ragassay.records import Usage
 
 CONTEXT_FIELD = "context"
-"""First input field of all signatures."""
+"""Name of the first input field of every signature."""
 
 CASE_FIELD = "case"
-"""Field for the question and answer of an example that has no other field for them."""
+"""Name of an extra field for the question and answer of an example."""
 
 
 class SharedPrefixAdapter(dspy.Adapter):
     """Adapter that renders `context`, examples, instruction and inputs, and expects JSON replies.
 
     Inputs other than `context` are shown as `name: value`, in order. Agents enclose untrusted
-    values in fence marks.
+    values in delimiters.
     """
 
     def format(
@@ -98,7 +101,7 @@ class SharedPrefixAdapter(dspy.Adapter):
 class CompactAdapter(SharedPrefixAdapter):
     """Adapter that renders only the inputs.
 
-    Used for fine-tuned models, which already know the task. A schema enforces the reply format.
+    Fine-tuned models need no instruction. A schema enforces the reply format.
     """
 
     def format(
@@ -109,7 +112,7 @@ class CompactAdapter(SharedPrefixAdapter):
 
 
 def _messages(context: str, between: str, *parts: str) -> list[dict[str, Any]]:
-    """Return the system and user messages. The user prompt records the length of the context."""
+    """Return the system and user messages. The user message stores the length of the context."""
     prompt = SharedPrompt(between.join([context, *parts]), len(context + between))
     return [
         {"role": "system", "content": load_prompts().system},
@@ -139,7 +142,6 @@ def _shape(signature: Any) -> str:
 
 
 def _hint(schema: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
-    """Return an example JSON value for a schema, with hints as placeholders."""
     if "$ref" in schema:
         return _hint(known[schema["$ref"].rpartition("/")[2]], known)
     if "enum" in schema:
@@ -182,7 +184,6 @@ def response_format(signature: Any) -> dict[str, Any]:
 
 
 def _drop_titles(node: Any) -> Any:
-    """Return a schema without the titles added by pydantic."""
     if isinstance(node, list):
         return [_drop_titles(item) for item in node]
     if not isinstance(node, dict):
@@ -208,7 +209,8 @@ class AgentRequest:
 
     Attributes:
         read: Function that builds the agent's result from a reply and its usage.
-        n_parts: Number of parts in the reply. The token limit is multiplied by this number.
+        n_parts: Number of items that the reply covers. The token limit is multiplied by this
+            number.
     """
 
     signature: Any
@@ -222,8 +224,8 @@ class Agent(dspy.Module):
     """Base class for agents with a single predictor.
 
     Args:
-        signature: Signature used instead of the class attribute. Its instruction is taken from the
-            prompts.
+        signature: Signature to use instead of the class attribute, except for its instruction,
+            which comes from the prompts.
         prompt: Key of the prompt, by default the name of the agent.
     """
 
@@ -231,7 +233,7 @@ class Agent(dspy.Module):
     """Default key of the prompt."""
 
     signature: ClassVar[Any] = None
-    """Signature of every call, if all calls use the same one."""
+    """Signature of all calls, or None if the constructor gets a signature."""
 
     adapter: ClassVar[SharedPrefixAdapter] = ADAPTER
     """Adapter for rendering prompts."""
@@ -273,12 +275,12 @@ class Agent(dspy.Module):
                 )
 
     def request(self, *args: Any, **kwargs: Any) -> AgentRequest:
-        """Prepare a call without making it. Each agent defines its arguments."""
+        """Prepare a call without making it. The arguments depend on the agent."""
         raise NotImplementedError
 
     @property
     def instructions(self) -> str:
-        """Instruction of the packaged or the compiled prompt."""
+        """Instruction of the compiled prompt, or of the packaged prompt if none was compiled."""
         predictor: Any = self.predict
         return predictor.signature.instructions
 
@@ -290,7 +292,7 @@ class Agent(dspy.Module):
         /,
         **inputs: str,
     ) -> AgentRequest:
-        """Return a request with the predictor's examples and, by default, its signature."""
+        """Return a request with the predictor's examples, and by default its signature."""
         predictor: Any = self.predict
         demos = tuple(predictor.demos)
         return AgentRequest(signature or predictor.signature, inputs, demos, read, n_parts)
@@ -307,7 +309,7 @@ class Agent(dspy.Module):
         """Send a prepared call to the model configured in DSPy, and return the result.
 
         Raises:
-            ModelError: The call failed. The subclass indicates the reason.
+            ModelError: The call failed, and the class of the error shows why.
         """
         call = self._build_call(asked)
         with meter_calls() as meter:
@@ -337,5 +339,8 @@ class Agent(dspy.Module):
 
 @functools.cache
 def _set_instruction(signature: Any, task: str) -> Any:
-    """Return a signature with an instruction. Cached, because each call creates a class."""
+    """Return a signature with an instruction.
+
+    Results are cached because DSPy creates new classes.
+    """
     return signature.with_instructions(task)

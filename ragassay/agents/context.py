@@ -1,7 +1,7 @@
 """Build cases and the context shared by all prompts about a case.
 
-The judged text is untrusted. It is enclosed in marks that contain a number not found in the text,
-so that the text cannot close its own fence.
+The judged text is untrusted. Prompts enclose it in delimiters with a number that does not occur in
+the text, so that the text cannot contain the closing delimiter.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ def build_context(
 
 
 def sources_context(question: str, sources: Sequence[Document], mark: str) -> str:
-    """Build the context for writing from sources, where there is no answer yet."""
+    """Build the context for writing a text from sources: the question and the sources."""
     words = load_prompts().context
     shown = fence_text(source_lines(sources), mark)
     return "\n".join([words.question, fence_text(question, mark), words.sources, shown])
 
 
 def passage_context(case: Case) -> str:
-    """Return the context for grading an answer as a passage."""
+    """Return the context for grading passages, with the answer as the passage."""
     return "\n".join(
         (load_prompts().context.passage, fence_text(case.judged_answer, mark_of(case)))
     )
@@ -60,11 +60,12 @@ def passage_context(case: Case) -> str:
 def build_paper_context(shown: Sequence[Document], texts: Sequence[str]) -> str:
     """Build the context shared by all prompts about a paper: the text of the paper.
 
-    The context is the same for all pairs, unless a pair contains the mark.
+    The context is the same for all question-answer pairs, unless a pair contains the number in the
+    delimiters.
 
     Args:
         shown: Paper, shortened to fit into a prompt.
-        texts: Other texts fenced with the same mark.
+        texts: Other texts that the prompts enclose in the same delimiters.
     """
     paper = "\n\n".join("\n".join(filter(None, (part.title, part.text))) for part in shown)
     mark = fence_mark([paper, *texts], seed=paper)
@@ -72,7 +73,7 @@ def build_paper_context(shown: Sequence[Document], texts: Sequence[str]) -> str:
 
 
 def source_lines(sources: Sequence[Document]) -> str:
-    """List sources for a prompt, labelled by number, or by id if a number could be an id."""
+    """List sources for a prompt, labelled by number, or by id if an id equals a number."""
     names = [str(n) for n in range(1, len(sources) + 1)]
     if not set(names).isdisjoint(source.id for source in sources):
         names = [source.id for source in sources]  # Ids have priority in citations.
@@ -83,11 +84,11 @@ def source_lines(sources: Sequence[Document]) -> str:
 
 
 def fence_mark(texts: Sequence[str], seed: str = "") -> str:
-    """Return a short number that occurs in none of the texts. The result is deterministic.
+    """Return a short hexadecimal number that occurs in none of the texts.
 
     Args:
-        seed: Text to derive the number from instead of `texts`. Prompts with the same seed share
-            their mark and therefore their prefix.
+        seed: Text to derive the number from instead of `texts`. Prompts with the same seed get the
+            same number and can therefore share a cached prefix.
     """
     joined = "\x00".join(texts)
     salt = 0
@@ -100,13 +101,13 @@ def fence_mark(texts: Sequence[str], seed: str = "") -> str:
 
 
 def fence_text(text: str, mark: str) -> str:
-    """Enclose a text in marks. Marks inside the text are replaced with a space."""
+    """Enclose a text in delimiters with a number. In the text, the number becomes a space."""
     # With an empty string, the surrounding text could form another mark.
     return f"<data {mark}>\n{text.replace(mark, ' ')}\n</data {mark}>"
 
 
 def mark_of(case: Case) -> str:
-    """Return the fence mark of a case, from the context if the case has one."""
+    """Return the number in the delimiters of a case, read from its context if there is one."""
     opened = _FENCE.search(case.context)
     return opened[1] if opened else fence_mark(_texts(case))
 

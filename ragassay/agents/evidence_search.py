@@ -77,7 +77,7 @@ class QueryWriter(Agent):
 def _clean_query(topic: str, text: str) -> str:
     """Return a query on one line, or an empty string if it shares no words with the topic.
 
-    Small models may repeat their instructions instead of a query.
+    Small models may repeat their instructions instead of writing a query.
     """
     return "" if set(tokenize(topic)).isdisjoint(tokenize(text)) else " ".join(text.split())
 
@@ -93,7 +93,7 @@ class JudgeSufficiency(dspy.Signature):
 
 @dataclass(frozen=True)
 class Sufficiency:
-    """Judgment on whether passages are sufficient for a claim."""
+    """Judgment on whether passages are sufficient to support or refute a claim."""
 
     is_enough: bool
     usage: Usage
@@ -107,7 +107,7 @@ class SufficiencyJudge(Agent):
     wants_logprobs = False
 
     def request(self, case: Case, claim: str, passages: Sequence[str]) -> AgentRequest:
-        """Request a judgment for a sentence in the answer.
+        """Request a judgment on whether passages are sufficient for a sentence of the answer.
 
         Args:
             passages: One or more untrusted passages with titles.
@@ -125,7 +125,8 @@ Search = Callable[[str], Awaitable[Sequence[Document]]]
 """Function that returns documents for a query, best first."""
 
 READ_CHARS = 6_000
-"""Maximum number of characters the `read` tool returns, over twice the length of most abstracts."""
+"""Maximum number of characters that the `read` tool returns, over twice as many as most abstracts
+have."""
 
 
 @dataclass
@@ -142,7 +143,7 @@ class SearchNotes:
 
 
 class EvidenceSearcher:
-    """Lets a judge search with tools, and cite documents for or against a claim."""
+    """Lets a judge call search tools, and cite documents for or against a claim."""
 
     name = "evidence_searcher"
 

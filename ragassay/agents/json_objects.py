@@ -45,7 +45,7 @@ class JsonObject:
 
 
 def find_objects(text: str) -> list[JsonObject]:
-    """Return all objects in a text, including broken ones but not objects inside complete ones."""
+    """Return the complete and broken objects in a text, but no object inside a complete one."""
     objects: list[JsonObject] = []
     position = n_broken = 0
     while opening := _OPENING.search(text, position):
@@ -103,7 +103,6 @@ def _skip_space(text: str, position: int) -> int:
 
 
 def _expect(text: str, position: int, sign: str) -> int:
-    """Check that the next character is `sign`, and return the offset after it."""
     position = _skip_space(text, position)
     if text[position : position + 1] != sign:
         raise _BrokenJsonError(f"broken JSON: no {sign} at character {position}", position)
@@ -125,7 +124,7 @@ def unwrap_fields(
     wanted: Sequence[str],
     depth: int = 0,
 ) -> dict[str, Field]:
-    """Return fields keyed by name. Unwrap single nested objects until `wanted` are found."""
+    """Return fields by name. Unwrap the only nested object while a `wanted` field is missing."""
     matching = _fields_by_name(fields, names)
     if all(name in matching for name in wanted) or depth == MOST_DEPTH:
         return matching
@@ -140,7 +139,6 @@ def unwrap_fields(
 
 
 def _read_nested(text: str, field: Field) -> dict[str, Field] | None:
-    """Return the fields of a value that is an object or a list with one object."""
     value = field.value
     is_list_of_one = isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict)
     if not (isinstance(value, dict) or is_list_of_one):
@@ -153,7 +151,6 @@ def _read_nested(text: str, field: Field) -> dict[str, Field] | None:
 
 
 def _fields_by_name(fields: Mapping[str, Field], names: Sequence[str]) -> dict[str, Field]:
-    """Map names to fields, ignoring case and punctuation."""
     exact = {name: fields[name] for name in names if name in fields}
     spelled: dict[str, list[Field]] = {}
     for key, field in fields.items():

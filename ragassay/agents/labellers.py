@@ -88,9 +88,9 @@ class AssignNugget(dspy.Signature):
 class NuggetAssigner(Agent):
     """Labels whether the answer states a gold nugget.
 
-    Each call labels one nugget, while AutoNuggetizer labels ten. Therefore, each label has a
-    probability, small models do not lose count, and a failed reply affects only one nugget. Calls
-    share their prefix, which keeps the cost low.
+    Each call labels one nugget, while AutoNuggetizer labels ten. With one nugget per call, each
+    label has a probability, small models do not lose count, and a failed reply affects a single
+    nugget. The prompts for an answer start with the same text, which providers can cache.
     """
 
     name = "nugget_assigner"
@@ -118,7 +118,7 @@ class LabelSentence(dspy.Signature):
 
 
 class SentenceLabeller(Agent):
-    """Labels the relevance of a sentence."""
+    """Labels whether the answer needs a sentence."""
 
     name = "sentence_labeller"
     signature = LabelSentence
@@ -155,8 +155,8 @@ class ReasonLabels:
     """Labels of one rationale.
 
     Attributes:
-        labels: Whether the rationale has a fault, keyed by criterion. None if no valid quote shows
-            the fault.
+        labels: Whether the rationale has a fault, keyed by criterion, or None if the model found a
+            fault but its quote is in neither the rationale nor the answer.
         quotes: Quotes that show a fault, keyed by criterion.
     """
 
@@ -186,7 +186,7 @@ class RationaleAuditor(Agent):
         Args:
             sources: Sources, shortened to fit into a prompt.
             rubric: Rubric, or only the rubric's name if the text is unknown.
-            reason: Rationale of the judge, untrusted.
+            reason: Rationale written by the judge (untrusted text).
         """
 
         def read(reply: dspy.Prediction, usage: Usage) -> ReasonLabels:

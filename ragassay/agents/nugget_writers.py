@@ -55,8 +55,8 @@ class NuggetWriter(Agent):
     def request(self, case: Case, origin: NuggetOrigin, index: int, sentence: str) -> AgentRequest:
         """Request the nuggets of one sentence.
 
-        Facts the sentence does not state are dropped. If none remain, the sentence itself becomes
-        an extractive nugget.
+        Facts that the sentence does not state are dropped. If no fact remains, the sentence itself
+        becomes an extractive nugget.
 
         Args:
             origin: "answer" or "reference".
@@ -104,10 +104,10 @@ class AnswerNuggetizer(Agent):
     def request(self, case: Case, origin: NuggetOrigin, sentences: Sequence[str]) -> AgentRequest:
         """Request the nuggets of a text.
 
-        Facts the text does not state are dropped. If none remain, the sentences become extractive
-        nuggets. Each nugget is assigned to the first sentence that states it, or else to the
-        sentence that shares the most words with the nugget. The token limit grows with the number
-        of sentences.
+        Facts that the text does not state are dropped. If no fact remains, the sentences become
+        extractive nuggets. Each nugget is assigned to the first sentence that states it, or else to
+        the sentence that shares the most words with the nugget. The token limit grows with the
+        number of sentences.
 
         Args:
             origin: "answer" or "reference".
@@ -137,7 +137,6 @@ class AnswerNuggetizer(Agent):
 
 
 def _find_sentence(fact: str, sentences: Sequence[str]) -> int:
-    """Return the number of the sentence that states a fact, from 1."""
     text, words = " ".join(sentences), set(tokenize(fact))
     for i, sentence in enumerate(sentences, 1):
         if is_carried(fact, sentence, text):
@@ -168,7 +167,7 @@ class Created:
     """Facts from a window of documents.
 
     Attributes:
-        facts: Facts that a sentence in the window states, in reply order.
+        facts: Facts that a sentence in the window states, in the order of the reply.
         not_carried: Facts that no sentence in the window states.
     """
 
@@ -191,7 +190,7 @@ class NuggetCreator(Agent):
     def request(
         self, question: str, documents: Sequence[Document], known: Sequence[str]
     ) -> AgentRequest:
-        """Request the new facts in one window.
+        """Request the facts of one window that are not on the list yet.
 
         Args:
             documents: Documents of the window, shortened to fit into a prompt.
@@ -252,7 +251,8 @@ class FactLister(Agent):
     def request(self, case: Case, passage: str) -> AgentRequest:
         """Request the facts in a passage.
 
-        Facts the passage does not state are dropped. If none remain, its sentences are used.
+        Facts that the passage does not state are dropped. If no fact remains, the sentences of the
+        passage serve as facts.
         """
 
         def read(reply: dspy.Prediction, usage: Usage) -> PassageFacts:

@@ -70,12 +70,12 @@ def _signature(n: int, has_paper: bool, instruction: str) -> type[dspy.Signature
 
 
 def names(stem: str, n: int) -> list[str]:
-    """Return the names of `n` fields, numbered from 1 if there are several."""
+    """Return `n` field names: the stem alone if `n` is 1, otherwise stem_1, stem_2 and so on."""
     return [stem] if n == 1 else [f"{stem}_{i}" for i in range(1, n + 1)]
 
 
 class RacarRater(Agent):
-    """Rates pairs on one dimension."""
+    """Rates question-answer pairs on one RACAR dimension."""
 
     name = "racar_relevance"
 
@@ -86,7 +86,8 @@ class RacarRater(Agent):
     def request(self, case: Case, pairs: Sequence[QAPair]) -> AgentRequest:
         """Request the ratings of several pairs at once.
 
-        The result is a list with one rating per pair. The first rating includes the call's usage.
+        The result is a list with one rating per pair. The usage of the call is stored in the first
+        rating.
 
         Args:
             case: Case with the paper as its source.
@@ -133,7 +134,6 @@ class RacarRater(Agent):
 
 
 def _find_quotes(quotes: Sequence[str], case: Case) -> tuple[EvidenceSpan, ...]:
-    """Return the spans of the paper that match one of the quotes, without duplicates."""
     (paper,) = case.sources
     offsets = dict.fromkeys(find_quote(quote, paper.text) for quote in quotes)
     return tuple(
@@ -172,10 +172,11 @@ class IntentComparer(Agent):
     def request(self, pair: QAPair, others: Sequence[QAPair]) -> AgentRequest:
         """Request the similarity of one pair's question to the questions of other pairs.
 
-        The result is a list of similarities. The first similarity includes the call's usage.
+        The result is a list of similarities. The usage of the call is stored in the first
+        similarity.
 
         Args:
-            others: One or more pairs to compare with.
+            others: Pairs to compare with, at least one.
         """
         predictor: Any = self.predict
         n = len(others)

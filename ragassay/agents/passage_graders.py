@@ -55,11 +55,12 @@ class ItemRater(Agent):
     def request(self, case: Case, items: Sequence[ExamItem]) -> AgentRequest:
         """Request the ratings of one or more items at once.
 
-        The result is a list with one grade per item. The first grade includes the call's usage.
+        The result is a list with one grade per item. The usage of the call is stored in the first
+        grade.
 
         Args:
             case: Case with the passage as its answer.
-            items: One or more items of the agent's kind.
+            items: Items of the kind that the agent grades, at least one.
         """
         predictor: Any = self.predict
         n = len(items)
@@ -114,7 +115,10 @@ class ItemExtractor(Agent):
         super().__init__(ExtractAnswer, EXTRACTORS[kind])
 
     def request(self, case: Case, item: ExamItem) -> AgentRequest:
-        """Request the extraction for one item. The grade is correct if something was extracted."""
+        """Request the answer to one item.
+
+        The grade counts as correct if the model extracts any text.
+        """
 
         def read(reply: dspy.Prediction, usage: Usage) -> ExamGrade:
             choice = SampledChoice.of(reply, "answered", ("yes", "no"))
@@ -149,7 +153,10 @@ class AnswerChecker(Agent):
     signature = CheckAnswer
 
     def request(self, case: Case, item: ExamItem, answer: str) -> AgentRequest:
-        """Request a judgment on whether the answers match. The result includes the call's usage."""
+        """Ask whether an answer matches a known one.
+
+        The result is a boolean, and the usage of the call.
+        """
         mark = mark_of(case)
 
         def read(reply: dspy.Prediction, usage: Usage) -> tuple[bool, Usage]:
@@ -167,7 +174,7 @@ class AnswerChecker(Agent):
 _WORDS = load_prompts().agents["relevance_grader"]
 
 THOMAS = (0, 1, 2)
-"""Ratings in the prompt by Thomas et al. The other graders answer yes or no."""
+"""Ratings that the prompt `thomas` asks for. The other prompts ask for yes or no."""
 
 
 @functools.lru_cache(maxsize=16)
@@ -185,8 +192,8 @@ class RelevanceGrader(Agent):
     """Grades the relevance of a passage to its query with a direct grader.
 
     The graders follow Faggioli et al. 2023 (fagb) and Sun et al. 2023 (sun), both with and without
-    examples, HELM (Liang et al. 2022), and Thomas et al. 2023. The wording of the prompts is our
-    own.
+    examples, HELM (Liang et al. 2022), and Thomas et al. 2023. The prompts are worded differently
+    from the originals.
     """
 
     name = "relevance_grader"

@@ -110,7 +110,7 @@ def yescieval_class(rubric: str) -> Any:
 
 
 def _format_papers(sources: tuple[Document, ...]) -> dict[str, str]:
-    """Return abstracts keyed by title. Duplicate titles are numbered.
+    """Return abstracts keyed by title. A number is added to duplicate titles.
 
     Example:
         >>> _format_papers((Document(id="1", text="a"), Document(id="2", text="b")))
@@ -130,7 +130,7 @@ def _escape_tags(text: str) -> str:
 def _render_prometheus(case: Case, rubric: Rubric) -> Messages:
     """Render a Prometheus 2 direct assessment, with the reference answer if available.
 
-    As in training, the system prompt starts the user message.
+    The user message starts with the system prompt, as in the training data of Prometheus 2.
     """
     reference = " ".join(case.reference_sentences)
     system, template = prometheus_prompts(bool(reference))
@@ -186,7 +186,7 @@ def prometheus_prompts(has_reference: bool) -> tuple[str, str]:
 def prometheus_module() -> ModuleType | None:
     """Return the template module of prometheus-eval, or None if it is not installed.
 
-    Only this module is loaded, because the package imports many unneeded libraries.
+    The module is loaded on its own, because the package imports many unneeded libraries.
     """
     package = importlib.util.find_spec("prometheus_eval")
     for folder in (package.submodule_search_locations if package else None) or ():
@@ -254,7 +254,6 @@ def rating_distribution(form: JudgeForm, logprobs: Any, rubric: str) -> tuple[fl
 
 
 def _rating_weights(token: Any) -> tuple[float, ...] | None:
-    """Return the normalized probability of each rating among a token's alternatives, or None."""
     low, high = SCALE
     weights = dict.fromkeys(map(str, range(low, high + 1)), 0.0)
     for option in token.top_logprobs or ():
@@ -282,7 +281,7 @@ def _read_yescieval(text: str, rubric: str) -> PublishedRating:
 
 
 def _read_prometheus(text: str, rubric: str) -> PublishedRating:
-    """Parse feedback followed by a result. If there are several results, use the last one."""
+    """Parse a Prometheus 2 reply: feedback, and a rating after the last [RESULT]."""
     *_, match = (None, *_PROMETHEUS.finditer(text))
     low, high = SCALE
     if match is None:
@@ -307,7 +306,7 @@ async def rate_published(case: Case, rubric: Rubric, form: JudgeForm) -> Judgmen
     are available, the score is the expected rating.
 
     Raises:
-        ModelError: The call failed. The subclass indicates the reason.
+        ModelError: The call failed, and the class of the error shows why.
         ExtraError: The package with the prompt texts is not installed.
     """
     lm = dspy.settings.lm

@@ -1,8 +1,8 @@
 """Write question-answer pairs from a paper, and repair them (Wan et al. 2024, sections 3.1, 3.2).
 
-The prompts are our own. Like the original, they request ten pairs at once. All calls for a paper,
-including RACAR ratings, share its text as a prefix. The keywords, the number of pairs and the known
-questions come last.
+The prompts are not those of the paper, but also request ten pairs at once. All prompts about a
+paper, including RACAR prompts, start with its text, which providers can cache. The keywords, the
+number of pairs and the known questions come last.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _as_strict(schema: dict[str, Any]) -> None:
 
 
 class WrittenPair(BaseModel):
-    """A pair in a model's reply.
+    """A question-answer pair in a model's reply.
 
     Attributes:
         quote: Text that the model claims to quote from the paper.
@@ -64,10 +64,11 @@ class WrittenPair(BaseModel):
 
 @dataclass(frozen=True)
 class WrittenPairs:
-    """The pairs in a reply.
+    """The question-answer pairs in a reply.
 
     Attributes:
-        pairs: Pairs in reply order. `PairRepairer` returns None for pairs it could not repair.
+        pairs: Question-answer pairs, in the order of the reply. `PairRepairer` returns None for
+            pairs it could not repair.
         n_empty: Number of dropped pairs without a question or an answer.
     """
 
@@ -78,7 +79,7 @@ class WrittenPairs:
 
 @dataclass(frozen=True)
 class FaultyPair:
-    """A pair to repair, with descriptions of its faults."""
+    """A question-answer pair to repair, with descriptions of its faults."""
 
     question: str
     answer: str
@@ -99,7 +100,7 @@ def paper_context(paper: Document) -> str:
 
 
 class QAWriter(Agent):
-    """Writes all pairs for a paper, or for a part of a paper, in one call."""
+    """Writes all question-answer pairs for a paper, or for a part of a paper, in one call."""
 
     name = "qa_writer"
     signature = _signature("", 1, 10, "keywords", "number")
@@ -155,7 +156,7 @@ class SelfQuestioner(Agent):
     wants_logprobs = False
 
     def request(self, paragraph: str, number: int = 5) -> AgentRequest:
-        """Request pairs for a paragraph. The original requests five."""
+        """Request pairs for a paragraph. Fang et al. request five pairs."""
         signature = _signature(self.instructions, 1, number, "number")
         context = "\n".join((load_prompts().context.passage, _own_fence(paragraph)))
         read = _build_reader(number)

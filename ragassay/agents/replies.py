@@ -304,7 +304,8 @@ def _reject_quoted(text: str, broken: Sequence[JsonObject], end: int) -> None:
     """Reject a verdict that may be an unescaped quotation inside a broken object.
 
     Raises:
-        ValueError: An earlier object is cut off after a string, or a bracket is closed only later.
+        ValueError: A broken object before the verdict may contain it: the object breaks off after a
+            string or brace, or a closing bracket follows the verdict.
     """
     for candidate in broken:
         if candidate.start >= end:
@@ -315,7 +316,6 @@ def _reject_quoted(text: str, broken: Sequence[JsonObject], end: int) -> None:
 
 
 def _find_loose_start(text: str, begin: int) -> int | None:
-    """Return the offset of an object that is not valid JSON, or None."""
     opening = _LOOSE_OPENING.search(text, begin)
     if opening:
         return opening.start()
@@ -362,17 +362,11 @@ def _repair(text: str, start: int, names: Sequence[str], wanted: Sequence[str]) 
 
 
 def _unquote(value: Any, first: str) -> Any:
-    """Remove curly quotation marks that a model used instead of straight ones."""
     is_curly = isinstance(value, str) and first in ("\u2018", "\u201c")
     return value.strip("\u2018\u2019\u201c\u201d") if is_curly else value
 
 
 def _select_fields(repaired: Any, names: Sequence[str], wanted: Sequence[str]) -> dict[str, Any]:
-    """Return the named values of a repaired object.
-
-    Raises:
-        ValueError: A wanted field is missing.
-    """
     options = repaired if isinstance(repaired, list) else [repaired]
     for option in options:
         for _ in range(MOST_DEPTH):
@@ -394,7 +388,6 @@ def _select_fields(repaired: Any, names: Sequence[str], wanted: Sequence[str]) -
 
 
 def _find_values(text: str, start: int, name: str) -> list[int]:
-    """Return the possible start offsets of a field's value."""
     spelled = r"[\s_-]?".join(re.escape(part) for part in name.split("_"))
     key = rf"(?:[{{,\n]|\A)\s{{0,99}}[{_QUOTES}]?{spelled}[{_QUOTES}]?\s{{0,9}}:\s{{0,9}}"
     # The line break allows for a comment before the name.
@@ -402,6 +395,5 @@ def _find_values(text: str, start: int, name: str) -> list[int]:
 
 
 def _value_end(text: str, start: int) -> int:
-    """Return the approximate end offset of a number or a label."""
     match = re.compile(rf"[{_QUOTES}]?[^,}}\n{_QUOTES}]{{0,99}}").match(text, start)
     return match.end() if match else start

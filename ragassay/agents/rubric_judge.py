@@ -17,7 +17,7 @@ from ragassay.prompts.compiled import CompiledPredictor, CompiledPrompt
 from ragassay.records import Assessment, Case, Judgment, Usage
 
 LIKERT = (1, 5)
-"""Rating scale of the signature for optimizers. Calls use the scale of the rubric."""
+"""Rating scale that optimizers see. In calls of the judge, the rubric defines the scale."""
 
 MOST_SENTENCES = 8
 """Maximum number of sentence numbers in a reply, for models that enforce a schema."""
@@ -44,7 +44,7 @@ def rating_signature(
     """Return the cached signature for a rating call.
 
     Args:
-        more_inputs: Names of additional inputs. "facts" adds sentence numbers to the reply.
+        more_inputs: Names of additional inputs. With "facts", the reply also has sentence numbers.
         thinks: Whether the reply includes reasoning before the rating.
     """
     ratings: Any = Literal[tuple(range(bounds[0], bounds[1] + 1))]  # type: ignore[valid-type]
@@ -61,7 +61,7 @@ def rating_signature(
 
 
 def expert_hint(rating: int) -> str:
-    """Return a hint which tells the judge that an expert gave this rating."""
+    """Return a prompt text that tells the judge that an expert gave this rating."""
     return _WORDS.additions["hint"].replace("{rating}", str(rating))
 
 
@@ -109,7 +109,7 @@ class RubricJudge(Agent):
         The score is the expected rating if there is a distribution, otherwise the written rating.
 
         Args:
-            facts: Untrusted measurements, keyed by sentence number.
+            facts: Measurements of the answer as text, which is untrusted.
             others: Untrusted rationales of other judges.
             hint: Rating attributed to an expert. Trusted.
         """

@@ -40,7 +40,7 @@ class ModelCall(Generic[T]):
     """A model call.
 
     Attributes:
-        read: Function that parses a reply. It may accept truncated replies.
+        read: Function that parses a reply, and that may accept truncated replies.
         labels: Possible labels of each output field that needs a distribution.
     """
 
@@ -102,7 +102,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class Decision:
-    """Decision probabilities of a model by field and label, used in place of log-probabilities."""
+    """Probabilities from a model that decides instead of generating, by field and label."""
 
     probabilities: Mapping[str, Mapping[str, float]]
 
@@ -113,10 +113,10 @@ class Decision:
 
 @asynccontextmanager
 async def first_reply(call: ModelCall[dspy.Prediction]) -> AsyncIterator[bool]:
-    """Yield whether a single call must be made first, inside the context.
+    """Yield whether to make a single call inside the context before drawing any samples.
 
-    The first reply shows whether a judge returns log-probabilities. Until this is known, other
-    calls wait, because their replies would be wasted if samples are needed. If the judge returns no
+    The first reply shows whether a judge returns log-probabilities. Until then, other calls wait,
+    because their replies would be wasted if samples are needed. If the judge returns no
     log-probabilities, only samples are drawn.
     """
     lm = call.lm
@@ -178,12 +178,12 @@ async def add_distribution(
 async def draw_samples(call: ModelCall[dspy.Prediction], n: int) -> Samples:
     """Draw one sample, and then the remaining samples concurrently.
 
-    This order lets providers cache the prompt. Samples that fail with temporary errors are retried
-    once.
+    Providers can cache the prompt of the first sample for the others. Samples that fail with
+    temporary errors are retried once.
 
     Raises:
-        FatalModelError: The error would affect every call.
-        ModelError: All samples failed. The first error is raised.
+        FatalModelError: No call can succeed, for example because the API key is wrong.
+        ModelError: All samples failed, the first of them with this error.
     """
     results = await _draw_all(call, [0])
     results += await _draw_all(call, range(1, n))
@@ -199,8 +199,6 @@ async def draw_samples(call: ModelCall[dspy.Prediction], n: int) -> Samples:
 async def _draw_all(
     call: ModelCall[dspy.Prediction], indices: Sequence[int]
 ) -> list[dspy.Prediction | ModelError]:
-    """Draw samples concurrently. Failed samples are returned as errors."""
-
     async def draw(index: int) -> dspy.Prediction | ModelError:
         try:
             return await call.draw(sample_options(call.lm.kwargs, index))
@@ -249,7 +247,7 @@ def _set_distribution(reply: dspy.Prediction, distribution: Decision | Samples) 
 
 
 def _build_source(name: str, reply: dspy.Prediction, choices: Iterable[str]) -> Usage:
-    """Return a usage with the source of the distribution. If the name is empty, there is none."""
+    """Return a usage that names the source of the distribution, or the label if there is none."""
     kind = "rating" if isinstance(reply[next(iter(choices))], int) else "label"
     return Usage(confidence_from=(name or f"the written {kind} alone",))
 
@@ -295,9 +293,9 @@ def choice_distribution(
     """Return the probability of each label, read at a field's value in a JSON reply.
 
     The tokens of the value are found by position. The probability of an alternative token is
-    assigned to the label that starts with the token. If several labels start with the token and the
-    model wrote it, the next token decides. Otherwise, the token's probability is dropped. The
-    distribution is renormalized over the alternatives.
+    assigned to the label that starts with the token. If several labels start with the token that
+    the model wrote, the next token decides. If several labels start with another token, the
+    probability of this token is dropped. The distribution is renormalized over the alternatives.
 
     Args:
         logprobs: `choices[0].logprobs` of the reply, a `Decision`, `Samples` or None.
@@ -355,7 +353,6 @@ def _matching_labels(written: str, text: str, labels: Sequence[str]) -> list[str
 
 
 def _clean(written: str, text: str) -> str:
-    """Return the part of a value that a token contains, without quotes and surrounding text."""
     return _END.split(text if written else text.lstrip(_LEAD), maxsplit=1)[0]
 
 

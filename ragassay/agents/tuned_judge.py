@@ -22,9 +22,9 @@ MOST_SENTENCES = 40
 """Maximum number of sentences to mark, because small models lose track in longer answers."""
 
 SURE = 0.9
-"""Minimum fault probability for marking a sentence. In 16 flawless answers to held-out
-questions, `ragassay/judge` marks 2 with this threshold and 5 with 0.5. The detection rate is 0.90
-instead of 0.87 for extreme damage, and 0.78 instead of 0.81 for subtle damage."""
+"""Minimum fault probability for marking a sentence. Of 16 flawless answers to held-out questions,
+`ragassay/judge` marks 2 with this threshold and 5 with 0.5. The detection rate is 0.90 (0.87 with
+0.5) for extreme damage, and 0.78 (0.81 with 0.5) for subtle damage."""
 
 
 class MarkSentence(dspy.Signature):
@@ -35,7 +35,7 @@ class MarkSentence(dspy.Signature):
 
 
 class AnswerReader(Agent):
-    """Marks the sentences of an answer. Used for models trained by `ragassay finetune judge`."""
+    """Labels the sentences of an answer with a model trained by `ragassay finetune judge`."""
 
     name = "answer_reader"
     signature = MarkSentence
@@ -63,7 +63,7 @@ class AnswerReader(Agent):
         return self.asking(read, context=read_context(case, n))
 
     def messages(self, case: Case, n: int) -> list[dict[str, str]]:
-        """Return the prompt for a sentence, for training."""
+        """Return the messages about one sentence, which are also used for training."""
         inputs: dict[str, Any] = {"context": read_context(case, n)}
         return self.adapter.format(self.predict.signature, [], inputs)
 
@@ -72,7 +72,7 @@ def likeliest_mark(own_mark: Mark, weights: Mapping[str, float] | None) -> Mark:
     """Return the most likely fault of a sentence, or "fine" if no fault is likely enough.
 
     Args:
-        own_mark: The model's own mark, returned if there are no probabilities.
+        own_mark: Mark that the model wrote, which is returned if there are no probabilities.
         weights: Probability of each mark, or None if unknown.
 
     Example:
@@ -120,7 +120,7 @@ class RateAnswer(dspy.Signature):
 
 
 class TunedJudge(Agent):
-    """Rates an answer on a rubric after its sentences were marked. Used for fine-tuned models."""
+    """Rates an answer on a rubric with a fine-tuned model, which sees the sentence marks."""
 
     name = "tuned_judge"
     signature = RateAnswer
@@ -138,7 +138,7 @@ class TunedJudge(Agent):
     def messages(
         self, case: Case, faults: Mapping[int, Mark], rubric: str, papers: str = ""
     ) -> list[dict[str, str]]:
-        """Return the prompt for a rating, for training."""
+        """Return the messages for a rating, which are also used for training."""
         inputs = rating_inputs(case, faults, rubric, papers)
         return self.adapter.format(self.predict.signature, [], inputs)
 
@@ -153,7 +153,7 @@ def rating_inputs(
 
 
 def papers_prompt(case: Case, n_chars: int) -> str:
-    """Return the sources shown to a judge that was trained with sources (figure 17).
+    """Return the sources shown to a judge that was trained with sources (YESciEval, figure 17).
 
     Args:
         n_chars: Maximum number of characters, or 0 for no sources. The sentences most similar to
@@ -174,7 +174,7 @@ def papers_prompt(case: Case, n_chars: int) -> str:
 def named_sentences(rationale: str, faults: Mapping[int, Mark]) -> tuple[int, ...]:
     """Return the numbers of all sentences a rationale refers to, in order.
 
-    Rationales list a few sentences "and others", which means all sentences with the same mark.
+    If a rationale names a few sentences "and others", all sentences with the same mark count.
 
     Example:
         >>> named_sentences("Sentence 2 is about another subject.", {2: "subject", 5: "subject"})

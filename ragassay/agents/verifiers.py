@@ -89,7 +89,7 @@ class CompareClaim(dspy.Signature):
 
 
 class TunedVerifier(Agent):
-    """Verifies a claim against a passage. Used for models trained by `ragassay finetune`."""
+    """Verifies a claim against a passage with a model trained by `ragassay finetune verifier`."""
 
     name = "tuned_verifier"
     signature = CompareClaim
@@ -110,7 +110,7 @@ class TunedVerifier(Agent):
         return self.asking(_read_comparison, context=_build_context(claim, sentences))
 
     def messages(self, claim: str, sentences: Sequence[str]) -> list[dict[str, str]]:
-        """Return the prompt, for training."""
+        """Return the messages about a claim and a passage, which are also used for training."""
         inputs = {"context": _build_context(claim, sentences)}
         return self.adapter.format(self.predict.signature, [], inputs)
 
@@ -137,7 +137,7 @@ def passage_for(
     Args:
         title: Title of the document, treated as a sentence. May be empty.
         sentences: Sentences of the document. May be empty.
-        wanted: Indices of sentences to prefer.
+        wanted: Indices of sentences to include before all others.
     """
     texts = [title, *sentences] if title else list(sentences)
     indices = {index + bool(title) for index in wanted}

@@ -54,7 +54,7 @@ class WrittenExam:
     """Test bank items for a query.
 
     Attributes:
-        texts: Questions or nuggets without duplicates, in reply order.
+        texts: Questions or nuggets without duplicates, in the order of the reply.
         answers: Answer to each item, or an empty string.
         n_unfounded: Number of answers dropped because no source states them.
     """
@@ -85,7 +85,7 @@ class ExamWriter(Agent):
         """Request the items for a query.
 
         Args:
-            query: Query, or title of the facet's topic.
+            query: Query, or the title of the topic that the facet belongs to.
             sources: Source texts, shortened to fit into a prompt.
         """
         wants_answers = wants_answers and kind == "questions"
@@ -155,7 +155,7 @@ class Synthesizer(Agent):
 
         Args:
             sources: Papers, shortened to fit into a prompt, and cited by number from 1.
-            words: Approximate number of words.
+            words: Approximate length of the synthesis in words.
         """
 
         def read(reply: dspy.Prediction, usage: Usage) -> WrittenSynthesis:
@@ -215,10 +215,11 @@ class Paraphraser(Agent):
 
 
 def is_restatement(text: str, sentence: str) -> bool:
-    """Return whether a text on one line is a valid redundant paraphrase of a sentence.
+    """Return whether a one-line text is a usable paraphrase of a sentence.
 
     An empty text, the same sentence, or an introduction ("Here is a wordy version") would reveal
-    the perturbation. New numbers or a lack of shared content words would change the meaning.
+    the perturbation. A text with new numbers, or without any content word of the sentence, has
+    another meaning.
 
     Example:
         >>> is_restatement("It was pain that the drug lowered.", "The drug lowered pain.")

@@ -1,7 +1,7 @@
 """Evaluators that ask questions about an answer. Each module covers one group of questions.
 
-An evaluator defines its questions, how they are answered, and what the answers depend on. It also
-defines how answers are scored and how reports present them. All other code loops over the registry.
+An evaluator defines its questions, how they are answered, what the answers depend on, how they are
+scored, and how reports present them. All other modules get the evaluators from the registry.
 """
 
 from ragassay.evaluators.base import Evaluator

@@ -22,11 +22,11 @@ from ragassay.records import AnswerSentence, AttributionVerdict, CitationVerdict
 
 @dataclass(frozen=True)
 class CitedTogether:
-    """Documents cited by a sentence.
+    """Documents that a sentence cites, to compare with the sentence as one text.
 
     Attributes:
         citing: The sentence.
-        without: Id of the document that is left out. Empty if all documents are included.
+        without: Id of the cited document that is left out (empty if all are included).
         passages: Best passage of each included document.
     """
 
@@ -48,13 +48,13 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
     record = AttributionVerdict
     needs = ("passages", "evidence", "citation")
     display = EvaluatorDisplay(
-        verdict="verdict on documents together",
-        verdicts="verdicts on documents together",
+        verdict="verdict on several documents",
+        verdicts="verdicts on several documents",
         group="attribution",
         title="Attribution (ALCE)",
         scores={
-            RECALL: ScoreDisplay("Sentences that their citations support", "higher"),
-            PRECISION: ScoreDisplay("Citations that are needed", "higher"),
+            RECALL: ScoreDisplay("Sentences supported by their citations", "higher"),
+            PRECISION: ScoreDisplay("Citations that add support", "higher"),
         },
     )
 
@@ -65,9 +65,9 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, CitedTogether]:
         """Return the comparisons to make for each sentence that cites several documents.
 
-        Each sentence is compared with all its documents together. If it cites three or more, each
-        document that does not support the sentence alone is also left out once. If it cites two,
-        the citation verdicts already cover this case.
+        Each sentence is compared with all its documents together. If a sentence cites three or more
+        documents, each document that does not support it alone is also left out once. With two
+        documents, the citation verdicts already contain these results.
         """
         items: dict[str, CitedTogether] = {}
         for sentence in open_case.case.sentences:
@@ -85,7 +85,7 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
     async def ask(
         self, item: CitedTogether, open_case: OpenCase, run: Run
     ) -> Sequence[AttributionVerdict]:
-        """Compare a sentence with the texts of several documents."""
+        """Compare a sentence with the joined texts of the documents that it cites."""
         text = _text(item, open_case, run)
         comparison = await compare(run, open_case.case, item.citing.text, text)
         return [
@@ -93,7 +93,7 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
         ]
 
     def depends_on(self, item: CitedTogether, open_case: OpenCase, run: Run) -> Iterable[str]:
-        """Return the texts and the verifier."""
+        """Return what a verdict depends on: the documents' texts, the labels and the verifier."""
         labels = str(run.settings.verification.verdict_labels)
         return [_text(item, open_case, run), labels, *run.verifier_identity]
 

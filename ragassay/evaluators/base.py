@@ -45,7 +45,7 @@ V = TypeVar("V", bound=VerdictBase)
 
 @dataclass(frozen=True)
 class RunArguments:
-    """Arguments of `build_run` except the corpus. They can be sent to another machine."""
+    """Arguments of `build_run` that can be sent to another machine: all except the corpus."""
 
     settings: Settings
     evaluators: tuple[Any, ...] = ()
@@ -63,8 +63,8 @@ class Run:
         judge: Model that answers questions and rates answers on rubrics.
         models: Models that measure and compare texts without the judge.
         compiled: Prompts compiled with `ragassay optimize`, which replace the packaged prompts.
-        second: Run for the second judge of a cascade, if any.
-        store: Finished verdicts and calls in progress.
+        second: Run with the second judge of a cascade, or None without a cascade.
+        store: Verdicts that are finished, and calls that are in progress.
         arguments: Arguments of `build_run`, or None if the run was built in another way.
         limiter: Limit on all model calls of the run.
     """
@@ -179,7 +179,7 @@ class Run:
 
     @property
     def fatal(self) -> FatalModelError | None:
-        """Error of the first unusable model, or None. This error ends the run."""
+        """Error of the first unusable model, which ends the run, or None."""
         verifier = self.models.verifier_lm
         second = self.second.judge.fatal if self.second else None
         return self.judge.fatal or second or (verifier.fatal if verifier else None)
@@ -299,7 +299,7 @@ class Evaluator(ABC, Generic[S]):
             "passages" for passages to compare with sentences, "signals" for signals and sentence
             marks, "citation_warnings" for warnings about cited articles.
         is_weighed: Whether verdicts have a confidence and can be passed to a second judge.
-        digest: Hash of a custom evaluator. Empty for built-in evaluators.
+        digest: Hash of a custom evaluator (empty for built-in evaluators).
     """
 
     name: str
@@ -315,26 +315,26 @@ class Evaluator(ABC, Generic[S]):
         return run.settings.evaluation.wants(self.part)
 
     def is_reported(self, run: Run) -> bool:
-        """Return whether verdicts are reported rather than only used by other evaluators."""
+        """Return whether the verdicts are reported. Some are only used by other evaluators."""
         return self.is_wanted(run)
 
     def instrument(self, run: Run) -> Any | None:
-        """Return the model that answers instead of the judge, or None."""
+        """Return the local model that answers instead of the judge, or None."""
         return None
 
     @abstractmethod
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, S]:
-        """Return the subjects of the questions that are known so far, keyed by item."""
+        """Return what the evaluator can ask about now, keyed by item name."""
 
     def known_items(self, open_case: OpenCase, run: Run) -> Mapping[str, S]:
-        """Return `items`, computed once for each state of a case."""
+        """Return the result of `items`, which is computed once for each state of a case."""
         return open_case.remember(self.name, lambda: self.items(open_case, run))
 
     @abstractmethod
     async def ask(self, item: S, open_case: OpenCase, run: Run) -> Sequence[VerdictBase]:
         """Answer one question.
 
-        The first verdict is the answer. Further verdicts may belong to another evaluator.
+        The first verdict answers the question. Further verdicts may belong to another evaluator.
 
         Raises:
             ModelError: The judge returned no usable reply.
@@ -347,15 +347,15 @@ class Evaluator(ABC, Generic[S]):
         return [self.record(failure=failure, **self.verdict_fields(item))]
 
     def verdict_fields(self, item: S) -> dict[str, Any]:
-        """Return the fields that identify the verdict on a subject."""
+        """Return the fields that identify a verdict, such as the sentence number."""
         return {name: getattr(item, name) for name in self.record.item_fields}
 
     def depends_on(self, item: S, open_case: OpenCase, run: Run) -> Iterable[str | None]:
-        """Return inputs of a verdict other than the case, the item and the judge."""
+        """Return what a verdict depends on besides the case, the item name and the judge."""
         return ()
 
     def tasks(self, open_case: OpenCase, run: Run) -> list[Task]:
-        """Return the questions of a case."""
+        """Return the evaluator's questions about a case."""
         return [Task(self.name, item, open_case.id) for item in self.known_items(open_case, run)]
 
     @property
@@ -364,7 +364,7 @@ class Evaluator(ABC, Generic[S]):
         return False
 
     def second_round(self, item: S, verdicts: Sequence[Any], run: Run) -> Mapping[str, S]:
-        """Return second-round subjects, keyed by member name, or {} if no second round is needed.
+        """Return the questions for a second round, keyed by panel member, or {} if none is needed.
 
         `verdicts` contains one verdict per panel member.
         """
@@ -375,7 +375,7 @@ class Evaluator(ABC, Generic[S]):
         raise NotImplementedError
 
     def alone(self, item: S) -> S:
-        """Return the part of a batch to show to a second judge, which is its first item."""
+        """Return what to ask a second judge about: the item, or the first item of a batch."""
         return item
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[Any]:
@@ -384,12 +384,12 @@ class Evaluator(ABC, Generic[S]):
         return [open_case.verdicts[key] for key in keys if key in open_case.verdicts]
 
     def judged_by(self, run: Run) -> str:
-        """Return the name of the model or models that return the verdicts."""
+        """Return the name of the model or models that decide the verdicts."""
         instrument = self.instrument(run)
         return run.or_second(instrument.name if instrument else run.judge.answered_by)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return the scores computed from the verdicts, in report order."""
+        """Return the scores computed from the verdicts, in the order of reports."""
         return {}
 
     def findings(self, outcome: Outcome) -> list[Finding]:
@@ -397,19 +397,19 @@ class Evaluator(ABC, Generic[S]):
         return []
 
     def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
-        """Return one verdict for each answered question about which a judge can be uncertain."""
+        """Return the verdicts with a confidence, one for each question."""
         return evaluation.by(self.name) if self.is_weighed else ()
 
     def parts_of(self, verdict: Any) -> Iterable[VerdictBase]:
-        """Return the verdicts that a verdict was combined from, or the verdict itself."""
+        """Return the members' verdicts if a panel gave the verdict, or else the verdict itself."""
         return (verdict,)
 
     def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
-        """Return the maximum number of questions, before retrieval and other preparations."""
+        """Return the maximum number of questions, as estimated before any retrieval."""
         return len(self.known_items(open_case, run))
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
-        """Return the maximum number of model calls. It is 0 if an instrument is used."""
+        """Return the maximum number of model calls, or 0 if a local model answers."""
         has_model = run.judge.lm is not None and self.instrument(run) is None
         return self.n_most_questions(open_case, run) if has_model else 0
 
@@ -419,11 +419,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Batch(Generic[T]):
-    """Items that share one call. The first item identifies the batch.
+    """Items that share one model call. The key of the first item identifies the batch.
 
     Attributes:
-        things: One or more items.
-        is_sent: Whether the batch is sent. If False, the item is part of another batch.
+        things: Items of the batch, at least one.
+        is_sent: Whether a call is made for this batch (False for an item that another batch
+            contains).
     """
 
     things: tuple[T, ...]
@@ -435,10 +436,10 @@ class BatchEvaluator(Evaluator[Batch[T]]):
 
     @abstractmethod
     def fields_of(self, thing: T) -> dict[str, Any]:
-        """Return the fields that identify the verdict on an item."""
+        """Return the fields that identify the verdict on one item of a batch."""
 
     def key_of(self, thing: T) -> str:
-        """Return the key of an item."""
+        """Return the key of one item of a batch."""
         return self.record(**self.fields_of(thing)).item
 
     def batches(self, things: Sequence[T], n: int) -> dict[str, Batch[T]]:
@@ -458,12 +459,12 @@ class BatchEvaluator(Evaluator[Batch[T]]):
         return [self.record(failure=failure, **self.fields_of(thing)) for thing in item.things]
 
     def tasks(self, open_case: OpenCase, run: Run) -> list[Task]:
-        """Return one task per call."""
+        """Return one question for each batch."""
         items = self.known_items(open_case, run)
         return [Task(self.name, key, open_case.id) for key, one in items.items() if one.is_sent]
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
-        """Return the number of batches to send, or 0 if an instrument is used."""
+        """Return the number of batches that need a model call, or 0 if a local model answers."""
         if self.instrument(run) is not None:
             return 0
         return sum(one.is_sent for one in self.known_items(open_case, run).values())

@@ -107,7 +107,6 @@ def _why_none_answers(settings: Settings) -> str:
 
 
 def _require_judge(settings: Settings, registered: Sequence[Evaluator[Any]], why: str) -> None:
-    """Raise an error if anything in the settings needs a judge."""
     if settings.chosen_verifier == "judge":
         raise SettingsError(f"verifier judge: {why}")
     if settings.chosen_grader == "judge":
@@ -122,7 +121,7 @@ def run_of(runtime: Runtime[Run]) -> Run:
     """Return the run-time context, or by default a run with the environment's settings.
 
     Raises:
-        SettingsError: A client of LangGraph's server sent its own context.
+        SettingsError: A client of LangGraph's server passed a context with the request.
     """
     context: Any = runtime.context
     if context and not isinstance(context, Run):

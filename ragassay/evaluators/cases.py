@@ -13,7 +13,7 @@ from ragassay.records import Case, EvidenceSide, EvidenceSpan, Reading, Record, 
 
 
 class VerdictKey(NamedTuple):
-    """Key of a verdict within its case."""
+    """Key of a verdict among the verdicts of its case."""
 
     evaluator: str
     item: str
@@ -40,7 +40,7 @@ class Found:
     Attributes:
         sentence: Index of the sentence, from 1.
         side: Whether the search was for evidence for or against the sentence.
-        rank: Rank among the passages for that side, from 1.
+        rank: Rank, from 1, among the passages found on the same side.
     """
 
     sentence: int
@@ -64,10 +64,10 @@ class Cited:
 
 @dataclass(frozen=True)
 class OpenCase:
-    """State of an answer during its evaluation. Each step creates a new instance.
+    """State of an answer during its evaluation. Each step of the graph creates a new instance.
 
     Attributes:
-        id: Hash of everything the evaluation depends on.
+        id: Hash of everything that the evaluation depends on.
         record: Original record of the answer.
         case: Record split into sentences and sources.
         found: Passages retrieved for the sentences.
@@ -122,7 +122,7 @@ class OpenCases:
         return open_case
 
     def get(self, case: str) -> OpenCase | None:
-        """Return an open case, or None."""
+        """Return the open case with this id, or None."""
         return self._cases.get(case)
 
     def break_off(self, case: str, error: FatalModelError) -> None:

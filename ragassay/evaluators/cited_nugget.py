@@ -49,7 +49,7 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
     async def ask(
         self, item: EvidenceSpan, open_case: OpenCase, run: Run
     ) -> Sequence[DocumentFacts]:
-        """List the facts in a passage. If there is no judge, its sentences are used."""
+        """List the facts in a passage. Without a judge, each sentence of the passage is a fact."""
         fields = self.verdict_fields(item)
         if run.judge.lm is None:
             return [DocumentFacts(**fields)]
@@ -59,12 +59,12 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
         return [DocumentFacts(**fields | {"facts": listed.facts, "usage": listed.usage})]
 
     def verdict_fields(self, item: EvidenceSpan) -> dict[str, Any]:
-        """Return the position of the passage, and its sentences as its facts."""
+        """Return the passage's position and, in place of facts, its sentences."""
         facts = tuple(sentences_of(item.text))
         return {"document": item.document, "start": item.start, "facts": facts}
 
     def depends_on(self, item: EvidenceSpan, open_case: OpenCase, run: Run) -> Sequence[str]:
-        """Return the text of the passage."""
+        """Return what a verdict depends on: the text of the passage."""
         return [item.text]
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[DocumentFacts]:
@@ -74,7 +74,7 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
         )
 
     def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
-        """Count the passages of all cited documents."""
+        """Count one question for each passage of the cited documents."""
         cited = (c.document for s in open_case.case.sentences for c in s.citations if c.document)
         return len(_windows(open_case, cited))
 
@@ -109,9 +109,9 @@ class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
     needs = ("passages", "facts", "nuggets")
     is_weighed = True
     display = EvaluatorDisplay(
-        verdict="verdict on a nugget of a citation",
-        verdicts="verdicts on nuggets of citations",
-        question="Nuggets against cited documents",
+        verdict="verdict on a nugget",
+        verdicts="verdicts on nuggets",
+        question="Nuggets compared with cited documents",
         kind="cited_nugget",
     )
 
@@ -120,7 +120,7 @@ class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
         return run.settings.cites_by_nuggets
 
     def is_reported(self, run: Run) -> bool:
-        """Return False, because the citation verdicts include these verdicts."""
+        """Return False, because nugget verdicts are merged into citation verdicts."""
         return False
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, CitedNugget]:
@@ -155,19 +155,19 @@ class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
         return [NuggetVerdict(**where, **vars(comparison))]
 
     def depends_on(self, item: CitedNugget, open_case: OpenCase, run: Run) -> Sequence[str]:
-        """Return the facts and the verifier."""
+        """Return what a verdict depends on: the facts, the labels and the verifier."""
         labels = str(run.settings.verification.verdict_labels)
         return [*item.facts, labels, *run.verifier_identity]
 
     def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
-        """Return each verdict once, even if two markers of a sentence cite the same document."""
+        """Return each nugget verdict once, even if a sentence cites a document with two markers."""
         nested = (nugget for citation in evaluation.citations for nugget in citation.nuggets)
         return {nugget.item: nugget for nugget in nested}.values()
 
     def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
-        """Count one question per citation for nugget lists, or else one per possible nugget.
+        """Count one question per citation if lists of nuggets are compared, or one per nugget.
 
-        An answer that the judge reads as a whole may have more nuggets.
+        A judge that reads the whole answer may list more nuggets than are counted.
         """
         from ragassay.agents.nugget_writers import MOST_NUGGETS
 

@@ -45,7 +45,7 @@ class Claim:
     Attributes:
         sentence: Index of the sentence, from 1.
         side: Side of the evidence search, or None if only citations refer to the passage.
-        rank: Rank among the passages for that side.
+        rank: Rank of the passage among those found by the search for that side.
         markers: Markers of the sentence's citations for which this is the best passage.
     """
 
@@ -78,7 +78,7 @@ def _span_key(one: Found | Cited) -> tuple[int, str, int, int]:
 
 
 class _ClaimEvaluator(ComparingEvaluator[Claim]):
-    """Common behaviour of the evidence and citation evaluators."""
+    """Methods that the evidence and citation evaluators share."""
 
     needs = ("passages",)
     is_weighed = True
@@ -99,7 +99,7 @@ class _ClaimEvaluator(ComparingEvaluator[Claim]):
         return _verdicts(item, open_case, failure=failure)
 
     def depends_on(self, item: Claim, open_case: OpenCase, run: Run) -> Iterable[str]:
-        """Return the passage, the text to compare, and the verifier."""
+        """Return what a verdict depends on: the passage, the text to compare, and the verifier."""
         passage = item.passage
         yield from (passage.document, passage.title, passage.text, str(passage.start))
         read = read_of(passage, open_case.case.sentences[item.sentence - 1], open_case.case, run)
@@ -138,7 +138,7 @@ class EvidenceEvaluator(_ClaimEvaluator):
     record = EvidenceVerdict
     display = EvaluatorDisplay(
         verdict="evidence verdict",
-        question="Sentences against passages",
+        question="Sentences compared with passages",
         kind="claim",
         group="evidence",
         title="Evidence",
@@ -165,7 +165,7 @@ class EvidenceEvaluator(_ClaimEvaluator):
         }
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[EvidenceVerdict]:
-        """Return the verdicts by sentence. Sentences without a passage get an unscored verdict."""
+        """Return the verdicts by sentence, which are unscored for sentences without a passage."""
         by_sentence: dict[int, list[EvidenceVerdict]] = {}
         for one in super().final_verdicts(open_case, run):
             if isinstance(one, EvidenceVerdict):
@@ -191,7 +191,7 @@ class EvidenceEvaluator(_ClaimEvaluator):
         return evidence_findings(outcome)
 
     def questions(self, evaluation: Evaluation) -> Iterable[EvidenceVerdict]:
-        """Exclude sentences without a passage."""
+        """Return the evidence verdicts of all sentences for which a passage was found."""
         return [one for one in evaluation.evidence if one.evidence is not None]
 
     def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
@@ -209,7 +209,7 @@ class CitationEvaluator(_ClaimEvaluator):
     needs = ("passages", "citation_warnings", "cited_nugget")
     display = EvaluatorDisplay(
         verdict="citation verdict",
-        question="Sentences against passages",
+        question="Sentences compared with passages",
         kind="claim",
         group="citations",
         title="Citations",
@@ -259,7 +259,7 @@ class CitationEvaluator(_ClaimEvaluator):
         )
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return the citation scores. If there are two labels, contradiction is not scored."""
+        """Return the citation scores. With two labels, there is no score for contradiction."""
         sentences, verdicts = outcome.open_case.case.sentences, outcome.of(CitationVerdict)
         scores = citation_scores(sentences, verdicts, self.judged_by(outcome.run))
         if outcome.run.settings.verification.verdict_labels == 2:
@@ -267,13 +267,14 @@ class CitationEvaluator(_ClaimEvaluator):
         return {key: score for key, score in scores.items() if score.n or score.n_unscored}
 
     def findings(self, outcome: Outcome) -> list[Finding]:
-        """Report citations that contradict, are irrelevant, or cannot be resolved."""
+        """Report citations of contradicting, irrelevant and unknown documents."""
         return citation_findings(outcome)
 
     def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
-        """Exclude verdicts that came from evidence questions, were merged, or needed no question.
+        """Return one verdict per question that was asked only because of a citation.
 
-        Citations with the same passage count as one question.
+        Verdicts that also answer an evidence question, or were merged from nugget verdicts, are
+        left out. Citations with the same passage count as one question.
         """
         asked = {_question(one) for one in evaluation.evidence}
         own: dict[tuple[int, str, int, int], CitationVerdict] = {}
@@ -289,7 +290,6 @@ class CitationEvaluator(_ClaimEvaluator):
 
 
 def _verdict_without_source(sentence: int, citation: Citation) -> CitationVerdict:
-    """Return the verdict on a citation without a document."""
     verdict, failure = None, NO_PASSAGE
     if citation.is_unresolved:
         failure = UNRESOLVED

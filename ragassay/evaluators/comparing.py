@@ -36,7 +36,7 @@ class ComparingEvaluator(Evaluator[S]):
         return run.or_second(run.verifier_name)
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
-        """Count no calls unless the judge is the verifier."""
+        """Return 0 unless the judge is the verifier."""
         is_judge = run.settings.chosen_verifier == "judge"
         return self.n_most_questions(open_case, run) if is_judge else 0
 
@@ -48,8 +48,8 @@ def cited_sources(citation: Citation, sources: Sequence[Document]) -> tuple[Docu
     """Return the sources to check a citation against, in order.
 
     A citation by document id is checked against all passages of the document. A citation by
-    position, such as [2], is checked against that passage only. An unresolved citation has no
-    sources.
+    position, such as [2], is checked against the passage at that position only. An unresolved
+    citation has no sources.
     """
     cited = next((one for one in sources if one.id == citation.document), None)
     if cited is None:
@@ -61,7 +61,6 @@ def cited_sources(citation: Citation, sources: Sequence[Document]) -> tuple[Docu
 
 
 def _is_position(marker: str, cited: Document, sources: Sequence[Document]) -> bool:
-    """Return whether a marker is the position of a source instead of its id."""
     position = str(sources.index(cited) + 1)
     is_named = cited.part_of.lower() in marker.lower()
     return not is_named and position in _NUMBER.findall(marker)
@@ -89,7 +88,7 @@ class Read:
 
     Attributes:
         text: A whole document, all passages of a document in the sources, or a single passage.
-        beside: Texts of the other documents that the sentence cites. None for a single passage.
+        beside: Texts of the other documents that the sentence cites, or None for a single passage.
     """
 
     text: str
@@ -97,10 +96,10 @@ class Read:
 
 
 def read_of(passage: EvidenceSpan, sentence: AnswerSentence, case: Case, run: Run) -> Read:
-    """Return the text to compare with a sentence, given a retrieved passage.
+    """Return the text to compare with a sentence: a retrieved passage, or its whole document.
 
     An encoder reads the whole document if the document is one of the answer's sources, because a
-    sentence may depend on several of its passages. Otherwise only the passage is read.
+    sentence may depend on several of its passages. In all other cases, only the passage is read.
     """
     reads_documents = run.settings.verification.citation_evidence in ("passage", "document")
     document = [source for source in case.sources if source.id == passage.document]
@@ -153,7 +152,6 @@ async def compare(
 
 
 def _map_verdict(verdict: Verdict | None, n_labels: int) -> Verdict | None:
-    """Map a verdict to a smaller set of labels."""
     if verdict is None or verdict in VERDICT_SETS[n_labels]:
         return verdict
     return "neutral" if n_labels == 3 else "not_attributable"

@@ -11,7 +11,7 @@ Direction = Literal["higher", "lower"]
 
 @dataclass(frozen=True)
 class ScoreDisplay:
-    """Title of a score, and whether higher or lower is better. None if neither is better."""
+    """Title of a score. `direction` tells whether higher or lower values are better, if either."""
 
     title: str
     direction: Direction | None = None
@@ -22,11 +22,11 @@ class EvaluatorDisplay:
     """Titles of an evaluator in reports.
 
     Attributes:
-        verdict: Name of one verdict, e.g. "sentence label".
-        verdicts: Plural of `verdict`, if irregular.
-        question: Title of the questions, e.g. "Sentence labels". Evaluators with the same title
-            share their questions.
-        kind: Name of the questions in cascade statistics.
+        verdict: Name of one verdict, such as "sentence label".
+        verdicts: Plural of the name, if it is irregular.
+        question: Heading for the evaluator's questions, such as "Sentence labels". Evaluators with
+            the same heading are counted together.
+        kind: Name of the evaluator's questions in the statistics of a cascade.
         group: Prefix of the score names, or "" for no prefix.
         title: Title of the group of scores.
         direction: Whether higher or lower is better, for scores that are not in `scores`.

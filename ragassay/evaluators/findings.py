@@ -107,7 +107,6 @@ def citing_findings(case: Case) -> list[Finding]:
 
 
 def _find_missed_facts(outcome: Outcome) -> list[Finding]:
-    """Report required facts missing from the answer, according to the judge or nugget matching."""
     judged = {v.gold: v.assignment for v in outcome.of(NuggetAssignment) if v.assignment}
     matched = {match.gold for match in outcome.matches}
     required = [
@@ -139,7 +138,7 @@ def _list_indexes(sentences: Sequence[AnswerSentence]) -> str:
 CONTRADICTS = "contradicts"
 N_SHOWN_MARKS = 5
 MOST_POSITION_DIGITS = 5
-"""Minimum number of digits in a PMID. Numbers with fewer digits are list positions."""
+"""Number of digits from which a citation number counts as a PMID, not as a list position."""
 
 
 @dataclass(frozen=True)
@@ -147,10 +146,11 @@ class Weight:
     """Weight of a contradiction.
 
     Attributes:
-        level: Level of the finding in the report.
+        level: Level at which the report shows the finding.
         is_asserted: Whether the verdict is decided, not only tentative.
-        measured: Bound with the measured precision of such findings, if available.
-        is_bounded: Whether the finding met a bound. Bounds apply only to cited documents.
+        measured: Bound that states the measured precision of findings of this kind, if any.
+        is_bounded: Whether the verdict met a confidence bound. Bounds exist only for cited
+            documents.
     """
 
     level: FindingLevel
@@ -165,7 +165,7 @@ class Weight:
 
     @property
     def beside_others(self) -> Weight:
-        """Weight for a document that the sentence does not cite, to which no bound applies."""
+        """Weight for a document that the sentence does not cite, for which there is no bound."""
         return replace(self, level="secondary", measured=None) if self.is_bounded else self
 
     @property
@@ -199,11 +199,11 @@ class Weight:
 
 
 def weight_of(verdict: EvidenceVerdict | CitationVerdict, run: Run) -> Weight | None:
-    """Return the weight of a verdict that contradicts a sentence, or None for other verdicts.
+    """Return the weight of a verdict of contradiction, or None for any other verdict.
 
-    Contradictions found by a judge, or by a verifier without score bounds, are primary.
-    Contradictions found by a verifier with score bounds are primary if they meet its bound for
-    findings. If a citation was checked nugget by nugget, the nugget with the highest weight counts.
+    A contradiction found by a judge, or by a verifier without confidence bounds, is a primary
+    finding. If the verifier has bounds, the contradiction must meet the bound for findings. If a
+    citation was checked nugget by nugget, the nugget with the highest weight counts.
     """
     parts = getattr(verdict, "nuggets", ()) or (verdict,)
     if verdict.value == CONTRADICTS:
@@ -233,14 +233,13 @@ def _weigh(
 
 
 def _kind_of(difference: str) -> str:
-    """Return the kind of bound for a finding, or "tentative" if no rule found a difference."""
     if not difference:
         return "tentative"
     return "number" if is_other_value(difference) else "words"
 
 
 def evidence_findings(outcome: Outcome) -> list[Finding]:
-    """Report each sentence that a passage contradicts, and whether another supports it."""
+    """Report each sentence that a passage contradicts, and whether another passage supports it."""
     evidence = outcome.of(EvidenceVerdict)
     supported = {one.sentence for one in evidence if one.verdict == "supports"}
     against: dict[int, list[tuple[Weight, EvidenceVerdict]]] = {}
@@ -263,7 +262,7 @@ def evidence_findings(outcome: Outcome) -> list[Finding]:
 
 
 def citation_findings(outcome: Outcome) -> list[Finding]:
-    """Report citations that contradict, are irrelevant, or cannot be resolved."""
+    """Report citations whose document contradicts the sentence, is irrelevant, or is unknown."""
     citations = outcome.of(CitationVerdict)
     supported = {one.sentence for one in citations if one.verdict == "supports"}
     findings = [*_ambiguous(citations), *_find_unresolved_citations(outcome)]
@@ -315,14 +314,14 @@ def _join_words(words: Sequence[str]) -> str:
 
 
 def _ambiguous(citations: Sequence[CitationVerdict]) -> list[Finding]:
-    """Report each citation number that is the id of one source and the position of another."""
+    """Report each citation number that is both the id of a source and the position of another."""
     first = {one.citation: one.sentence for one in reversed(citations) if one.citation.other}
     return [
         Finding(
             kind="ambiguous_citation",
             sentence=n,
             message=f"Sentence {n} cites {one.marker!r}, which is the id of one source and the "
-            f"position of another ({one.other}). It was resolved as an id.",
+            f"position of another ({one.other}). The citation was resolved as an id.",
             level="secondary",
         )
         for one, n in sorted(first.items(), key=lambda pair: pair[1])
@@ -344,7 +343,7 @@ def _invalid_message(verdict: CitationVerdict, outcome: Outcome) -> str:
 
 
 def _find_unresolved_citations(outcome: Outcome) -> list[Finding]:
-    """Report unresolved citations, in a single finding if the answer has no sources."""
+    """Report unresolved citations, in one finding if the answer has no sources."""
     verdicts = [v for v in outcome.of(CitationVerdict) if v.citation.is_unresolved]
     if not verdicts:
         return []

@@ -1,4 +1,4 @@
-"""Models other than the judge, passage grading, and literature search of a run."""
+"""The literature search, the passage grading and the models of a run, except its judge."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def build_pair_rater(settings: Settings, embedder: Embedder) -> EmbeddedPairRate
 class Models:
     """Models that measure, embed and compare texts without the judge.
 
-    Each optional model is None if the judge or a simpler method does its task.
+    An optional model is None if its task is left to the judge or to a simpler method.
 
     Attributes:
         encoder: Compares claims with passages.
@@ -195,11 +195,11 @@ class Retrieval:
 
 @dataclass(frozen=True)
 class Grading:
-    """Passage grading.
+    """Grader and methods for grading passages.
 
     Attributes:
         instrument: Local grader, or None if the judge grades.
-        ways: Grading methods of the run. Empty if there is no grader.
+        ways: Grading methods of the run (empty if neither a local grader nor a judge can grade).
         items_per_call: Number of items that a judge rates in one call.
     """
 
@@ -210,7 +210,7 @@ class Grading:
 
     @classmethod
     def of(cls, settings: Settings, judge: BaseJudge, instrument: ExamInstrument | None) -> Grading:
-        """Return the passage grading specified in the settings.
+        """Return the grader and the methods that the settings specify.
 
         Raises:
             SettingsError: The local grader does not support a grading method.

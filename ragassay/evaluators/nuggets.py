@@ -38,11 +38,11 @@ BY_RULE = "clauses, by rule"
 
 @dataclass(frozen=True)
 class OriginText:
-    """A sentence of the answer or the reference, or all of its sentences.
+    """One sentence of the answer or the reference, or all sentences of one of these texts.
 
     Attributes:
         sentence: Index of the first sentence, from 1.
-        sentences: One sentence, or all.
+        sentences: One sentence, or all sentences of the text.
     """
 
     origin: NuggetOrigin
@@ -51,7 +51,7 @@ class OriginText:
 
     @property
     def text(self) -> str:
-        """Sentences, joined into one text."""
+        """The sentences, joined into one text."""
         return " ".join(self.sentences)
 
 
@@ -98,7 +98,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
     async def ask(
         self, item: OriginText, open_case: OpenCase, run: Run
     ) -> Sequence[SentenceNuggets]:
-        """List the facts in one or all sentences. If there is no judge, the clauses are used."""
+        """List the facts in one or all sentences. Without a judge, each clause becomes a nugget."""
         if run.judge.lm is None:
             return [_clauses(item)]
         inputs: dict[str, Any] = {"case": open_case.case, "origin": item.origin}
@@ -111,7 +111,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         return [await run.judge.ask(agent, **inputs)]
 
     def depends_on(self, item: OriginText, open_case: OpenCase, run: Run) -> Sequence[str]:
-        """Return the sentences, because the case's context does not include the reference."""
+        """Return what the nuggets depend on: the sentences, and the unit to read at a time."""
         return [*item.sentences, run.settings.nuggets.nugget_unit]
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[SentenceNuggets]:
@@ -121,11 +121,11 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         )
 
     def judged_by(self, run: Run) -> str:
-        """Return the name of the judge or the rule. A second judge writes no nuggets."""
+        """Return the name of the judge, which is never a second judge, or of the rule."""
         return run.judge.answered_by if run.judge.lm else BY_RULE
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return precision, recall and F1, and the recall of vital nuggets."""
+        """Return precision, recall and F1 of the nuggets, and the recall of vital nuggets."""
         if self.part not in outcome.parts:
             return {}
         n_unwritten, n_gold_unwritten = (
@@ -143,7 +143,6 @@ class NuggetsEvaluator(Evaluator[OriginText]):
 
 
 def _reads_whole(run: Run) -> bool:
-    """Return whether a judge reads the whole answer in one call."""
     return run.judge.lm is not None and run.settings.nuggets.nugget_unit == "answer"
 
 
@@ -174,7 +173,7 @@ NO_JUDGE = Failure.left_open("this needs a judge, but no judge is configured")
 
 
 class GoldNugget(NamedTuple):
-    """A gold nugget and its position."""
+    """A gold nugget and its position among the gold nuggets of the answer."""
 
     gold: int
     nugget: Nugget
@@ -192,13 +191,13 @@ class AssignmentEvaluator(Evaluator[GoldNugget]):
     is_weighed = True
     display = EvaluatorDisplay(
         verdict="nugget assignment",
-        question="Gold nuggets against the answer",
+        question="Gold nuggets in the answer",
         kind="gold_nugget",
         scores={
-            "nuggets.strict_vital": ScoreDisplay("Vital nuggets, in full", "higher"),
-            "nuggets.strict_all": ScoreDisplay("All nuggets, in full", "higher"),
-            "nuggets.vital": ScoreDisplay("Vital nuggets, half credit", "higher"),
-            "nuggets.all": ScoreDisplay("All nuggets, half credit", "higher"),
+            "nuggets.strict_vital": ScoreDisplay("Vital nuggets, fully stated", "higher"),
+            "nuggets.strict_all": ScoreDisplay("All nuggets, fully stated", "higher"),
+            "nuggets.vital": ScoreDisplay("Vital nuggets, half credit if partly stated", "higher"),
+            "nuggets.all": ScoreDisplay("All nuggets, half credit if partly stated", "higher"),
         },
     )
 
@@ -215,7 +214,7 @@ class AssignmentEvaluator(Evaluator[GoldNugget]):
     async def ask(
         self, item: GoldNugget, open_case: OpenCase, run: Run
     ) -> Sequence[NuggetAssignment]:
-        """Assign one gold nugget."""
+        """Ask the judge whether the answer states one gold nugget."""
         position, nugget = item
         if run.judge.lm is None:
             return [NuggetAssignment(gold=position, failure=NO_JUDGE)]
@@ -225,7 +224,7 @@ class AssignmentEvaluator(Evaluator[GoldNugget]):
         return [assignment]
 
     def depends_on(self, item: GoldNugget, open_case: OpenCase, run: Run) -> Sequence[str]:
-        """Return the text of the nugget."""
+        """Return what a verdict depends on: the text of the nugget."""
         return [item.nugget.text]
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[NuggetAssignment]:
@@ -236,7 +235,7 @@ class AssignmentEvaluator(Evaluator[GoldNugget]):
         return [NuggetAssignment(gold=n, assignment="not_support") for n in gold]
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return the four nuggetizer scores."""
+        """Return AutoNuggetizer's scores: for vital or all nuggets, in full or with half credit."""
         return assignment_scores(
             [one.assignment for one in outcome.of(NuggetAssignment)],
             [nugget.importance for nugget in outcome.open_case.case.gold],

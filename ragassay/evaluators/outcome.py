@@ -30,11 +30,10 @@ N_INJECTION_CHARS = 160
 
 
 def outcome_of(open_case: OpenCase, run: Run) -> Outcome:
-    """Collect the final verdicts, and match the nuggets using local computations.
+    """Collect the final verdicts, and match the nuggets without calling a judge.
 
     Raises:
-        RagassayError: A question has no verdict at all. This prevents an interrupted evaluation
-            from being reported as complete.
+        RagassayError: The evaluation was interrupted, so a question has no verdict at all.
     """
     _check_complete(open_case, run)
     verdicts = {
@@ -61,7 +60,10 @@ def _check_complete(open_case: OpenCase, run: Run) -> None:
 def evaluation_of(
     outcome: Outcome, searches: Sequence[EvidenceSearch], warnings: Sequence[Finding]
 ) -> Evaluation:
-    """Build the evaluation of an answer. `warnings` are about its cited articles."""
+    """Build the evaluation of an answer.
+
+    `warnings` are findings about the articles that it cites.
+    """
     open_case, run = outcome.open_case, outcome.run
     record, case = open_case.record, open_case.case
     against = [finding for e in run.evaluators for finding in e.findings(outcome)]
@@ -126,7 +128,6 @@ def _without_repeats(warnings: Sequence[Finding], known: Sequence[Finding]) -> l
 
 
 def _remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> Iterator[Finding]:
-    """Yield findings about limitations of the evaluation itself."""
     case, nuggets = outcome.open_case.case, outcome.nuggets
     if (n := case.n_source_chars_cut) and (outcome.run.judge.lm or outcome.run.second):
         message = f"{n} characters of the sources did not fit into the prompt."
@@ -135,7 +136,7 @@ def _remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> Iterator[F
     if n_extractive := sum(nugget.method == "extractive" for nugget in nuggets):
         message = (
             f"{n_extractive} of {len(nuggets)} nuggets are whole sentences, because the sentences "
-            "did not support what the model wrote."
+            "did not support the nuggets that the model wrote."
         )
         yield Finding(kind="extractive_nugget", message=message)
     yield from _search_remarks(searches)
@@ -144,7 +145,6 @@ def _remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> Iterator[F
 
 
 def _injections(sources: Sequence[Document]) -> Iterator[Finding]:
-    """Report sentences in the sources that address the judge."""
     for source in sources:
         for line in filter(speaks_to_judge, (source.title, *sentences_of(source.text))):
             message = (
@@ -173,7 +173,6 @@ def _unscored_remarks(outcome: Outcome) -> Iterator[Finding]:
 
 
 def _escalation_remarks(outcome: Outcome) -> Iterator[Finding]:
-    """Report verdicts that the second judge of a cascade failed to decide."""
     verdicts = [v for group in outcome.verdicts.values() for v in group]
     nested = [n for v in verdicts if isinstance(v, CitationVerdict) for n in v.nuggets]
     escalations = (getattr(verdict, "escalation", None) for verdict in (*verdicts, *nested))
@@ -198,7 +197,8 @@ def _search_remarks(searches: Sequence[EvidenceSearch]) -> Iterator[Finding]:
         yield Finding(kind="search_without_queries", message=message)
     if unjudged := [s.judgment_failure.reason for s in searches if s.judgment_failure]:
         message = (
-            "Evidence searches for which the judge did not say whether the passages are enough: "
+            "Evidence searches for which the judge did not decide whether the passages are "
+            "sufficient: "
             f"{_count(unjudged)}."
         )
         yield Finding(kind="search_not_judged", message=message)

@@ -40,7 +40,7 @@ SHARE = (0.0, 1.0)
 
 @dataclass
 class Judge:
-    """Judge of a run, as passed to a custom evaluator. Records the usage of each question."""
+    """Judge that a custom evaluator can ask. `usage` is the usage of all model calls."""
 
     case: Case
     _judge: BaseJudge
@@ -58,11 +58,11 @@ class Judge:
         Args:
             question: Question for the model, which also sees the case's question, sources and
                 answer.
-            labels: At least two labels.
+            labels: Labels to choose from, at least two.
             about: Part of the answer that the question refers to, such as a sentence.
 
         Raises:
-            ModelError: The model returned no usable reply. Do not catch this error.
+            ModelError: The model returned no usable reply. Evaluators must not catch this error.
         """
         return await self._ask(question, labels, about)
 
@@ -72,7 +72,7 @@ class Judge:
         """Ask for a rating. The value is the expected rating if the model returns probabilities.
 
         Raises:
-            ModelError: The model returned no usable reply. Do not catch this error.
+            ModelError: The model returned no usable reply. Evaluators must not catch this error.
         """
         return await self._ask(question, range(low, high + 1), about)
 
@@ -85,7 +85,7 @@ class Judge:
 
 @dataclass(frozen=True)
 class OwnItem:
-    """Subject of a question. If there is no sentence or criterion, it is the whole answer."""
+    """Item of a custom evaluator: a sentence, a citation, a criterion or the whole answer."""
 
     sentence: AnswerSentence | None = None
     citation: Citation | None = None
@@ -96,16 +96,15 @@ class OwnEvaluator(Evaluator[OwnItem]):
     """A custom evaluator, created with `ragassay.evaluator`.
 
     Args:
-        says: Function with any of the parameters `case`, `sentence`, `citation` and `judge`. It
+        says: Function with any of the parameters `case`, `sentence`, `citation` and `judge`, which
             returns a label, a number on the scale, or an `Assessment`.
         name: Unique name. The scores are called NAME.score and NAME.LABEL.
         of: Unit to evaluate: the answer, each sentence, or each citation of a document.
         labels: Allowed labels. Empty for numbers.
-        good: Labels that count towards NAME.score. By default, the first label.
+        good: Labels that count towards NAME.score, by default the first label.
         scale: Lowest and highest allowed number.
         attacks: Names or families of audit attacks that should lower the score.
-        version: Version. Change it to run the evaluator again although its source code is
-            unchanged.
+        version: Any text. The evaluator runs again if this text or its source code changes.
 
     Raises:
         SettingsError: The name, labels, scale or parameters are invalid.
@@ -168,7 +167,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
         return not run.settings.evaluation.only or self.part in run.settings.evaluation.only
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, OwnItem]:
-        """Return the answer, its sentences or its citations. Nothing for an empty answer."""
+        """Return the answer, its sentences or its citations, or nothing for an empty answer."""
         sentences = open_case.case.sentences
         if self.of == "answer":
             items = [OwnItem()] if sentences else []
@@ -272,7 +271,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
         return [self._verdict(item, failure=failure)]
 
     def depends_on(self, item: OwnItem, open_case: OpenCase, run: Run) -> Iterable[str]:
-        """Return hashes of the function's source and of the case, which the function may read."""
+        """Return what a verdict depends on: hashes of the function's source and of the case."""
         return (self.digest, open_case.case_sha256)
 
     def judged_by(self, run: Run) -> str:
@@ -341,7 +340,7 @@ def evaluator(
 def evaluator(says: Says | None = None, /, *, name: str = "", **declared: Any) -> Any:
     """Create an evaluator from an async function.
 
-    The function has any of the parameters `case`, `sentence`, `citation` and `judge`. It returns a
+    The function has any of the parameters `case`, `sentence`, `citation` and `judge`, and returns a
     score in [0, 1], a number on `scale`, one of `labels`, or a `ragassay.Assessment` with a reason.
     See `OwnEvaluator` for the other arguments.
 

@@ -66,17 +66,17 @@ class RacarEvaluator(BatchEvaluator[Rated]):
         return ratings
 
     def fields_of(self, thing: Rated) -> dict[str, Any]:
-        """Return the pair and the dimension."""
+        """Return the fields that identify a rating: the pair's id and the dimension."""
         return {"pair": thing[1].id, "dimension": thing[0]}
 
     def depends_on(self, item: Batch[Rated], open_case: OpenCase, run: Run) -> Iterable[str]:
-        """Return the pairs of the batch and the local rater."""
+        """Return what a rating depends on: the pairs of its batch and the local rater."""
         yield from (pair.model_dump_json() for _, pair in item.things)
         if run.models.pair_rater is not None:
             yield from run.models.pair_rater.identity
 
     def instrument(self, run: Run) -> EmbeddedPairRater | None:
-        """Return the local pair rater."""
+        """Return the local pair rater, or None if the judge rates."""
         return run.models.pair_rater
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
@@ -100,7 +100,7 @@ Two = tuple[QAPair, QAPair]
 
 
 class IntentEvaluator(BatchEvaluator[Two]):
-    """Compare each two questions about a paper. Pairs with the same first question share a call."""
+    """Compare every two questions about a paper. Comparisons of the same question share a call."""
 
     name = "intent"
     part = "intents"
@@ -108,7 +108,7 @@ class IntentEvaluator(BatchEvaluator[Two]):
     display = EvaluatorDisplay(
         verdict="intent similarity",
         verdicts="intent similarities",
-        question="Questions that ask for the same",
+        question="Questions with the same intent",
         kind="intent",
         group="intent",
         title="Diversity of questions",
@@ -136,14 +136,14 @@ class IntentEvaluator(BatchEvaluator[Two]):
         return similarities
 
     def fields_of(self, thing: Two) -> dict[str, Any]:
-        """Return the two questions."""
+        """Return the fields that identify a comparison: the ids of the two pairs."""
         return {"first": thing[0].id, "second": thing[1].id}
 
     def depends_on(self, item: Batch[Two], open_case: OpenCase, run: Run) -> Iterable[str]:
-        """Return the questions of the batch."""
+        """Return what a similarity depends on: the questions of its batch."""
         for first, second in item.things:
             yield from (first.question, second.question)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return the mean similarity."""
+        """Return the mean similarity of the questions."""
         return intent_scores(outcome.of(IntentSimilarity), self.judged_by(outcome.run))

@@ -49,7 +49,7 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
     )
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, Batch[Graded]]:
-        """Return the items for each grading method. Nothing for an empty answer."""
+        """Return the items for each grading method, or nothing for an empty answer."""
         items = open_case.case.exam if open_case.case.sentences else ()
         by_key: dict[str, Batch[Graded]] = {}
         for grader in run.grading.item_ways:
@@ -76,17 +76,17 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
         return [await _grade_by_extraction(items[0], open_case.case, run)]
 
     def fields_of(self, thing: Graded) -> dict[str, Any]:
-        """Return the item and the grader."""
+        """Return the fields that identify a grade: the item's id and the grading method."""
         return {"exam_item": thing[1].id, "grader": thing[0]}
 
     def depends_on(self, item: Batch[Graded], open_case: OpenCase, run: Run) -> Iterable[str]:
-        """Return the items of the batch, the passage and the grader."""
+        """Return what a grade depends on: the items of its batch, the passage and the grader."""
         yield open_case.case.judged_answer
         yield from (exam_item.model_dump_json() for _, exam_item in item.things)
         yield from run.grading.identity
 
     def instrument(self, run: Run) -> ExamInstrument | None:
-        """Return the local passage grader."""
+        """Return the local passage grader, or None if the judge grades."""
         return run.grading.instrument
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
@@ -94,7 +94,7 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
         return exam_scores(outcome.of(ExamGrade), self.judged_by(outcome.run))
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
-        """Count two calls per extraction if the judge may have to check the extracted answer."""
+        """Count a second call for each extraction whose answer the judge may have to check."""
         n_sent = super().n_most_calls(open_case, run)
         sent = (one.things[0] for one in self.known_items(open_case, run).values() if one.is_sent)
         n_checked = sum(way == "extraction" and bool(item.answers) for way, item in sent)
@@ -147,14 +147,14 @@ class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
     )
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, DirectGrader]:
-        """Return the direct graders of the run. Nothing for an empty answer."""
+        """Return the direct graders of the run, or nothing for an empty answer."""
         chosen = run.grading.direct_ways if open_case.case.sentences else ()
         return {name: name for name in chosen}
 
     async def ask(
         self, item: DirectGrader, open_case: OpenCase, run: Run
     ) -> Sequence[RelevanceGrade]:
-        """Grade the relevance with one grader."""
+        """Grade the relevance of the passage with one direct grader."""
         instrument, case = run.grading.instrument, open_case.case
         if instrument is not None:
             return [await in_thread(instrument.relevance, case.question, case.judged_answer, item)]
@@ -167,13 +167,13 @@ class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
         return {"grader": item}
 
     def depends_on(self, item: DirectGrader, open_case: OpenCase, run: Run) -> Iterable[str]:
-        """Return the query, the passage and the grader."""
+        """Return what a grade depends on: the query, the passage and the grader."""
         return (open_case.case.question, open_case.case.judged_answer, *run.grading.identity)
 
     def instrument(self, run: Run) -> ExamInstrument | None:
-        """Return the local passage grader."""
+        """Return the local passage grader, or None if the judge grades."""
         return run.grading.instrument
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return one score per grader."""
+        """Return one score for each direct grader."""
         return relevance_scores(outcome.of(RelevanceGrade), self.judged_by(outcome.run))

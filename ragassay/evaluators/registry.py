@@ -107,7 +107,7 @@ def add_custom_evaluators(own: Sequence[OwnEvaluator]) -> tuple[Evaluator[Any], 
 def questions_of(
     evaluations: Iterable[Evaluation], evaluators: Sequence[Evaluator[Any]] = OURS
 ) -> dict[str, list[VerdictBase]]:
-    """Return the judge's verdicts, one per call, keyed by kind of question.
+    """Return the verdicts with a confidence, one per question, keyed by kind of question.
 
     No questions are asked about empty answers, sentences without a passage or unresolved citations.
     """
@@ -119,7 +119,7 @@ def questions_of(
 
 
 def single_verdicts(evaluation: Evaluation) -> dict[str, list[VerdictBase]]:
-    """Return the verdicts by evaluator. Panel verdicts are replaced with members' verdicts."""
+    """Return the verdicts by evaluator. A panel's verdict is replaced by its members' verdicts."""
     verdicts: dict[str, list[VerdictBase]] = {evaluator.name: [] for evaluator in OURS}
     known = {evaluator.name: evaluator for evaluator in OURS}
     for verdict in evaluation.verdicts:

@@ -31,7 +31,7 @@ class AskedRubric:
     """Rubric to rate the answer on.
 
     Attributes:
-        first: First-round rating by the judge. None while the first round is running.
+        first: Rating that the judge gave in the first round, or None during the first round.
         others: First-round ratings by the other members.
     """
 
@@ -64,13 +64,13 @@ class RubricEvaluator(Evaluator[AskedRubric]):
 
     @property
     def asks_panel(self) -> bool:
-        """Return True, because every panel member is asked."""
+        """Return True, because every panel member rates the answer."""
         return True
 
     def second_round(
         self, item: AskedRubric, verdicts: Sequence[Judgment], run: Run
     ) -> Mapping[str, AskedRubric]:
-        """Return one more question for each disagreeing member, with the other members' ratings."""
+        """Return a second question for each member that disagrees, with the others' ratings."""
         return {
             one.judge: AskedRubric(one.rubric, one, tuple(others))
             for one, others in disputed_members(verdicts)
@@ -78,7 +78,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         }
 
     def join_verdicts(self, verdicts: Sequence[Judgment]) -> Judgment:
-        """Return the judgment of the panel."""
+        """Combine the members' judgments into the judgment of the panel."""
         return panel_judgment(verdicts)
 
     async def ask(self, item: AskedRubric, open_case: OpenCase, run: Run) -> Sequence[Judgment]:
@@ -96,7 +96,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         return [Judgment(rubric=name, scale=scale, first=first, failure=failure)]
 
     def depends_on(self, item: AskedRubric, open_case: OpenCase, run: Run) -> Iterable[str | None]:
-        """Return the rubric, the strategy, other ratings, the signals and the sentence marks."""
+        """Return what a rating depends on, such as the rubric, the signals and earlier ratings."""
         rubric, first = run.rubrics[item.name], item.first
         yield from (run.settings.evaluation.rubric_set, run.settings.prompting.strategy)
         yield rubric.model_dump_json()
@@ -122,7 +122,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         return rubric_scores(outcome.of(Judgment), self.judged_by(outcome.run))
 
     def questions(self, evaluation: Evaluation) -> Iterable[Judgment]:
-        """Exclude judgments of empty answers."""
+        """Return the judgments of all answers that are not empty."""
         judgments = evaluation.judgments
         return [v for v in judgments if not v.failure or v.failure.reason not in NOTHING_TO_JUDGE]
 
@@ -131,9 +131,9 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         return single_judgments([verdict])
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
-        """Count two calls per panel rating, because panels may deliberate, and none for signals.
+        """Count two calls per rating in a panel, which may deliberate, and none if signals decide.
 
-        A fine-tuned judge adds one call per sentence.
+        A fine-tuned judge needs one more call per sentence.
         """
         from ragassay.agents.tuned_judge import shown_lines
 
@@ -197,7 +197,7 @@ class CriteriaEvaluator(OwnEvaluator):
         return await judge.choose(" ".join(part for part in parts if part), self.labels)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return the weighted share of met criteria, with bounds."""
+        """Return the weighted share of met criteria, and its worst and best possible value."""
         weights = {one.text: one.weight for one in self.criteria.criteria}
         verdicts = [v for v in outcome.verdicts[self.name] if isinstance(v, OwnVerdict)]
         known = [(weights[v.criterion], CREDITS[v.label]) for v in verdicts if v.label]

@@ -59,12 +59,16 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
             "sentences.borderline": ScoreDisplay("Borderline sentences"),
             "sentences.unnecessary": ScoreDisplay("Unnecessary sentences", "lower"),
             "sentences.inappropriate": ScoreDisplay("Inappropriate sentences", "lower"),
-            "sentences.recall": ScoreDisplay("Recall of required and borderline", "higher"),
-            "sentences.recall_required": ScoreDisplay("Recall of required", "higher"),
-            "sentences.recall_supported": ScoreDisplay(
-                "Recall of required and supported", "higher"
+            "sentences.recall": ScoreDisplay(
+                "Recall of required and borderline sentences", "higher"
             ),
-            "sentences.cluster_recall": ScoreDisplay("Share of what all answers say", "higher"),
+            "sentences.recall_required": ScoreDisplay("Recall of required sentences", "higher"),
+            "sentences.recall_supported": ScoreDisplay(
+                "Recall of required and supported sentences", "higher"
+            ),
+            "sentences.cluster_recall": ScoreDisplay(
+                "Recall of the content of all answers", "higher"
+            ),
         },
     )
 
@@ -85,11 +89,11 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         return [label]
 
     def verdict_fields(self, item: AnswerSentence) -> dict[str, Any]:
-        """Return the index of the sentence."""
+        """Return the field that identifies a label: the number of the sentence."""
         return {"sentence": item.index}
 
     def depends_on(self, item: AnswerSentence, open_case: OpenCase, run: Run) -> Iterable[str]:
-        """Return the labeler, or the signals if they determine the labels."""
+        """Return what a label depends on: the local labeller, and the signals if it uses them."""
         if run.models.labeller is not None:
             yield from (*run.models.labeller.identity, open_case.case.question)
         elif run.judge.lm is None:
@@ -102,7 +106,7 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         return labels if _is_judged(run) else [one for one in labels if one.label]
 
     def instrument(self, run: Run) -> HeadLabeller | None:
-        """Return the local labeler."""
+        """Return the local labeller, or None if the judge labels."""
         return run.models.labeller
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
@@ -117,7 +121,7 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
             Finding(
                 kind="inappropriate_sentence",
                 sentence=label.sentence,
-                message=f"Sentence {label.sentence} is labeled inappropriate because it may harm "
+                message=f"Sentence {label.sentence} is labelled inappropriate because it may harm "
                 "a patient.",
                 evaluator=label.evaluator,
                 item=label.item,
@@ -128,7 +132,6 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
 
 
 def _is_judged(run: Run) -> bool:
-    """Return whether a labeler or a judge labels all sentences."""
     has_labeller = run.models.labeller is not None
     return has_labeller or run.judge.lm is not None or run.second is not None
 
@@ -179,20 +182,23 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
     async def ask(
         self, item: SentencePassages, open_case: OpenCase, run: Run
     ) -> Sequence[SentenceCorrectness]:
-        """Score a sentence with each of its passages."""
+        """Score a sentence against each of its passages."""
         assert run.models.correctness is not None  # else there are no items
         texts = _texts(item, open_case, run)
         return [await in_thread(_correctness, item, texts, run.models.correctness)]
 
     def depends_on(self, item: SentencePassages, open_case: OpenCase, run: Run) -> Sequence[str]:
-        """Return the model and the passages."""
+        """Return what a verdict depends on: the correctness model and the passages."""
         model = run.models.correctness
         identity = [*identity_of(model), str(model.threshold)] if model else []
         titles = [passage.title for passage in item.passages]
         return [*identity, *titles, *_texts(item, open_case, run)]
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[SentenceCorrectness]:
-        """Return one verdict per sentence, from the model or the evidence. It can be unscored."""
+        """Return one verdict per sentence, from the model or the evidence.
+
+        A verdict may be unscored.
+        """
         by_sentence = _by_evidence(open_case, run)
         for one in super().final_verdicts(open_case, run):
             other = by_sentence.get(one.sentence)
@@ -205,11 +211,11 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
         ]
 
     def judged_by(self, run: Run) -> str:
-        """Return the name of the model, or of the verifier."""
+        """Return the name of the correctness model, or else of the verifier."""
         return run.correctness_name
 
     def parts_of(self, verdict: SentenceCorrectness) -> Sequence[SentenceCorrectness]:
-        """Exclude sentences without a passage, because the evidence verdicts already count them."""
+        """Return the verdict, or nothing if no passage was found for the sentence."""
         failure = verdict.failure
         return () if failure and failure.reason in NOTHING_TO_JUDGE else (verdict,)
 
@@ -223,7 +229,7 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
 
 
 def _texts(item: SentencePassages, open_case: OpenCase, run: Run) -> list[str]:
-    """Return the texts to compare: the verifier's texts for an inference model, or passages."""
+    """Return the texts to compare with a sentence: passages or, for an NLI model, longer texts."""
     if not isinstance(run.models.correctness, EntailmentCorrectness):
         return [passage.text for passage in item.passages]
     sentence = open_case.case.sentences[item.sentence - 1]

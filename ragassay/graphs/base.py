@@ -1,4 +1,4 @@
-"""Drawing, retries and failure handling for all graphs."""
+"""Functions that all graphs use to draw themselves, retry calls and handle failures."""
 
 from __future__ import annotations
 
@@ -39,13 +39,16 @@ class DrawnGraph(CompiledStateGraph[Any, Any, Any, Any]):
     """
 
     def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
-        """Return the graph for drawing. `xray` expands subgraphs."""
+        """Return the graph without error handlers, for drawing. `xray` expands subgraphs."""
         return CompiledStateGraph.get_graph(self._without_handlers(), config, xray=xray)
 
     async def aget_graph(
         self, config: RunnableConfig | None = None, *, xray: int | bool = False
     ) -> Graph:
-        """Return the graph for drawing. LangGraph's server calls this method."""
+        """Return the graph without error handlers.
+
+        LangGraph's server calls this method to draw the graph.
+        """
         return await CompiledStateGraph.aget_graph(self._without_handlers(), config, xray=xray)
 
     def _without_handlers(self) -> CompiledStateGraph[Any, Any, Any, Any]:
@@ -112,7 +115,7 @@ def pause_before_retry(error: Exception, attempt: int, max_attempts: int) -> flo
 
 
 Update = dict[str, Any]
-"""Partial update of a graph's state."""
+"""Update of some fields of a graph's state."""
 
 
 def add_call(
@@ -128,11 +131,11 @@ def add_call(
 ) -> None:
     """Add a node that calls a model, with retries and failure handling.
 
-    Fatal errors are raised from the handler, after the parallel calls have finished.
+    The failure handler raises fatal errors after all parallel calls have finished.
 
     Args:
         on_failure: Function that returns the state update for a failed call.
-        input_type: Input type of the node.
+        input_type: Type of the node's input.
         goto: Next node after a failed call.
         max_attempts: Maximum number of attempts for a call that fails with transient errors.
         event: Function that returns the event to stream for a failure.
@@ -159,8 +162,8 @@ def failure_of(error: BaseException) -> Failure:
     """Return the failure to record for an error.
 
     Raises:
-        FatalModelError, InputError, CorpusError, StorageError: The run or the record cannot
-            continue.
+        FatalModelError, InputError, CorpusError, StorageError: The error must not be recorded as a
+            failed call.
     """
     if isinstance(error, FatalModelError | InputError | CorpusError | StorageError):
         raise error

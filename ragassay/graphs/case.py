@@ -52,15 +52,15 @@ def merge_verdicts(
 
 @dataclass
 class State:
-    """State of one evaluation. The case itself is in the runtime context.
+    """State of one evaluation. The case itself is stored in the runtime context.
 
     Attributes:
         case: Id of the open case.
-        prepared: Completed preparations.
-        found: Passages found for sentences, in sentence order.
+        prepared: Names of the preparations that have started, such as "passages".
+        found: Passages that were found for and against sentences, in sentence order.
         cited: Passages of cited documents, in citation order.
         citation_warnings: Findings about cited articles, such as retractions.
-        signals: Measurements of the answer, if any.
+        signals: Measurements of the answer, or None if there are none.
         readings: Sentence marks by fine-tuned judges, keyed by judge name.
         verdicts: All verdicts, keyed by evaluator and item.
     """
@@ -79,7 +79,7 @@ class State:
 
 @dataclass(frozen=True)
 class Input:
-    """Input of the graph: a record, or the id of a case that the caller opened.
+    """Input of the evaluation graph: a record, or the id of a case that the caller opened.
 
     The record is not stored in the state.
     """
@@ -90,7 +90,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Output:
-    """Output of the graph."""
+    """Output of the evaluation graph."""
 
     evaluation: Evaluation
 
@@ -104,8 +104,8 @@ def question_key(run: Run, open_case: OpenCase, *parts: str | None) -> str:
     """Return a hash of everything that one verdict depends on, except the endpoint URL.
 
     Args:
-        run: Run of the judge that is asked.
-        parts: Evaluator, item, role of the judge, and dependencies reported by the evaluator.
+        run: Copy of the run whose judge is asked.
+        parts: Evaluator name, item name, role of the judge, and the result of `depends_on`.
     """
     return hash_of(*_asking(run), open_case.context_sha256, *(part or "" for part in parts))
 
@@ -122,7 +122,7 @@ def query_key(run: Run, node: str, task: QueryTask, context: str) -> str:
 
 
 def sufficiency_key(run: Run, task: SufficiencyTask, context: str) -> str:
-    """Return a hash of everything that a sufficiency judgment depends on."""
+    """Return a hash of everything that a judgment on whether passages suffice depends on."""
     return hash_of(*_asking(run), context, "judge_sufficiency", str(task.item), *task.passages)
 
 
@@ -132,7 +132,7 @@ def reading_key(run: Run, judge: str, open_case: OpenCase) -> str:
 
 
 def _asking(run: Run) -> tuple[str, ...]:
-    """Return everything that all calls depend on: the model, its computation and the prompts."""
+    """Return everything that every reply depends on: the model, its options and the prompts."""
     settings = run.settings
     return (
         settings.judge.model,
@@ -175,7 +175,7 @@ def case_of(record: Record, settings: Settings, corpus: Literature) -> Case:
 
 
 def new_open_case(record: Record, run: Run) -> OpenCase:
-    """Build an open case from a record."""
+    """Build an open case from a record and its parsed case."""
     case = case_of(record, run.settings, run.retrieval.corpus)
     return OpenCase(fingerprint(run, record), record, case)
 
@@ -220,9 +220,10 @@ class CaseQuestion(Question):
     """A question that an evaluator asks about an answer.
 
     Attributes:
-        item: Item name, as in the verdict.
-        content: Argument of the evaluator's `ask` for the item.
-        tell: Callback for progress events: expected and finished calls, and their usage.
+        item: Name of the item, as in its verdict.
+        content: Object to pass to the evaluator's `ask`, such as a sentence.
+        tell: Function that reports progress: the number of expected and finished calls, and their
+            usage.
     """
 
     evaluator: Evaluator[Any]
@@ -238,7 +239,7 @@ class CaseQuestion(Question):
         return self.evaluator.asks_panel
 
     def key(self, judge: BaseJudge) -> str:
-        """Return the hash of everything that a judge's verdicts depend on."""
+        """Return the hash of everything that a judge's verdicts on the question depend on."""
         run = self.run.with_judge(judge)
         return question_key(
             run,
@@ -253,11 +254,11 @@ class CaseQuestion(Question):
         return judge.name if judge in self.run.judge.members else ""
 
     async def ask(self, judge: BaseJudge) -> JudgeReply:
-        """Ask one judge and return its verdicts or the failure.
+        """Ask one judge, and return its verdicts or the reason why it failed.
 
         Raises:
-            FatalModelError, InputError, CorpusError, StorageError: The run or the record cannot
-                continue.
+            FatalModelError, InputError, CorpusError, StorageError: The error must not be recorded
+                as a failed question.
         """
         evaluator, run = self.evaluator, self.run.with_judge(judge)
         key, role = self.key(judge), self._role(judge)
@@ -284,11 +285,11 @@ class CaseQuestion(Question):
                 return work.result
 
     def make_unscored(self, failure: Failure) -> Sequence[VerdictBase]:
-        """Return unscored verdicts for a failed question."""
+        """Return unscored verdicts for a question that failed."""
         return self.evaluator.make_unscored(self.content, self.open_case, self.run, failure)
 
     def second_round(self, verdicts: Sequence[VerdictBase]) -> dict[str, Question]:
-        """Return second-round questions, in which panel members see the other verdicts."""
+        """Return questions for a second round, in which members see each other's verdicts."""
         contents = self.evaluator.second_round(self.content, verdicts, self.run)
         return {name: replace(self, content=content) for name, content in contents.items()}
 
@@ -303,7 +304,7 @@ class CaseQuestion(Question):
         return is_item and condition.is_unsure(verdict)
 
     def alone(self, verdict: VerdictBase) -> Question:
-        """Return a question that asks for a single verdict of a batch."""
+        """Return a question about a single item of a batch, the item of the verdict."""
         content = self.evaluator.alone(
             self.evaluator.known_items(self.open_case, self.run)[verdict.item]
         )

@@ -25,14 +25,14 @@ from ragassay.text.search import condense
 
 @dataclass(frozen=True)
 class Items:
-    """Input of the graph."""
+    """Input of a graph that makes one model call per item."""
 
     items: tuple[Any, ...]
 
 
 @dataclass
 class ItemsState:
-    """State of the graph. Each result is also streamed immediately as "result"."""
+    """State of a graph that makes one model call per item and streams the results."""
 
     items: tuple[Any, ...]
     results: Annotated[list[Any], operator.add] = field(default_factory=list)
@@ -40,7 +40,7 @@ class ItemsState:
 
 @dataclass(frozen=True)
 class EachResult:
-    """Output of the graph: one result per item, in any order."""
+    """Output of a graph that makes one model call per item: the results, in any order."""
 
     results: list[Any]
 
@@ -88,7 +88,7 @@ class ParaphraseRun:
 
 @dataclass(frozen=True)
 class SentenceTask:
-    """One sentence to paraphrase."""
+    """A sentence to paraphrase."""
 
     sentence: str
 
@@ -115,7 +115,10 @@ def build_paraphrase_graph(max_attempts: int = 5) -> EachGraph:
 
 @dataclass(frozen=True)
 class ReasonRun:
-    """Runtime context of the rationale graph. `source_chars` limits the source text in a prompt."""
+    """Runtime context of the rationale graph.
+
+    A prompt shows `source_chars` of source text at most.
+    """
 
     lm: JudgeLM
     rubrics: Mapping[str, Rubric]
@@ -125,7 +128,7 @@ class ReasonRun:
 
 @dataclass(frozen=True)
 class CheckedReason:
-    """Labels of a rationale, or the failure."""
+    """Labels of a judge's rationale, or the reason why there are none."""
 
     id: str
     found: ReasonLabels | None = None

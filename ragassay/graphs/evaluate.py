@@ -53,7 +53,7 @@ def build_evaluate_graph(
 
     Args:
         max_attempts: Maximum number of attempts for a model call that fails with transient errors.
-        evaluators: Evaluators to support. Each evaluator has its own node.
+        evaluators: Evaluators whose questions the graph can ask. Each evaluator has its own node.
     """
     builder = StateGraph(State, context_schema=Run, input_schema=Input, output_schema=Output)
     # LangGraph's types require nodes to name their input `state`.
@@ -82,11 +82,11 @@ PREPARED_BY = {
     "signals": "measure",
     "citation_warnings": "check_citations",
 }
-"""Nodes that prepare a case, keyed by the evaluator need that they meet."""
+"""Nodes that prepare a case, keyed by the name that evaluators list in `needs`."""
 
 
 async def segment(state: Input, runtime: Runtime[Run]) -> Update:
-    """Split the record into a case, unless the caller already opened a case."""
+    """Build a case from the record, unless the caller already opened a case."""
     if state.case:
         return {"case": state.case}
     # LangGraph's own tools pass plain JSON.
@@ -98,7 +98,7 @@ async def dispatch(state: State, runtime: Runtime[Run]) -> Command[Any]:
     """Send all questions that can be asked now, or continue with `aggregate` if none are left.
 
     Raises:
-        FatalModelError: The run cannot continue.
+        FatalModelError: A model of the run cannot be used.
     """
     run = run_of(runtime)
     _raise_fatal(run, state.case)
@@ -111,7 +111,7 @@ async def dispatch(state: State, runtime: Runtime[Run]) -> Command[Any]:
 
 
 def open_tasks(open_case: OpenCase, run: Run, unprepared: list[str]) -> list[Task]:
-    """Return the unanswered questions of the evaluators whose needs are all met."""
+    """Return the unanswered questions of all evaluators whose `needs` are met."""
     unfinished, tasks = set(unprepared), list[Task]()
     for evaluator in run.evaluators:
         if not unfinished.isdisjoint(evaluator.needs):
@@ -134,12 +134,12 @@ def _preparations(run: Run) -> list[str]:
 
 
 def node_of(task: Task) -> str:
-    """Return the name of the node that asks a task's question."""
+    """Return the name of the node that asks this question."""
     return f"ask_{task.evaluator}"
 
 
 async def ask(task: Task, runtime: Runtime[Run]) -> Update:
-    """Ask the judges one question, in rounds of parallel calls.
+    """Ask one question of all judges that have to answer it, in up to two rounds.
 
     A fatal error is stored for `dispatch` to raise later, because LangGraph would cancel the
     parallel questions, which are already paid for.
@@ -164,7 +164,7 @@ async def ask(task: Task, runtime: Runtime[Run]) -> Update:
 
 
 async def check_citations(state: State, runtime: Runtime[Run]) -> Update:
-    """Look up retractions of the cited articles, and other notices about them."""
+    """Look up retractions of cited articles, and other notices about these articles."""
     run = run_of(runtime)
     corpus = run.retrieval.corpus
     if not can_look_up(corpus):
@@ -197,8 +197,7 @@ async def measure(state: State, runtime: Runtime[Run]) -> Update:
 async def _read_case(open_case: OpenCase, judge: BaseJudge, run: Run) -> Reading | None:
     """Return a judge's sentence marks for an answer, or None if marking failed.
 
-    After a failure, each rating requests the marks again, with its own attempts and failure
-    details.
+    If marking failed, each rating asks for the marks again, and reports its own failure.
     """
     key = reading_key(run, judge.name, open_case)
     with suppress(ModelError):
@@ -213,7 +212,7 @@ async def aggregate(state: State, runtime: Runtime[Run]) -> Update:
     """Sort the verdicts, match the nuggets and compute the evaluation.
 
     Raises:
-        FatalModelError: The run cannot continue.
+        FatalModelError: A model of the run cannot be used.
         RagassayError: The evaluation was aborted.
     """
     run = run_of(runtime)

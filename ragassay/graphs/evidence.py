@@ -2,9 +2,10 @@
 
 write queries -> retrieve -> choose passages -> sufficient? -> write more queries
 
-The number of rounds and tokens is limited. A judge decides whether the passages are sufficient.
-If there is no judge, the closest passages are used. The sentences of an answer share their hits. If
-the model supports tool calls, an agent can search for each sentence instead.
+The settings limit the number of rounds and tokens. A judge decides whether the passages are
+sufficient. Without a judge, the most similar passages are used. A document that is found for one
+sentence can also be used for others. If the model supports tool calls, an agent can search for each
+sentence instead.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def build_evidence_graph(max_attempts: int = 5) -> EvidenceGraph:
 
 
 def route_start(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str]:
-    """Read citations and search for evidence, as enabled in the settings."""
+    """Look up cited passages and search for evidence, depending on the settings."""
     run = run_of(runtime)
     open_case = find_open_case(state.case, run)
     if not open_case.case.sentences:
@@ -97,7 +98,6 @@ def route_start(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str]
 
 
 def _route_search(open_case: OpenCase, runtime: Runtime[Run]) -> list[Send | str]:
-    """Return the first nodes of the search, which depend on the corpus and the settings."""
     run = run_of(runtime)
     if not run.retrieval.has_corpus:
         return ["choose_passages"]
@@ -110,7 +110,7 @@ def _route_search(open_case: OpenCase, runtime: Runtime[Run]) -> list[Send | str
 
 
 def route_chosen(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str] | str:
-    """Judge new passages for sentences whose search is still open, or start another round."""
+    """Judge new passages for sentences without sufficient passages, or start another round."""
     run = run_of(runtime)
     context = find_open_case(state.case, run).case.context
     known = {judgment.key for judgment in state.judgments if not judgment.failure}
@@ -133,7 +133,7 @@ def _open_searches(state: EvidenceState) -> list[EvidenceSearch]:
 
 
 def route_on(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str] | str:
-    """Start another round for sentences that have no sufficient passages."""
+    """Start another round of searches for sentences without sufficient passages."""
     run = run_of(runtime)
     if state.round >= run.settings.query_rounds:
         return END
@@ -145,7 +145,6 @@ def route_on(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str] | 
 
 
 def _next_task(state: EvidenceState, task: QueryTask) -> QueryTask:
-    """Add the earlier queries and their hits to a task."""
     answered = [a for a in state.answered if a.sentence == task.item]
     ids = dict.fromkeys(i for a in answered for i in a.ids)
     titles = [state.pool[i].title for i in ids if i in state.pool and state.pool[i].title]

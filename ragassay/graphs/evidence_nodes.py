@@ -44,11 +44,11 @@ SEARCH = TypeAdapter(tuple[Report, tuple[str, ...]])
 JUDGMENT = TypeAdapter(SufficiencyJudgment)
 
 QUESTION_CHARS = 300
-"""Maximum number of characters of the question in a query, so that the sentence dominates."""
+"""Maximum number of question characters in a query, so that the sentence has more weight."""
 
 
 async def read_citations(state: EvidenceState, runtime: Runtime[Run]) -> Update:
-    """Choose the part of each cited document to compare with the citing sentence."""
+    """Choose the part of each cited document that is compared with the citing sentence."""
     run = run_of(runtime)
     case = find_open_case(state.case, run).case
     runtime.stream_writer({"phase": "reading sources"})
@@ -56,7 +56,7 @@ async def read_citations(state: EvidenceState, runtime: Runtime[Run]) -> Update:
 
 
 async def write_query(task: QueryTask, runtime: Runtime[Run]) -> Update:
-    """Write queries for a sentence with the model."""
+    """Ask the model to write queries for a sentence."""
     run = run_of(runtime)
     case = find_open_case(task.case, run).case
 
@@ -77,7 +77,7 @@ async def write_query(task: QueryTask, runtime: Runtime[Run]) -> Update:
 
 
 def leave_unasked(task: QueryTask, failure: Failure) -> Update:
-    """Record a failure to write queries. The sentence itself then serves as the query."""
+    """Record that no queries were written. The sentence itself is still used as a query."""
     return {"drafts": [Draft(task.item, task.round, failure=failure)]}
 
 
@@ -112,12 +112,12 @@ async def run_agent(task: QueryTask, runtime: Runtime[Run]) -> Update:
 
 
 def leave_unsearched(task: QueryTask, failure: Failure) -> Update:
-    """Record that an agent failed. The hits for the other sentences are used instead."""
+    """Record that an agent failed. Documents found for other sentences are used instead."""
     return {"reports": [Report(task.item, failure=failure)]}
 
 
 async def retrieve(state: EvidenceState, runtime: Runtime[Run]) -> Update:
-    """Send the queries of this round to the corpus, each only once."""
+    """Search the corpus with each distinct query of this round."""
     run, this_round = run_of(runtime), state.round + 1
     case = find_open_case(state.case, run).case
     known = {*state.pool, *(source.id for source in case.sources)}
@@ -133,10 +133,10 @@ async def retrieve(state: EvidenceState, runtime: Runtime[Run]) -> Update:
 
 
 class _Notebook:
-    """A corpus that records queries and hits.
+    """Searches a corpus and records the queries and their hits.
 
     Args:
-        known: Ids of documents found earlier.
+        known: Ids of the documents that earlier searches found.
     """
 
     def __init__(self, corpus: Literature, round: int, known: Iterable[str]) -> None:
@@ -163,7 +163,6 @@ class _Notebook:
 def _round_queries(
     state: EvidenceState, case: Case, this_round: int
 ) -> Iterator[tuple[int, EvidenceSide, str]]:
-    """Yield the sentence, side and text of each query in a round."""
     drafts = {draft.sentence: draft for draft in state.drafts if draft.round == this_round}
     for sentence in case.sentences:
         if this_round == 1:
@@ -176,7 +175,7 @@ def _round_queries(
 
 
 def plain_query(sentence: AnswerSentence, case: Case) -> str:
-    """Return a query: the sentence, then the question, which clarifies pronouns such as "it"."""
+    """Return the sentence and the question as a query. The question explains words such as "it"."""
     return f"{sentence.text} {case.question[:QUESTION_CHARS]}".strip()
 
 
@@ -219,7 +218,7 @@ async def judge_sufficiency(task: SufficiencyTask, runtime: Runtime[Run]) -> Upd
 
 
 def leave_unjudged(task: SufficiencyTask, failure: Failure) -> Update:
-    """Record a failed sufficiency judgment. The search continues."""
+    """Record that the judgment on a sentence's passages failed, so that its search continues."""
     return {"judgments": [SufficiencyJudgment(task.item, task.key, failure=failure)]}
 
 
@@ -234,7 +233,6 @@ async def end_searches(state: EvidenceState, runtime: Runtime[Run]) -> Update:
 
 
 def _end_unless_enough(case: Case, run: Run) -> SearchEnd:
-    """Return the reason to record for a search that found no sufficient passages."""
     if not run.retrieval.has_corpus:
         return "sources_only" if case.sources else "nowhere_to_search"
     if run.settings.retrieval.evidence == "agent":
@@ -263,7 +261,6 @@ def _search_of(state: EvidenceState, n: int, n_documents: int, end: SearchEnd) -
 def _stopped_by_tokens(
     searches: tuple[EvidenceSearch, ...], run: Run
 ) -> tuple[EvidenceSearch, ...]:
-    """End the remaining searches if the answer's token budget is used up."""
     if n_tokens(searches) < run.settings.retrieval.evidence_tokens:
         return searches
     spent: dict[str, SearchEnd] = {"end": "out_of_tokens"}

@@ -24,10 +24,10 @@ class QueryTask:
 
     Attributes:
         item: 1-based sentence number.
-        round: 1-based round.
+        round: 1-based search round.
         tried: Earlier queries for this sentence.
-        found: Titles of the hits for these queries, best first.
-        key: Store key, a hash of all dependencies.
+        found: Titles of documents found by the earlier queries, best first.
+        key: Key in the store: a hash of everything that the result depends on.
     """
 
     case: str
@@ -44,8 +44,8 @@ class SufficiencyTask:
 
     Attributes:
         item: 1-based sentence number.
-        passages: Passages with their titles.
-        key: Store key, a hash of all dependencies.
+        passages: Texts of the passages, each after the title of its document.
+        key: Key in the store: a hash of everything that the judgment depends on.
     """
 
     case: str
@@ -60,8 +60,8 @@ class SufficiencyJudgment:
 
     Attributes:
         sentence: 1-based sentence number.
-        key: Key of the task, which depends on the passages.
-        is_enough: Whether the passages are sufficient. False if the judgment failed.
+        key: Key of the `SufficiencyTask`, which depends on its passages.
+        is_enough: Whether the passages are sufficient (False if the judgment failed).
     """
 
     sentence: int
@@ -77,7 +77,7 @@ class Draft:
 
     Attributes:
         sentence: 1-based sentence number.
-        round: 1-based round.
+        round: 1-based search round.
         query: Query for evidence for the sentence.
         opposite: Negated sentence, used as a query for counterevidence.
     """
@@ -92,7 +92,7 @@ class Draft:
 
 @dataclass(frozen=True)
 class Answered:
-    """Hits of a query.
+    """Documents that a query found.
 
     Attributes:
         sentence: 1-based sentence number.
@@ -125,19 +125,19 @@ class Report:
 def merge_documents(
     known: Mapping[str, Document], found: Mapping[str, Document]
 ) -> dict[str, Document]:
-    """Merge documents by id. If an id occurs twice, the known document is kept."""
+    """Merge documents by id. If both mappings contain an id, the known document is kept."""
     return {**found, **known}
 
 
 @dataclass
 class EvidenceState:
-    """State of the evidence search for one answer, whose sentences share their hits.
+    """State of the evidence search for one answer. All sentences share the documents in `pool`.
 
     Attributes:
-        round: Number of finished rounds.
-        judgments: Sufficiency judgments, in the order of the rounds.
+        round: Number of finished search rounds.
+        judgments: Judgments on whether passages are sufficient, in the order of the rounds.
         found: Best passages for each sentence so far.
-        cited: Best passages of cited documents.
+        cited: Passages of cited documents that are compared with the citing sentences.
     """
 
     case: str = ""

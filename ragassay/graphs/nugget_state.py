@@ -15,7 +15,7 @@ from ragassay.records import (
 )
 
 LeftOutReason = Literal["not_carried", "duplicate", "too_many"]
-"""Reason for leaving a fact out: unsupported by the sources, duplicate, or list full."""
+"""Reason why a fact is not listed: no source states it, it is a duplicate, or the list is full."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class NuggetJob:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A fact that was left out, with the reason."""
+    """A fact that is not on the final list, with the reason."""
 
     text: str
     reason: LeftOutReason
@@ -46,7 +46,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class NuggetImportance:
-    """Importance of the nugget at a list position, or None if the call failed."""
+    """Importance of the nugget at a position of the list, or None if the call failed."""
 
     position: int
     importance: Importance | None = None
@@ -70,9 +70,9 @@ class NuggetState:
         topic, question, sources, n_window, n_most, accept_all: See `NuggetJob`.
         windows: Groups of sources, truncated to fit into a prompt.
         n_read: Number of windows processed, including failed windows.
-        facts: Facts from the last window that were not merged yet.
-        listed: Running list of nuggets.
-        left_out: Facts that were left out.
+        facts: Facts from the last window, until they are merged into the list.
+        listed: Nuggets collected from the windows so far.
+        left_out: Facts that are not on the list, with the reasons.
         importances: Importance labels of the listed nuggets.
     """
 
@@ -99,7 +99,7 @@ class NuggetList:
 
     Attributes:
         nuggets: Nuggets, vital nuggets first.
-        left_out: Facts that were left out, in the order they were written.
+        left_out: Facts that are not on the list, in the order in which they were written.
     """
 
     nuggets: tuple[Nugget, ...]

@@ -85,7 +85,7 @@ def build_nugget_graph(
 
 
 def route_on(state: NuggetState, runtime: Runtime[Run]) -> list[Send] | str:
-    """Read the next window, or rate the nuggets after the last window."""
+    """Continue with the next window or, after the last one, rate the nuggets."""
     if state.n_read < len(state.windows):
         return "write_nuggets"
     facts = tuple(nugget.text for nugget in state.listed)
@@ -102,11 +102,11 @@ question are similar, and a fact dropped by mistake is lost.
 """
 
 MOST_LISTED = 30
-"""Maximum number of facts on the running list, as in the nuggetizer."""
+"""Maximum number of collected facts, as in AutoNuggetizer."""
 
 
 class ReviewedNugget(Frozen):
-    """A nugget after human review."""
+    """A nugget as returned by a human reviewer."""
 
     text: str
     importance: Importance | None = None
@@ -137,7 +137,7 @@ async def open_windows(state: NuggetState, runtime: Runtime[Run]) -> Update:
 
 
 async def write_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
-    """Write nuggets from the next window. If no fact is supported, use the closest sentence."""
+    """Write nuggets from the next window, or copy its closest sentence if none is supported."""
     run, window = run_of(runtime), state.windows[state.n_read]
     known = [nugget.text for nugget in state.listed]
 
@@ -162,12 +162,12 @@ async def write_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
 
 
 def skip_window(state: NuggetState, failure: Failure) -> Update:
-    """Record a failed window and continue with the next window."""
+    """Record that a window failed, and continue with the next window."""
     return {"facts": (), "n_read": state.n_read + 1, "failures": [failure]}
 
 
 async def merge_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
-    """Add new facts to the running list."""
+    """Add the facts of the last window to the list, except for duplicates."""
     _raise_fatal(runtime)
     if not state.facts:
         return {}
@@ -194,12 +194,12 @@ async def rate_importance(task: ImportanceTask, runtime: Runtime[Run]) -> Update
 
 
 def leave_unrated(task: ImportanceTask, failure: Failure) -> Update:
-    """Record a failed rating. The nugget is kept."""
+    """Record that a nugget was not rated, but keep the nugget on the list."""
     return {"importances": [NuggetImportance(task.position)], "failures": [failure]}
 
 
 async def rank_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
-    """Sort the nuggets by importance and confidence, and truncate the list."""
+    """Sort the nuggets by importance and confidence, and keep the first `n_most`."""
     _raise_fatal(runtime)
     importances = {importance.position: importance for importance in state.importances}
     ranks = {"vital": 0, "okay": 1, None: 2}
@@ -224,8 +224,8 @@ async def rank_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
 async def review(state: NuggetState) -> Update:
     """Wait for a reviewer to change, remove or add nuggets, unless all are accepted.
 
-    The run is resumed with a list of {text, importance}. If the list is invalid, the run stops
-    again and reports the problem.
+    To resume the run, the reviewer sends a list of {text, importance}. If the list is invalid, the
+    run stops again and reports the problem.
     """
     if state.accept_all:
         return {}
@@ -299,10 +299,10 @@ def _closest_sentence(question: str, window: Sequence[Document], run: Run) -> tu
 
 
 def _raise_fatal(runtime: Runtime[Run]) -> None:
-    """Raise a fatal error, because LangGraph runs the next step before raising a handler's error.
+    """Raise a known fatal error. LangGraph raises a handler's error only after the next step.
 
     Raises:
-        FatalModelError: The error would affect every call.
+        FatalModelError: No call can succeed, for example because the API key is wrong.
     """
     fatal: FatalModelError | None = run_of(runtime).judge.fatal
     if fatal is not None:

@@ -53,16 +53,16 @@ RATINGS = TypeAdapter(list[RacarRating])
 
 
 def qa_key(run: QARun, paper: Paper, node: str, state: bytes) -> str:
-    """Return a hash of everything that the work on a paper, or a single call, depends on.
+    """Return a hash of everything that the pairs of a paper, or one call, depend on.
 
     Args:
-        state: Job, state or task, as JSON.
+        state: The job, or the input of the call, as JSON.
     """
     return qa_prefix(run, paper) + hash_of(node, state.decode())
 
 
 def qa_prefix(run: QARun, paper: Paper) -> str:
-    """Return the common prefix of all keys for a paper."""
+    """Return the prefix that all keys for a paper share."""
     windows = str((run.window_tokens, run.window_chars))
     return hash_of(run.run.identity, run.rater, windows, paper.model_dump_json()) + "/"
 
@@ -72,7 +72,7 @@ async def open_paper(state: QAState, runtime: Runtime[QARun]) -> Update:
     run, paper = _run_and_paper(state, runtime)
     parts = parts_of(paper, state)
     if not parts:
-        detail = f"{paper.id} has no prose to write from"
+        detail = f"{paper.id} has no running text to write pairs from"
         return {"failures": [Failure(reason="no_evidence", detail=detail)], "end": "done"}
     keywords = state.keywords or paper.keywords
     if not keywords and state.way == "pairs":
@@ -88,7 +88,7 @@ async def open_paper(state: QAState, runtime: Runtime[QARun]) -> Update:
 
 
 async def write_pairs(state: QAState, runtime: Runtime[QARun]) -> Update:
-    """Write the pairs of the next part."""
+    """Write pairs from the next part of the paper."""
     run, paper = _run_and_paper(state, runtime)
     part, number = state.queue[0]
     shown, agents = parts_of(paper, state)[part], run.run.agents
@@ -123,7 +123,7 @@ async def write_pairs(state: QAState, runtime: Runtime[QARun]) -> Update:
 
 
 def skip_part(state: QAState, failure: Failure) -> Update:
-    """Record a failed call. No more pairs are requested for this part."""
+    """Record that writing failed, and request no more pairs from this part of the paper."""
     return {"queue": state.queue[1:], "closed": [state.queue[0][0]], "failures": [failure]}
 
 
@@ -147,7 +147,7 @@ async def check_pairs(state: QAState, runtime: Runtime[QARun]) -> Update:
 
 
 async def rate_pairs(task: RatingTask, runtime: Runtime[QARun]) -> Update:
-    """Rate pairs on one dimension with the second model."""
+    """Rate question-answer pairs on one dimension with a second model."""
     run, paper = runtime.context, runtime.context.papers[task.paper]
 
     key = qa_key(run, paper, "rate_pairs", TASK.dump_json(task))
@@ -161,12 +161,12 @@ async def rate_pairs(task: RatingTask, runtime: Runtime[QARun]) -> Update:
 
 
 def leave_unrated(task: RatingTask, failure: Failure) -> Update:
-    """Record a failed rating call. The pairs stay unrated on this dimension."""
+    """Record that rating failed, so that the pairs have no rating on this dimension."""
     return {"failures": [failure]}
 
 
 async def sort_pairs(state: QAState, runtime: Runtime[QARun]) -> Update:
-    """Accept pairs without flaws, and plan a round to repair flawed and write missing pairs."""
+    """Accept the pairs without flaws, and plan the repair of flawed pairs and the missing pairs."""
     low = low_ratings(state.ratings, state.min_rating)
     judged = [replace(d, flaws=d.flaws or low.get(d.pair.id, ())) for d in state.open]
     kept = (*state.kept, *(draft for draft in judged if not draft.flaws))
@@ -221,14 +221,14 @@ async def mend_pairs(state: QAState, runtime: Runtime[QARun]) -> Update:
 
 
 def leave_flawed(state: QAState, failure: Failure) -> Update:
-    """Record a failed repair and drop its pairs."""
+    """Record that a repair failed, and drop the pairs that it should repair."""
     _, flawed = _next_flawed(state)
     others = tuple(draft for draft in state.open if draft not in flawed)
     return {"open": others, "dropped": flawed, "failures": [failure]}
 
 
 def next_call(state: QAState) -> str:
-    """Return the next node of a round, which repairs flawed, writes missing, and checks pairs."""
+    """Return the next node of a round: repair flawed pairs, write missing ones, or check all."""
     if state.has_tokens and any(draft.flaws for draft in state.open):
         return "mend_pairs"
     return "write_pairs" if state.has_tokens and state.queue else "check_pairs"
@@ -242,7 +242,6 @@ def _next_flawed(state: QAState) -> tuple[int, list[DraftPair]]:
 def _missing_shares(
     state: QAState, kept: tuple[DraftPair, ...], flawed: tuple[DraftPair, ...]
 ) -> tuple[tuple[int, int], ...]:
-    """Return the number of missing pairs for each part that lacks pairs and has not failed."""
     drafted = [draft.part for draft in (*kept, *flawed)]
     missing = ((part, share - drafted.count(part)) for part, share in enumerate(state.shares))
     return tuple((part, n) for part, n in missing if n > 0 and part not in state.closed)
@@ -268,7 +267,7 @@ QAGraph = CompiledStateGraph[QAState, QARun, QAJob, QAPairs]
 
 
 def build_qa_graph(max_attempts: int = 5) -> QAGraph:
-    """Compile the graph.
+    """Compile the graph that writes question-answer pairs.
 
     Args:
         max_attempts: Maximum number of attempts for a model call that fails with transient errors.
@@ -300,8 +299,6 @@ def _add_call(
     on_failure: Callable[[Any, Failure], Update],
     input_type: type[QAState] | type[RatingTask],
 ) -> None:
-    """Add a node that calls a model and handles failures itself."""
-
     async def ask_or_fail(state: Any, runtime: Runtime[QARun]) -> Update:
         try:
             return await ask(state, runtime)
@@ -318,7 +315,7 @@ def _add_call(
 
 
 def route_opened(state: QAState) -> str:
-    """Write pairs, or end if the paper cannot be used."""
+    """Write pairs, or end the work if the paper cannot be used."""
     return END if state.end else "write_pairs"
 
 
@@ -332,5 +329,5 @@ def route_rating(state: QAState, runtime: Runtime[QARun]) -> list[Send] | str:
 
 
 def route_round(state: QAState) -> str:
-    """Continue with the next round, or end."""
+    """Continue with the next round, or end the work on the paper."""
     return END if state.end else next_call(state)

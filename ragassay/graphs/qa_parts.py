@@ -47,7 +47,7 @@ def parts_of(paper: Paper, job: QAJob | QAState) -> list[Document]:
 
 
 def shares_of(parts: Sequence[Document], job: QAJob | QAState) -> tuple[int, ...]:
-    """Distribute the pairs over the parts by length. Self-questioning uses 5 per paragraph.
+    """Return how many pairs to write from each part: by length, or 5 per paragraph.
 
     Example:
         >>> parts = [Document(id=str(n), text="x" * n) for n in (60, 25, 15)]
@@ -104,7 +104,6 @@ def window_of(model: str) -> int | None:
 
 
 def _n_tokens(text: str) -> int:
-    """Estimate the number of tokens with cl100k, the encoding included in LiteLLM."""
     return len(import_litellm().encoding.encode(text, disallowed_special=()))
 
 
@@ -114,7 +113,6 @@ def _paragraphs(paper: Paper) -> list[str]:
 
 
 def _units(paper: Paper, n_most: int) -> list[str]:
-    """Return the sections, splitting long sections into paragraphs or groups of sentences."""
     units: list[str] = []
     for section in paper.sections:
         if section.kind not in PROSE:
@@ -130,7 +128,6 @@ def _units(paper: Paper, n_most: int) -> list[str]:
 
 
 def _pack_units(units: Sequence[str], n_most: int, between: str = SECTION_BREAK) -> list[str]:
-    """Join adjacent units up to `n_most` characters. Longer units are kept as they are."""
     groups: list[str] = []
     for unit in units:
         if groups and len(groups[-1]) + len(between) + len(unit) <= n_most:
@@ -149,7 +146,7 @@ LEAST_WORDS = 5
 """Minimum number of words in an answer that can be understood on its own."""
 
 LEAST_SPECIFICS = 2
-"""Minimum number of content words from the paper that an answer without numbers adds."""
+"""Minimum number of the paper's words that an answer without numbers must add to its question."""
 
 _NUMBER = re.compile(r"\d")
 
@@ -209,7 +206,7 @@ def quoted_sentences(quote: str, text: str) -> tuple[str, ...]:
     """Return the sentences of a text that contain a quote, or () if the quote is not found.
 
     Args:
-        quote: Text that a model claims to quote.
+        quote: Text that a model claims to quote from the paper.
     """
     span = find_quote(quote, text)
     if span is None:

@@ -15,7 +15,7 @@ Way = Literal["pairs", "self-questioning"]
 """Writing method: SciQAG's method, or the paragraph-wise baseline (Fang et al. 2024)."""
 
 Long = Literal["whole", "sections"]
-"""Amount of a paper to put in a prompt: the whole paper or a group of sections."""
+"""What a prompt contains: the whole paper or a group of sections."""
 
 QAEnd = Literal["done", "out_of_rounds", "out_of_tokens", "does_not_fit"]
 """Reason why the work on a paper ended."""
@@ -31,23 +31,23 @@ FlawKind = Literal[
     "rated_low",
     "given_up",
 ]
-"""Kind of flaw of a pair. "given_up" means that the model could not repair it."""
+"""Flaw of a question-answer pair. "given_up" means that the model could not repair the pair."""
 
 Rate = Callable[[Paper, RacarDimension, Sequence[QAPair]], Awaitable[Sequence[RacarRating]]]
-"""Function that rates pairs on one RACAR dimension and returns one rating per pair."""
+"""Function that returns a rating of each pair on one RACAR dimension."""
 
 Fold = Callable[[Sequence[str]], Mapping[int, int]]
-"""Function that maps positions of duplicate questions to positions of the earlier questions."""
+"""Function that maps the position of each duplicate question to that of the first such question."""
 
 
 @dataclass(frozen=True)
 class QARun:
-    """Runtime context of the graph.
+    """Runtime context of the question-answer graph.
 
     Attributes:
         run: Run with the agents and settings.
-        rate: Function that rates pairs with a second model. None to use only rules.
-        rater: Name of the second model. Empty if there is no second model.
+        rate: Function that rates pairs with a second model, or None to check them only by rule.
+        rater: Name of the model that rates pairs (empty if there is none).
         window_tokens: Context window of the writer in tokens. None if unknown.
         window_chars: Maximum length of a paper in a prompt if the window is unknown.
     """
@@ -64,16 +64,16 @@ class QARun:
 
 @dataclass(frozen=True)
 class QAJob:
-    """Input of the graph: a paper to write pairs from.
+    """Input of the question-answer graph: a paper, and how to write pairs from it.
 
     Attributes:
         number: Number of pairs to write.
         keywords: Topics of the pairs. If empty, the paper's keywords are used.
-        long: Amount of the paper to put in a prompt.
+        long: Whether a prompt contains the whole paper or a group of sections.
         section_chars: Maximum length of a group of sections in characters.
         rounds: Maximum number of rounds to repair flawed pairs and write missing pairs.
         max_tokens: Token budget after which no call is started. 0 for no limit.
-        min_rating: Minimum rating of a pair on every dimension.
+        min_rating: Minimum rating that a pair needs on every dimension.
     """
 
     paper: str = ""
@@ -89,7 +89,7 @@ class QAJob:
 
 @dataclass(frozen=True)
 class PairFlaw:
-    """A flaw of a pair, with the explanation for the model that repairs it."""
+    """A flaw of a question-answer pair, and its explanation for the model that repairs the pair."""
 
     kind: FlawKind
     why: str
@@ -97,13 +97,13 @@ class PairFlaw:
 
 @dataclass(frozen=True)
 class DraftPair:
-    """A draft of a pair.
+    """A question-answer pair that is not final yet.
 
     Attributes:
-        pair: The pair. Each repair changes its id.
-        place: Number of the draft.
-        part: Part of the paper.
-        n_mended: Number of repairs.
+        pair: The pair, whose id changes with each repair.
+        place: Position of the draft in the order of writing, from 0.
+        part: Index of the part of the paper that the pair was written from, from 0.
+        n_mended: Number of times that the model repaired the pair.
     """
 
     pair: QAPair
@@ -124,20 +124,20 @@ class RatingTask:
 
 @dataclass
 class QAState:
-    """State of the graph for one paper.
+    """State of the question-answer graph for one paper.
 
     Attributes:
         paper, number, keywords, way, long, section_chars: See `QAJob`.
         rounds, max_tokens, min_rating: See `QAJob`.
         shares: Number of pairs to write from each part.
         queue: Parts to write from next, with the number of pairs for each part.
-        closed: Parts for which a call failed and no more pairs are requested.
+        closed: Parts from which no more pairs are requested, because a call failed.
         n_drafted: Number of drafts and repairs so far.
         round: Number of repair rounds so far.
         open: Drafts that are not accepted yet.
         kept: Accepted drafts.
         dropped: Rejected drafts with their flaws.
-        end: Reason why the work ended. None while it is in progress.
+        end: Reason why the work on the paper ended, or None while it is in progress.
     """
 
     paper: str = ""
@@ -172,10 +172,10 @@ class QAState:
 
 @dataclass(frozen=True)
 class QAPairs:
-    """Output of the graph. See `QAState`.
+    """Output of the question-answer graph. See `QAState`.
 
     Attributes:
-        kept: Accepted drafts, by part of the paper and order of drafting.
+        kept: Accepted drafts, ordered by part of the paper and then by `place`.
         dropped: Rejected drafts, in the order of rejection.
         ratings: All ratings, including ratings of repaired pairs.
     """

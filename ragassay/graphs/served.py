@@ -1,6 +1,7 @@
-"""Graphs for the LangGraph tools, configured in langgraph.json.
+"""Graphs for LangGraph's server and Studio, which langgraph.json refers to.
 
-The tools have their own checkpointer and pass plain JSON. Settings come from the environment.
+LangGraph's server and Studio have their own checkpointer and pass plain JSON. The settings come
+from environment variables.
 """
 
 from __future__ import annotations

@@ -20,11 +20,6 @@ from ragassay.text.search import condense
 def _build(
     name: str, write: Any, on_failure: Any, kinds: tuple[type, type, type], max_attempts: int
 ) -> Any:
-    """Compile a graph with one node.
-
-    Args:
-        kinds: Types of the state, the input and the output.
-    """
     state, job, output = kinds
     builder = StateGraph(state, context_schema=Run, input_schema=job, output_schema=output)
     add_call(
@@ -40,10 +35,10 @@ class ExamJob:
     """Input of the exam graph: a query or one of its facets, for which items are written.
 
     Attributes:
-        text: Query text, or the title that the facet belongs to.
-        facet: Id of the facet. Empty for the whole query.
-        facet_text: Heading of the facet. Empty for the whole query.
-        sources: Documents to write from. If empty, only the query is used.
+        text: Query text, or the title of the topic that the facet belongs to.
+        facet: Id of the facet (empty for the whole query).
+        facet_text: Heading of the facet (empty for the whole query).
+        sources: Documents to write the items from. If empty, the items are written from the query.
     """
 
     query: str
@@ -130,7 +125,7 @@ async def write_exam(state: ExamState, runtime: Runtime[Run]) -> Update:
 
 
 def leave_exam_unwritten(state: ExamState, failure: Failure) -> Update:
-    """Record a failed call, which leaves the query without items."""
+    """Record that the call failed, so that the query has no items."""
     return {"texts": (), "answers": (), "n_unfounded": 0, "failures": [failure]}
 
 
@@ -143,8 +138,8 @@ class SynthesisJob:
     """Input of the synthesis graph: a question that needs a synthesis.
 
     Attributes:
-        sources: One or more papers to use.
-        words: Approximate number of words.
+        sources: Papers to summarize, at least one.
+        words: Approximate length of the synthesis in words.
     """
 
     topic: str
@@ -159,7 +154,7 @@ class SynthesisState:
 
     Attributes:
         topic, question, sources, words: See `SynthesisJob`.
-        text: Synthesis. Empty until it is written, or if writing failed.
+        text: Synthesis (empty until it is written, or if writing failed).
     """
 
     topic: str = ""
@@ -211,5 +206,5 @@ async def write_synthesis(state: SynthesisState, runtime: Runtime[Run]) -> Updat
 
 
 def leave_synthesis_unwritten(state: SynthesisState, failure: Failure) -> Update:
-    """Record a failed call, which leaves the question without a synthesis."""
+    """Record that the call failed, so that the question has no synthesis."""
     return {"text": "", "failures": [failure]}

@@ -32,11 +32,11 @@ from ragassay.text.sentences import sentences_of
 
 RELEVANT = 0.3
 """Cosine similarity between claim and passage below which a neutral passage is "not relevant".
-Natural language inference models do not have this fourth label."""
+Natural language inference models have no such label."""
 
 
 UNWITNESSED = Failure.left_open(
-    "leans to contradicts, but no number, direction or negation differs"
+    'the tentative label is "contradicts", but no number, direction or negation differs'
 )
 
 OTHER_LANGUAGE = Failure.left_open(
@@ -45,16 +45,16 @@ OTHER_LANGUAGE = Failure.left_open(
 
 
 def explain_difference(difference: Difference) -> Failure:
-    """Return the failure for a claim that seems supported but has another direction or negation."""
-    detail = f"leans to supports, but a {difference.kind} differs: {difference.words}"
-    return Failure.left_open(detail)
+    """Return why a claim that seems supported is undecided: its direction or negation differs."""
+    detail = f'the tentative label is "supports", but a {difference.kind} differs: '
+    return Failure.left_open(f"{detail}{difference.words}")
 
 
 def weigh_labels(shares: Sequence[float], difference: Difference | None) -> Sequence[float]:
     """Adjust the label probabilities to a difference found by a rule.
 
-    If the source states another value for a number in the claim, the probability of support is
-    added to contradiction, even if the texts are otherwise similar.
+    If the text states another value for a number in the claim, the probability of "supports" is
+    added to that of "contradicts".
     """
     if difference is None or difference.kind != "number":
         return shares
@@ -62,7 +62,7 @@ def weigh_labels(shares: Sequence[float], difference: Difference | None) -> Sequ
 
 
 def kind_of(best: int, verdict: Verdict, difference: Difference | None) -> str:
-    """Return the kind of bound for the most likely label and its verdict."""
+    """Return the kind of the bound that the most likely label must meet."""
     if best == CONTRADICTS:
         return "number" if difference and difference.kind == "number" else "words"
     return verdict
@@ -72,10 +72,10 @@ class EncoderVerifier:
     """Verifies a claim against a passage, for citations and evidence.
 
     Args:
-        embedder: Embedder used to detect passages about another subject.
+        embedder: Embedder that detects passages about another subject.
         n_labels: Maximum number of verdict labels. A model with two labels returns only two.
-        by_rule: Whether rules adjust the model's verdicts. By default, this applies only to models
-            with score bounds, because the bounds were determined using the rules.
+        by_rule: Whether rules adjust the model's verdicts. By default, they do if the model has
+            confidence bounds, which were fitted together with the rules.
     """
 
     def __init__(
@@ -94,11 +94,11 @@ class EncoderVerifier:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Name, digest and bounds, i.e. everything the verdicts depend on except the texts."""
+        """Name, digest and bounds of the model, which determine the verdict on given texts."""
         return (self.model.name, self.model.digest, *(b.model_dump_json() for b in self.bounds))
 
     def verify(self, claim: str, passage: EvidenceSpan) -> Comparison:
-        """Verify a sentence against a passage."""
+        """Verify a claim against a passage of a document."""
         return self.compare(claim, passage.text, passage.title)
 
     def compare(
@@ -106,15 +106,15 @@ class EncoderVerifier:
     ) -> Comparison:
         """Verify a claim against text from a document.
 
-        The verdict is undecided if the model's confidence or the cosine of the closest sentence is
-        below the bound of the label. If rules are used, "contradicts" is also undecided if no
-        number, direction or negation differs, and "supports" is undecided if one differs. If the
-        model has bounds, verdicts on texts in different languages are undecided too, and so is
-        "supports" for a comparison whose direction the text does not confirm.
+        The verdict is undecided if the model's confidence, or the cosine between the claim and the
+        most similar sentence, is below the bound of the label. With rules, "contradicts" is also
+        undecided if no number, direction or negation differs, and "supports" if one differs. With
+        bounds, the verdict is also undecided if the texts are in different languages, or if the
+        claim compares two things and the text does not confirm which one is higher.
 
         Args:
-            beside: Texts of the other documents cited for the claim, or None if `text` is only a
-                part of its document. See `difference_of`.
+            beside: Texts of the other documents that the sentence cites, or None if `text` is only
+                a part of its document. See `difference_of`.
         """
         passage = passage_of(claim, text, title, self._n_words)
         shares = self.model.probabilities([(claim, passage)])[0].tolist()
@@ -146,7 +146,6 @@ class EncoderVerifier:
         sentences: Sequence[str],
         difference: Difference | None,
     ) -> Failure | None:
-        """Return why the most likely label is not accepted as a verdict, or None if it is."""
         bound = bound_of(self.bounds, COLUMNS[best], "verdict", kind_of(best, verdict, difference))
         if bound is not None:
             is_asked = bound.least_cosine is not None
@@ -164,7 +163,10 @@ class EncoderVerifier:
         return None
 
     def _by_label(self, shares: Sequence[float]) -> Sequence[float]:
-        """Return the probability of each label. "neutral" and "not relevant" share one value."""
+        """Return the probability of each label.
+
+        "neutral" and "not_relevant" share one probability.
+        """
         if "neutral" in self._labels:
             return shares
         return shares[SUPPORTS], sum(shares) - shares[SUPPORTS]

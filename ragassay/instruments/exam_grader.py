@@ -22,13 +22,13 @@ from ragassay.text.sentences import sentences_of
 
 
 class ExamInstrument(ABC):
-    """Interface of passage graders. Graders are thread-safe and should run in a worker thread.
+    """Interface of passage graders, which are thread-safe and should run in a worker thread.
 
     Attributes:
         digest: SHA-256 of the model's parameters. Empty if unknown.
         graders: Supported methods for grading items.
         direct_graders: Supported methods for grading relevance.
-        refusal: Explanation of why other methods are not supported.
+        refusal: Text for the user on why other grading methods are not supported.
     """
 
     name: str
@@ -39,7 +39,7 @@ class ExamInstrument(ABC):
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Name, digests and bounds, i.e. everything the grades depend on except the texts."""
+        """Name and digests of the grader's models, which determine the grade of given texts."""
         return (self.name, self.digest)
 
     @abstractmethod
@@ -48,7 +48,8 @@ class ExamInstrument(ABC):
     ) -> list[ExamGrade]:
         """Grade a passage on all items of a test bank in one batch.
 
-        The result contains one grade per item, in order. Doubtful grades are undecided.
+        The result contains one grade per item, in order. Grades with too low a confidence are
+        undecided.
 
         Raises:
             SettingsError: The model is unavailable or does not support the method.
@@ -68,21 +69,21 @@ class ExamInstrument(ABC):
 
 
 MOST_LOG_ODDS = 6.0
-"""Maximum absolute value of log-odds."""
+"""Maximum absolute value of the log-odds signals."""
 
 
 @dataclass(frozen=True)
 class ItemSignals:
-    """Signals of an item and a passage.
+    """Measurements of how well a passage covers a test bank item.
 
     Attributes:
         signals: Values, keyed by name. Higher values mean better coverage. `sentence`: highest
             cosine between the item and a sentence; `bank`: mean of `sentence` over all items;
             `tokens`: mean cosine of the item's tokens and their closest tokens in the passage;
-            `least`: lowest of these; `words`: share of the item's words in the passage; `supports`:
-            log-odds that the passage supports the item as a claim; `settles`: log-odds that it is
-            not neutral to the item.
-        sentence: Sentence closest to the item.
+            `least`: lowest of the cosines that `tokens` averages; `words`: share of the item's
+            words in the passage; `supports`: log-odds that the passage supports the item as a
+            claim; `settles`: log-odds that the passage is not neutral to the item.
+        sentence: Sentence of the passage that is most similar to the item.
     """
 
     signals: Mapping[str, float]
@@ -128,9 +129,10 @@ EMPTY = Failure(reason="empty_answer", detail="the passage has no text")
 
 
 class EmbeddedExamGrader(ExamInstrument):
-    """Grades passages by similarity and inference. Doubtful grades are undecided.
+    """Grades passages by similarity and natural language inference.
 
-    The packaged parameters were fitted for the packaged embedder.
+    A grade with too low a confidence is undecided. The packaged parameters were fitted for the
+    packaged embedder.
     """
 
     name = EXAM_RATER
@@ -153,7 +155,7 @@ class EmbeddedExamGrader(ExamInstrument):
     def grade(
         self, items: Sequence[ExamItem], passage: str, grader: ExamGrader = "rating"
     ) -> list[ExamGrade]:
-        """Grade a passage on all items. The answer is the sentence closest to a covered item.
+        """Grade a passage on all items. The answer is the sentence most similar to a covered item.
 
         The items of a bank must be graded together, because their mean is one of the signals.
         """

@@ -22,16 +22,17 @@ from ragassay.records import (
 from ragassay.text.quantities import numbers_of
 
 FOREIGN = 4.0
-"""Minimum logit at which a sentence counts as coming from another text. It detected 619 of 655
-inserted sentences, with no false positives among 4,494 other sentences (`python -m
+"""Minimum logit at which a sentence counts as off-topic. With this minimum, 619 of 655 inserted
+sentences were detected, with no false positives among 4,494 other sentences (`python -m
 training.unneeded`: YESciEval's answers to 68 questions not used for fitting, half of them used to
 choose bounds)."""
 
 REPEATED = 0.98
-"""Minimum cosine at which a sentence repeats an earlier sentence. It detected 65 of 133 repeated
-sentences, with no false positives among 410 other sentences of complete answers (same command)."""
+"""Minimum cosine at which a sentence repeats an earlier sentence. With this minimum, 65 of 133
+repeated sentences were detected, with no false positives among 410 other sentences of complete
+answers (`python -m training.unneeded`)."""
 
-UNDECIDED = Failure.left_open("without a judge, only repeated and off-topic sentences are labeled")
+UNDECIDED = Failure.left_open("without a judge, only repeated and off-topic sentences are labelled")
 
 
 class SignalLabeller:
@@ -40,7 +41,7 @@ class SignalLabeller:
     def label(
         self, sentence: AnswerSentence, sentences: Sequence[AnswerSentence], signals: Signals | None
     ) -> SentenceLabel:
-        """Label one sentence, given all sentences and, if available, the signals of the answer."""
+        """Label one sentence of an answer, with the help of the answer's signals if it has any."""
         if signals and _is_unneeded(sentence, sentences, signals):
             return SentenceLabel(sentence=sentence.index, label="unnecessary")
         return SentenceLabel(sentence=sentence.index, failure=UNDECIDED)
@@ -71,7 +72,7 @@ class HeadLabeller:
         self.identity = (model.name, model.digest, *bounds)
 
     def label(self, question: str, sentence: AnswerSentence) -> SentenceLabel:
-        """Label one sentence. The label is undecided if its probability is below the bound."""
+        """Label one sentence. The label is undecided if its probability is too low."""
         (shares,) = self._model.probabilities([(sentence.text, question)]).tolist()
         best = max(range(len(shares)), key=shares.__getitem__)
         label = cast("RelevanceLabel", RELEVANCE_LABELS[best])
@@ -83,7 +84,7 @@ class HeadLabeller:
 
 
 def head_labeller(name: str, cache_dir: Path) -> HeadLabeller:
-    """Return the labeler for a setting (`ragassay/FOLDER`), with weights converted in `cache_dir`.
+    """Return the labeller in `ragassay/FOLDER`, with its weights converted in `cache_dir`.
 
     Raises:
         SettingsError: The folder contains no head for sentence labels.

@@ -20,8 +20,8 @@ THOMAS = ("0", "1", "2")
 YES_NO = ("no", "No", "yes", "Yes")
 
 LEAST_MASS = 0.5
-"""Minimum total probability of the points on the scale. Below this value, the model prefers a reply
-that is not on the scale, and there is no rating."""
+"""Minimum total probability of the points on the scale. Below this value, there is no rating,
+because the model prefers a reply that is not on the scale."""
 
 TOO_LONG = Failure(reason="too_long", detail="the item leaves no room for the passage")
 OFF_SCALE = Failure(reason="unparsable", detail="the most likely replies are not on the scale")
@@ -54,10 +54,11 @@ def local_grader(name: str) -> ExamInstrument:
 
 
 class Text2TextGrader(ExamInstrument):
-    """Grades passages with an encoder-decoder and our prompts (Dietz 2024, 3.2 and 3.5).
+    """Grades passages with an encoder-decoder model and prompts (Dietz 2024, 3.2 and 3.5).
 
-    A rating is read from the probabilities of the scale's points, not from generated text. The
-    original scores unparsable ratings 1 and counts them as correct. Here, they are unscored.
+    A rating is read from the probabilities of the points on the scale, not from generated text.
+    Dietz's program rates unparsable replies 1 and counts them as correct. This grader leaves
+    passages unscored if no point on the scale is likely.
     """
 
     graders: frozenset[ExamGrader] = frozenset({"rating", "extraction"})
@@ -119,7 +120,7 @@ class Text2TextGrader(ExamInstrument):
 
 
 class ReaderGrader(ExamInstrument):
-    """Grades passages with the answer spans of a SQuAD 2.0 reader. It cannot grade nuggets."""
+    """Grades passages on questions, but not on nuggets, with a SQuAD 2.0 reader."""
 
     graders: frozenset[ExamGrader] = frozenset({"extraction"})
     refusal = "it only extracts answers to questions"
@@ -162,7 +163,7 @@ def grade_extracted_answer(item: ExamItem, text: str) -> dict[str, Any]:
 
 
 def _on_scale(shares: Sequence[float]) -> dict[str, Any]:
-    """Return the rating, expected value, confidence and entropy for probabilities on a scale."""
+    """Return the most likely rating, the expected rating, the confidence and the entropy."""
     mass = sum(shares)
     if mass < LEAST_MASS:
         return {"failure": OFF_SCALE}

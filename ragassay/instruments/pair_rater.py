@@ -27,7 +27,7 @@ class ManyEncoder(Protocol):
 
 
 class PaperSignals:
-    """Similarity between questions and papers, with a cache of the most recent papers."""
+    """Compares questions with papers, and caches the vectors of the most recent papers."""
 
     def __init__(self, embedder: ManyEncoder) -> None:
         self._embedder = embedder
@@ -37,9 +37,11 @@ class PaperSignals:
         return self._embedder.encode_many(sentences_of(text)), frozenset(tokenize(text))
 
     def measure(self, questions: Sequence[str], text: str) -> list[tuple[float, float]]:
-        """Return, for each question, the highest cosine in the paper, and the share of words found.
+        """Return two measures per question, in [-1, 1] and [0, 1].
 
-        Both values are 0 if there are no sentences or words.
+        The first is the highest cosine between the question and a sentence of the paper, and the
+        second the share of the question's words that occur in the paper. Both are 0 if there are no
+        sentences or words.
         """
         vectors, words = self._read(text)
         queries = self._embedder.encode_many(questions)
@@ -57,16 +59,16 @@ def _share(question: str, words: frozenset[str]) -> float:
 
 LOW, HIGH = RACAR_SCALE
 RULES = "1"
-"""Version of the rules. Increase it when their decisions change."""
+"""Version of the rules, which identifies them in a run. Increase it if a rule changes."""
 
 _NO_JUDGE = Failure.left_open("this needs a judge; choose one with --model")
 
 
 class EmbeddedPairRater:
-    """Rates pairs by rules and two similarities. Doubtful ratings are undecided.
+    """Rates question-answer pairs by rules and two similarities.
 
-    The rater is thread-safe and should run in a worker thread. The packaged parameters were fitted
-    for the packaged embedder.
+    Ratings with too low a confidence are undecided. The rater is thread-safe and should run in a
+    worker thread. The packaged parameters were fitted for the packaged embedder.
     """
 
     name = PAIR_RATER
@@ -81,13 +83,16 @@ class EmbeddedPairRater:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Name, version of the rules, and digests of the parameters and the embedder."""
+        """Name of the rater, version of its rules, and digests of its parameters and embedder."""
         return (self.name, RULES, self.digest, self._embedder)
 
     def rate(
         self, dimension: RacarDimension, pairs: Sequence[QAPair], case: Case
     ) -> list[RacarRating]:
-        """Rate pairs on one dimension, in order. The paper is the source of the case."""
+        """Return a rating of each pair on one dimension, in the order of the pairs.
+
+        The paper is the source of the case.
+        """
         text = case.sources[0].text
         rate: Callable[[QAPair], RacarRating]
         match dimension:
@@ -112,8 +117,8 @@ class EmbeddedPairRater:
         bound = bound_of(self._model.bounds, str(rating), "verdict")
         failure = explain_undecided(bound, str(rating), confidence) if bound else None
         reason = (
-            f"The paper has {covered:.0%} of the question's words; its closest sentence is "
-            f"{closest:.2f} alike."
+            f"The paper contains {covered:.0%} of the question's words. Its most similar sentence "
+            f"has a similarity of {closest:.2f}."
         )
         fields = {"pair": pair.id, "reason": reason, "confidence": confidence}
         if failure is not None:
@@ -137,12 +142,12 @@ def _accuracy(pair: QAPair, source: SourceNumbers) -> RacarRating:
     numbers = answer_numbers(pair.answer, source)
     lost = [one.text for one in numbers if not one.is_found]
     if lost:
-        return _lowest("accuracy", pair, f"The paper does not have {', '.join(lost)}.")
+        return _lowest("accuracy", pair, f"The paper does not contain {', '.join(lost)}.")
     astray = [one.text for one in numbers if not one.is_near]
     if astray:
-        why = f"the paper has {', '.join(astray)} with another unit or in another context"
+        why = f"the paper contains {', '.join(astray)} with another unit or in another context"
         return _open("accuracy", pair, LOW, why)
-    numbers_text = "its numbers are in the paper" if numbers else "it contains no numbers"
+    numbers_text = "the numbers are in the paper" if numbers else "the answer has no numbers"
     return _open("accuracy", pair, HIGH, f"{numbers_text}; the rest needs a judge")
 
 

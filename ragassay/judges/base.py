@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RatedAnswer:
-    """Answer with the inputs for rating it on rubrics.
+    """An answer, and the measurements that judges can use to rate it on rubrics.
 
     Attributes:
-        signals: None if not measured.
+        signals: Signals of the answer, or None if they were not measured.
         readings: Sentence marks, keyed by the name of the fine-tuned judge.
     """
 
@@ -35,16 +35,16 @@ class RatedAnswer:
 
 
 class Question(ABC):
-    """Task that an evaluator gives to a judge. The result is one or more verdicts."""
+    """A question that an evaluator asks a judge, which replies with one or more verdicts."""
 
     @property
     @abstractmethod
     def asks_panel(self) -> bool:
-        """True to ask all panel members, False to ask only the first member."""
+        """Return whether all members of a panel are asked, not only the first."""
 
     @abstractmethod
     def make_unscored(self, failure: Failure) -> Sequence[VerdictBase]:
-        """Return unscored verdicts for a failure of the judge."""
+        """Return unscored verdicts with the reason why the judge failed."""
 
     @abstractmethod
     def second_round(self, verdicts: Sequence[VerdictBase]) -> Mapping[str, Question]:
@@ -60,7 +60,7 @@ class Question(ABC):
 
     @abstractmethod
     def alone(self, verdict: VerdictBase) -> Question:
-        """Return a question that asks for only one of several verdicts."""
+        """Return the question that asks only for this verdict of several."""
 
 
 JudgeReply = Sequence[VerdictBase] | Failure
@@ -69,8 +69,8 @@ JudgeReply = Sequence[VerdictBase] | Failure
 Rounds = Generator[
     Sequence[tuple[Question, "BaseJudge"]], Sequence[JudgeReply], Sequence[VerdictBase]
 ]
-"""Generator that yields batches of questions with judges, receives the replies, and returns the
-final verdicts."""
+"""Generator that yields the questions of each round with the judges to ask, receives their replies,
+and returns the final verdicts."""
 
 
 class BaseJudge(ABC):
@@ -78,10 +78,10 @@ class BaseJudge(ABC):
 
     Attributes:
         name: LiteLLM name of the rating model, as in the settings.
-        lm: Model for everything except ratings. None if instruments decide.
+        lm: Model for everything except ratings, or None if local models decide instead.
         rating_lm: Model for ratings, if different from `lm`.
-        signals: Judge that rates answers from signals, instead of or in addition to the model. May
-            be None.
+        signals: Judge that rates answers from signals, instead of or in addition to the model, or
+            None.
     """
 
     name: str
@@ -119,7 +119,7 @@ class BaseJudge(ABC):
 
     @property
     def answered_by(self) -> str:
-        """Name of the model or instruments used for everything except ratings."""
+        """Name of the model for everything except ratings, or a general name for local models."""
         return self.lm.model if self.lm else INSTRUMENTS
 
     @property
@@ -134,11 +134,11 @@ class BaseJudge(ABC):
 
     @property
     def members(self) -> tuple[BaseJudge, ...]:
-        """Panel members. Empty for a single judge."""
+        """Members of a panel (empty for a single judge)."""
         return ()
 
     def member(self, name: str) -> BaseJudge:
-        """Return a panel member by name. A single judge returns itself."""
+        """Return the panel member with this name, or the judge itself if it is not a panel."""
         return next((one for one in self.members if one.name == name), self)
 
     async def rate(
@@ -147,12 +147,11 @@ class BaseJudge(ABC):
         """Rate an answer on a rubric.
 
         Args:
-            others: Ratings by the other panel members, used in the second round. Empty in the first
-                round.
+            others: Text with the ratings by the other panel members (empty in the first round).
 
         Raises:
             ModelError: The model returned no usable reply.
-            SettingsError: The judge does not rate answers (`NoJudge`), or only its members do
+            SettingsError: The judge rates no answers (`NoJudge`), or leaves ratings to its members
                 (`Panel`).
         """
         raise SettingsError(NEEDS_JUDGE)
@@ -166,28 +165,28 @@ class BaseJudge(ABC):
         """
 
     def rates_by_signals(self, rubric: str) -> bool:
-        """Return whether the rating of a rubric uses signals."""
+        """Return whether the judge uses signals to rate answers on a rubric."""
         return self.signals is not None and self.signals.rates_by_signals(rubric)
 
     def calls_model(self, rubric: str) -> bool:
-        """Return whether the rating of a rubric needs a model call."""
+        """Return whether the judge calls a model to rate answers on a rubric."""
         return not self.rates_by_signals(rubric)
 
     def deliberates(self, rubric: str) -> bool:
-        """Return whether the judge can use the ratings of other panel members."""
+        """Return whether the judge can take account of other panel members' ratings on a rubric."""
         return not self.rates_by_signals(rubric)
 
     def rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
-        """Return rating inputs for the cache key, in addition to the case context and rubric."""
+        """Return what a rating depends on besides the rubric and the context of the case."""
         return ()
 
     @property
     def reads(self) -> bool:
-        """True if the judge marks the sentences of an answer before rating it."""
+        """Return whether the judge marks the sentences of an answer before rating it."""
         return False
 
     async def read(self, case: Case, agents: Agents) -> Reading:
-        """Mark the sentences of an answer. Only for judges whose `reads` is True.
+        """Mark the sentences of an answer. Judges support this if `reads` is True.
 
         Raises:
             ModelError: The model returned no usable reply.
@@ -195,11 +194,11 @@ class BaseJudge(ABC):
         raise NotImplementedError
 
     def signal_rater(self, rubrics: Iterable[str]) -> str:
-        """Return the name of the signal rater for the rubrics. Empty if there is none."""
+        """Return the name of the rater that uses signals for these rubrics, or "" without one."""
         return self.signals.signal_rater(rubrics) if self.signals else ""
 
     def rated_by(self, rubrics: Iterable[str]) -> str:
-        """Return the name of the rater for reports."""
+        """Return the name under which reports show who rated these rubrics."""
         return self.signal_rater(rubrics) or self.name
 
 

@@ -17,7 +17,7 @@ from ragassay.settings import Settings
 
 
 def build_judge(settings: Settings, rubrics: Mapping[str, Rubric]) -> BaseJudge:
-    """Return the judge or panel specified by the settings.
+    """Return the judge or the panel that the settings specify.
 
     Raises:
         SettingsError: Neither the judge nor the signals support a rubric.

@@ -31,7 +31,7 @@ class HostedJudge(BaseJudge):
     async def rate(
         self, rubric: Rubric, answer: RatedAnswer, agents: Agents, others: str = ""
     ) -> Judgment:
-        """Rate with the model, which sees the signals in its prompt, or from the signals only."""
+        """Rate an answer from its signals, or with a model that sees the signals in its prompt."""
         import dspy
 
         if self.signals and answer.signals and self.rates_by_signals(rubric.name):
@@ -47,7 +47,7 @@ class HostedJudge(BaseJudge):
         return rated
 
     def rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
-        """Return the inputs of the signal judge, or the signals in the prompt."""
+        """Return what a rating depends on: the signals of the answer."""
         if self.signals:
             yield from self.signals.rating_inputs(rubric, answer)
         elif answer.signals:
@@ -55,7 +55,7 @@ class HostedJudge(BaseJudge):
 
 
 TUNED_RUBRICS = "yescieval"
-"""Rubric set of fine-tuned judges. Their base model is used for all other rubrics."""
+"""Rubric set that fine-tuned judges are trained on. A base model rates all other rubrics."""
 
 
 class FineTunedJudge(BaseJudge):
@@ -63,8 +63,8 @@ class FineTunedJudge(BaseJudge):
 
     Args:
         lm: Base model for everything except ratings.
-        source_chars: Number of source characters in the prompt. 0 for none.
-        signals: None if signals are not measured.
+        source_chars: Number of source characters in the prompt. 0 for a prompt without sources.
+        signals: Judge that rates from signals, or None if signals are not measured.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class FineTunedJudge(BaseJudge):
     ) -> Judgment:
         """Combine the rating of the model with the rating from signals.
 
-        The base model is used for rubrics that the judge was not trained on.
+        The base model rates rubrics that the fine-tuned model was not trained on.
         """
         name, measured = rubric.name, None
         if self.signals and answer.signals and self.rates_by_signals(name):
@@ -103,7 +103,7 @@ class FineTunedJudge(BaseJudge):
         return rated.model_copy(update={"usage": rated.usage + reading.usage})
 
     def _reading(self, rubric: str, answer: RatedAnswer) -> Reading | None:
-        """Return the stored sentence marks. Their usage is counted only for the first rubric."""
+        """Return the stored sentence marks. The usage of marking is counted for one rubric only."""
         reading = answer.readings.get(self.name)
         payer = min(answer.rubrics, key=lambda name: name in BEYOND_SENTENCES, default="")
         if reading is None or rubric == payer:
@@ -132,11 +132,11 @@ class FineTunedJudge(BaseJudge):
         return is_asked or not self.rates_by_signals(rubric)
 
     def deliberates(self, rubric: str) -> bool:
-        """Return False for trained rubrics, whose prompts have no field for other ratings."""
+        """Return False for trained rubrics, because their prompts cannot contain other ratings."""
         return not _is_trained(rubric) and super().deliberates(rubric)
 
     def rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
-        """Return the signal judge's inputs, the sentence marks and the source excerpts."""
+        """Return what a rating depends on: signals, sentence marks and sources in the prompt."""
         if self.signals:
             yield from self.signals.rating_inputs(rubric, answer)
         reading = answer.readings.get(self.name)
@@ -145,7 +145,7 @@ class FineTunedJudge(BaseJudge):
             yield papers_prompt(answer.case, self._source_chars)
 
     def rated_by(self, rubrics: Iterable[str]) -> str:
-        """Return the name of the judge, and of the signal rater if it is used."""
+        """Return the name of the judge and, if signals are used, of the rater that uses them."""
         rater = self.signal_rater(rubrics)
         return f"{self.name} with {rater}" if rater else self.name
 
@@ -158,9 +158,9 @@ class PublishedJudge(BaseJudge):
     """Published judge, prompted in its training format.
 
     Args:
-        lm: Model for everything except ratings. None if instruments decide.
+        lm: Model for everything except ratings, or None if local models decide instead.
         form: Prompt format of the judge.
-        signals: Judge for rubrics that the model was not trained on. None if signals are not
+        signals: Judge for rubrics that the model was not trained on, or None if signals are not
             measured.
     """
 
@@ -193,7 +193,7 @@ class PublishedJudge(BaseJudge):
             return await rate_published(answer.case, rubric, self.form)
 
     def require_rubrics(self, rubrics: Mapping[str, Rubric]) -> None:
-        """Reject rubrics that neither the model nor the signals support."""
+        """Reject rubrics that can be rated neither by the model nor from signals."""
         words_of(self.form)  # Raises ExtraError if the prompts are not installed.
         rated = f"the rubrics of {self.form.rubric_set}"
         for name in rubrics:
@@ -205,25 +205,25 @@ class PublishedJudge(BaseJudge):
                 )
 
     def rates_by_signals(self, rubric: str) -> bool:
-        """Return whether the rating is derived from signals instead of the model."""
+        """Return whether a rubric is rated from signals instead of by the model."""
         return rubric not in self._trained and super().rates_by_signals(rubric)
 
     def deliberates(self, rubric: str) -> bool:
-        """Return False for trained rubrics, whose format has no field for other ratings."""
+        """Return False for trained rubrics, because their prompts cannot contain other ratings."""
         return rubric not in self._trained and super().deliberates(rubric)
 
     def rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
-        """Return the prompt format, the prompt and the reference answer, or the signal inputs."""
+        """Return what a rating depends on: signals, the prompt format and the reference answer."""
         if self.signals:
             yield from self.signals.rating_inputs(rubric, answer)
         if rubric.name in self._trained:
             yield from (self.form.name, words_of(self.form), *answer.case.reference_sentences)
 
     def signal_rater(self, rubrics: Iterable[str]) -> str:
-        """Return the name of the signal rater for rubrics that the model was not trained on."""
+        """Return the name of the rater for rubrics that the model was not trained on."""
         return super().signal_rater(name for name in rubrics if name not in self._trained)
 
     def rated_by(self, rubrics: Iterable[str]) -> str:
-        """Return the name of the judge, and of the signal rater if it is used."""
+        """Return the name of the judge and, if signals are used, of the rater that uses them."""
         rater = self.signal_rater(rubrics)
         return f"{self.name}, and {rater} for other rubrics" if rater else self.name

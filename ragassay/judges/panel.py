@@ -16,10 +16,10 @@ from ragassay.records import Escalation, Failure, Judgment, VerdictBase
 
 @dataclass(frozen=True)
 class Cascade:
-    """Pair of judges in which the second judge decides uncertain verdicts of the first judge.
+    """Two judges, of which the second decides the verdicts that the first is unsure of.
 
-    The second verdict contains the first verdict. If the second judge fails, the first verdict is
-    used, and the failure is recorded in it.
+    A verdict of the second judge contains that of the first. If the second judge fails, the verdict
+    of the first judge is used and records the failure.
     """
 
     first: BaseJudge
@@ -43,7 +43,6 @@ class Cascade:
     def _decide(
         self, first: VerdictBase, second: VerdictBase, failure: Failure | None
     ) -> VerdictBase:
-        """Return the second verdict, or the first verdict if the second judge failed."""
         name = self.second.name
         if failure:
             return first.model_copy(update={"escalation": Escalation(judge=name, failure=failure)})
@@ -56,7 +55,7 @@ class Cascade:
 
 
 class Panel(BaseJudge):
-    """Panel of two or more judges that rate on rubrics. The first judge does everything else."""
+    """Panel of at least two judges that rate answers. The first judge answers other questions."""
 
     def __init__(self, members: Sequence[BaseJudge]) -> None:
         self._members = tuple(members)
@@ -64,7 +63,7 @@ class Panel(BaseJudge):
 
     @property
     def members(self) -> tuple[BaseJudge, ...]:
-        """Panel members."""
+        """Members of the panel, in the order of the settings."""
         return self._members
 
     @property
@@ -73,7 +72,7 @@ class Panel(BaseJudge):
         return tuple(dict.fromkeys(lm for one in self._members for lm in one.models))
 
     def rounds(self, question: Question) -> Rounds:
-        """Ask all members, ask again if they disagree, and join the verdicts."""
+        """Ask all members, ask them again if they disagree, and combine their verdicts."""
         if not question.asks_panel:
             return (yield from super().rounds(question))
         first = yield from self._ask({one.name: question for one in self._members})
@@ -98,7 +97,7 @@ class Panel(BaseJudge):
         return any(one.rates_by_signals(rubric) for one in self._members)
 
     def signal_rater(self, rubrics: Iterable[str]) -> str:
-        """Return the name of the first signal rater among the members. Empty if there is none."""
+        """Return the name of the first member's rater that uses signals, or "" without one."""
         names = [one.signal_rater(rubrics) for one in self._members]
         return next(filter(None, names), "")
 
@@ -112,7 +111,7 @@ def _verdicts_of(question: Question, reply: JudgeReply) -> Sequence[VerdictBase]
 
 
 def disputed_members(judgments: Sequence[Judgment]) -> list[tuple[Judgment, list[Judgment]]]:
-    """Return the first-round judgments on disputed rubrics, each with the other members' judgments.
+    """Return each judgment on a disputed rubric, with the other members' judgments on it.
 
     The result is sorted by rubric and judge. Judgments that lack a judge or a rating are ignored.
     """
@@ -129,10 +128,10 @@ def disputed_members(judgments: Sequence[Judgment]) -> list[tuple[Judgment, list
 
 
 def others_text(others: Sequence[Judgment]) -> str:
-    """Format the other members' ratings, sentences and reasons, one line per member.
+    """Format the other members' ratings, sentence numbers and reasons, one line per member.
 
-    Names are omitted because they could influence a judge more than the reasons. The text comes
-    from a model and is untrusted, so the rubric judge encloses it in delimiters.
+    The members' names are omitted, because they could influence a judge more than the reasons. The
+    text comes from a model and is untrusted, so the rubric judge encloses it in delimiters.
     """
     return "\n".join(f"{n}. {_line(other)}" for n, other in enumerate(others, 1))
 

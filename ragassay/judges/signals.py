@@ -18,13 +18,13 @@ from ragassay.records import Failure, Judgment, Signals
 LIKERT = (1, 5)
 
 LEAST_WEIGHT = 0.25
-"""Minimum decrease, in logits, for a signal to be listed as a reason."""
+"""Minimum amount, in logits, by which a signal must lower the rating to be named as a reason."""
 
 MOST_REASONS = 3
 
 
 class SignalJudge(BaseJudge):
-    """Judge with fitted signal models. Other judges can use this judge as a component."""
+    """Judge that rates answers with models fitted to signals, alone or as part of another judge."""
 
     name = INSTRUMENTS
 
@@ -38,22 +38,22 @@ class SignalJudge(BaseJudge):
         return self.judge(answer.signals or Signals(), rubric.name)
 
     def require_rubrics(self, rubrics: Mapping[str, Rubric]) -> None:
-        """Reject rubrics without a fitted model."""
+        """Reject rubrics for which there is no fitted model."""
         for name in rubrics:
             if not self.rates_by_signals(name):
                 raise SettingsError(f"rubric {name}: {NEEDS_JUDGE}")
 
     def rates_by_signals(self, rubric: str) -> bool:
-        """Return whether there is a fitted model for the rubric."""
+        """Return whether a fitted model can rate answers on the rubric."""
         return rubric in self.rater.rubrics
 
     def rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
-        """Return the digest of the models and the signals."""
+        """Return what a rating depends on: the digest of the models, and the signals."""
         yield self.rater.digest
         yield answer.signals.model_dump_json() if answer.signals else ""
 
     def signal_rater(self, rubrics: Iterable[str]) -> str:
-        """Return the name of the rater if it supports any of the rubrics. Empty otherwise."""
+        """Return the name of the rater, or "" if it supports none of the rubrics."""
         return self.rater.model if any(map(self.rates_by_signals, rubrics)) else ""
 
     def judge(self, signals: Signals, rubric: str) -> Judgment:

@@ -1,4 +1,4 @@
-"""Attacks on answers, and their inputs, such as split answers."""
+"""Attacks on answers, and the data that attacks work on, such as an answer in pieces."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class AnswerPiece:
 
     @property
     def written(self) -> str:
-        """The text with its original markers."""
+        """The text with its original citation markers."""
         first, *others = self.text.split(MASK)
         parts = zip(self.markers, others, strict=True)
         return first + "".join(marker + plain for marker, plain in parts)
@@ -49,7 +49,7 @@ class AnswerPiece:
         return re.sub(r" ([.,;:!?])", r"\1", plain)
 
     def with_text(self, text: str) -> AnswerPiece:
-        """Return a changed copy. The new text must contain the same number of masks."""
+        """Return a changed copy. The new text must contain `MASK` as often as the old text."""
         return replace(self, text=text, is_changed=True)
 
 
@@ -157,7 +157,6 @@ def cut_answer(record: Record) -> CutAnswer:
 
 
 def _between(text: str) -> str:
-    """Return the separator to add after a text: a space, or a blank line if it is unfinished."""
     return " " if _ENDED.search(text) else "\n\n"
 
 
@@ -197,7 +196,7 @@ class Neighbours:
         return None
 
     def documents(self, record: Record, rng: random.Random, n: int) -> list[Document]:
-        """Return the sources of up to n random records with other questions."""
+        """Return the sources of up to `n` random records that have another question."""
         others = self._of_other_questions(record)
         chosen = rng.sample(others, min(n, len(others)))
         return [document for other in chosen for document in other.sources]
@@ -226,7 +225,7 @@ Rephrase = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Material:
-    """Inputs of one attack on one answer.
+    """Everything that an attack on an answer can use besides the answer.
 
     Attributes:
         rng: Random generator used only for this record and attack, so that results are independent.
@@ -243,14 +242,14 @@ class Material:
 
 @dataclass(frozen=True)
 class Perturbation:
-    """A perturbed answer, and the genre of the inserted pool text, if any."""
+    """A perturbed answer and, if a text from a pool was inserted, its genre."""
 
     answer: CutAnswer
     pool: str = ""
 
 
 Apply = Callable[[CutAnswer, Material], Perturbation | None]
-"""Function that perturbs a non-empty answer, or returns None if the attack does not apply."""
+"""Function that perturbs a non-empty answer, or returns None if it cannot change the answer."""
 
 
 @dataclass(frozen=True)

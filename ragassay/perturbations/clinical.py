@@ -36,8 +36,6 @@ _N_NEIGHBOURS = 20
 
 @dataclass(frozen=True)
 class _CitedPiece:
-    """A citation and its index in a piece's markers or, if `is_listed`, citation list."""
-
     item: str
     index: int
     is_listed: bool
@@ -95,7 +93,6 @@ def _citations(piece: AnswerPiece) -> list[_CitedPiece]:
 
 
 def _choose_target(item: str, piece: AnswerPiece, cited: Sequence[str], material: Material) -> str:
-    """Return a new source for a citation to refer to, or an empty string if there is none."""
     sources = material.record.sources
     used = {_resolve_item(c, material.record) for c in cited}
     own = _resolve_item(item, material.record)
@@ -117,7 +114,6 @@ def _choose_target(item: str, piece: AnswerPiece, cited: Sequence[str], material
 
 
 def _resolve_item(item: str, record: Record) -> int | None:
-    """Return the index of the cited source, or None if it is not in the record."""
     for i, source in enumerate(record.sources):
         if source.id == item or bare(source.id) == bare(item):
             return i
@@ -200,4 +196,4 @@ CLINICAL: tuple[Attack, ...] = tuple(
 )
 
 RETRACTED = CLINICAL[-1]
-"""Attack that requires PMIDs of retracted articles."""
+"""Name of the attack that requires PMIDs of retracted articles."""

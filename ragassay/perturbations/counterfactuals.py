@@ -21,7 +21,8 @@ _AUXILIARY = re.compile(
     r"\b(is|are|was|were|can|could|may|might|will|should|has|have|had)\b(?! not\b| never\b| to\b)"
 )
 _CERTAIN = {"can": "cannot", "could": "cannot", "may": "cannot", "might": "cannot"}
-"""Unambiguous negations. "may not" would be as uncertain as "may"."""
+"""Negations of auxiliary verbs. "may" becomes "cannot", because "may not" is as uncertain as
+"may"."""
 _HAVE = {"has": "does not have", "have": "do not have", "had": "did not have"}
 _PARTICIPLE = re.compile(
     r" (?:\w+ly |also |recently |long )?(?:been|\w{2,}ed|shown|become|led|found|given|seen|grown"
@@ -36,7 +37,7 @@ _AFTER_AUXILIARY = re.compile(
 def turn_negation(sentence: str, rng: random.Random) -> str | None:
     """Remove the first negation, or add a negation at a random position.
 
-    Returns None if neither is possible.
+    Returns None if the sentence has no negation and none can be added.
 
     Example:
         >>> turn_negation("It does not help.", random.Random(0))
@@ -62,7 +63,6 @@ def _remove_negation(sentence: str) -> str | None:
 
 
 def _remove_no(sentence: str, found: re.Match[str]) -> str:
-    """Change "no effect" to "an effect", and "no effects" to "effects"."""
     rest = sentence[found.end() :]
     end = _PHRASE_END.search(rest)
     noun = (rest[: end.start()] if end else rest).split()[-1:] or [""]
@@ -150,7 +150,7 @@ def swap_population(sentence: str, rng: random.Random) -> str | None:
 
 
 def remove_hedge(sentence: str, rng: random.Random) -> str | None:
-    """Replace a cautious word with a certain one, such as "suggests" with "proves"."""
+    """Replace a cautious word with a confident one, such as "suggests" with "proves"."""
     hedges = {hedge: (certain,) for hedge, certain in load_words().hedges.items()}
     return _swap_one(sentence, hedges, rng)
 
@@ -187,7 +187,6 @@ def _replacement_drugs(drug: str, in_sources: set[str], excluded: set[str]) -> l
 
 
 def _find_drugs(text: str) -> list[str]:
-    """Return the distinct drugs in a text, spelled as in `drugs.yaml` or in lower case."""
     known = {name.lower(): name for name in _drug_classes()}
     listed = [known[match[0].lower()] for match in _pattern(tuple(_drug_classes())).finditer(text)]
     others = [match[0].lower() for match in _OTHER_DRUGS.finditer(text)]

@@ -19,7 +19,7 @@ PoolName = Literal["off_topic", "blog", "tweet", "injection", "questions"]
 
 
 class Genre(Frozen):
-    """Texts of one kind, and the side (fitting or auditing) that uses them."""
+    """Texts of one kind, and whether they are used to fit or to audit judges (the side)."""
 
     side: Side
     texts: tuple[str, ...] = Field(min_length=2)
@@ -34,13 +34,13 @@ class Drawn(NamedTuple):
 
 @functools.cache
 def load_pool(name: PoolName) -> dict[str, Genre]:
-    """Return the genres of a pool, keyed by name."""
+    """Return the genres of a pool of texts, keyed by name."""
     genres = yaml.safe_load(data_text(f"pools/{name}.yaml"))
     return {name: Genre.model_validate(genre) for name, genre in genres.items()}
 
 
 def draw_text(name: PoolName, side: Side, rng: random.Random, genre: str = "") -> Drawn:
-    """Draw a genre for a side, and then a text from the genre. `genre` is a name prefix."""
+    """Draw a genre of a side whose name starts with `genre`, and then a text of this genre."""
     pool = load_pool(name)
     genres = [g for g, texts in pool.items() if texts.side == side and g.startswith(genre)]
     chosen = rng.choice(genres)
@@ -69,7 +69,7 @@ class WordLists(Frozen):
 
 @functools.cache
 def load_words() -> WordLists:
-    """Return the word lists."""
+    """Return the word lists for the attacks."""
     return WordLists.model_validate(yaml.safe_load(data_text("words.yaml")))
 
 
@@ -97,7 +97,7 @@ _ARTICLE = re.compile(r"(?<!\w)(an?)(\s+)$", re.IGNORECASE)
 
 
 def like(model: str, word: str) -> str:
-    """Capitalize a word like a model word: its first letter, all letters or none.
+    """Capitalize `word` like `model`: its first letter, all letters or none.
 
     Example:
         >>> like("Higher", "lower"), like("HIGHER", "lower"), like("higher", "lower")

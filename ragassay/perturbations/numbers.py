@@ -36,7 +36,7 @@ _NAMED = re.compile(
     r"|paper|study|reference|hepatitis|no\.|fig\.|eq\.|PMID:?))\s$"
 )
 _LEFT_CHARS = 60
-"""Number of characters to search before a number for its context."""
+"""Number of characters before a number that are searched for its context."""
 
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _FACTORS = tuple(Decimal(f) for f in ("0.1", "0.5", "2", "3", "10"))
@@ -199,7 +199,7 @@ def change_exponent(text: str, one: Quantity, rng: random.Random) -> Edit | None
 
 
 def change_unit(text: str, one: Quantity, rng: random.Random) -> Edit | None:
-    """Replace a unit with a larger or smaller one, e.g. "mg" with "\u00b5g" or "min" with "h"."""
+    """Replace a unit with a larger or smaller one, such as "min" with "h"."""
     named = _NAMED_UNIT.match(text, one.end)
     if named:
         return named.start("unit"), named.end("unit"), rng.choice(_OTHER_UNITS[named["unit"]])

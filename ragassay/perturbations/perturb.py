@@ -36,7 +36,7 @@ class PerturbedAnswers:
     Attributes:
         answers: Perturbed answers, ordered by record and then by attack.
         n_unchanged: Number of answers that each attack could not change, for example because they
-            contain no number. These are not in `answers`.
+            contain no number. The unchanged answers are not in `answers`.
     """
 
     answers: tuple[PerturbedAnswer, ...]
@@ -61,8 +61,9 @@ def perturb_answers(
     Args:
         records: Unperturbed answers with unique ids.
         pools: Whether inserted texts come from the pool for fitting or for auditing judges.
-        retracted: PMIDs of retracted articles. If empty, the retracted-citation attack is skipped.
-        rephrase: Paraphraser for redundant sentences. None means that rules are used.
+        retracted: PMIDs of retracted articles. If empty, no attack cites a retracted article.
+        rephrase: Paraphraser for redundant sentences. Without a paraphraser, rules paraphrase the
+            sentences.
         among: Records that supply sentences and PMIDs for the attacks. None means `records`.
     """
     chosen = [a for a in (ATTACKS if attacks is None else attacks) if retracted or a != RETRACTED]
@@ -106,14 +107,15 @@ def _perturbed_answer(
 
 
 Inversion = Literal["extreme", "mirror"]
-"""Whether a rating becomes the opposite end of the scale or its mirror image."""
+"""How to invert a rating: to the opposite end of the scale, or to its mirror image."""
 
 
 def mode_rating(ratings: Sequence[int]) -> int:
-    """Return the most frequent rating, or the highest of several such ratings.
+    """Return the most frequent rating, or the highest if several are equally frequent.
 
-    Follows Chaudhary et al., Towards Understanding the Robustness of LLM-based Evaluations under
-    Perturbations, section 3.3. The paper defines ties only for three different ratings.
+    The method follows Chaudhary et al., Towards Understanding the Robustness of LLM-based
+    Evaluations under Perturbations, section 3.3. The paper defines ties only for three different
+    ratings.
 
     Raises:
         InputError: If `ratings` is empty.
@@ -133,10 +135,10 @@ def perturbed_rating(
 ) -> int:
     """Invert the mode of human ratings to mislead a judge.
 
-    Equation 1 of Chaudhary et al. (section 3.3) is missing from the published paper. Its text says
-    that the perturbed rating "is not simply the mode" but "inverts the rating scale based on the
-    mode's value to emphasize edge cases", on scales of 0 to 1, 1 to 3 and 1 to 5. Two readings are
-    available, which agree at both ends of a scale:
+    The published paper of Chaudhary et al. lacks equation 1 in section 3.3. The text says that the
+    perturbed rating "is not simply the mode" but "inverts the rating scale based on the mode's
+    value to emphasize edge cases", on scales of 0 to 1, 1 to 3 and 1 to 5. The text allows two
+    inversions, which agree at both ends of a scale:
 
     - extreme: the highest rating if the mode is low, and the lowest rating if the mode is high. A
       mode in the middle counts as low. On 1 to 5, 3 becomes 5.

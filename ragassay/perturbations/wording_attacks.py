@@ -40,7 +40,7 @@ def _pattern() -> re.Pattern[str]:
 def without_connectives(text: str, *, first_only: bool = False) -> str:
     """Remove all connectives, or only the first, and adjust commas and capitalization.
 
-    A sentence that would have no letters left is not changed.
+    A sentence is not changed if no letter would remain.
 
     Example:
         >>> without_connectives("However, it fell, and then rose (1).")
@@ -131,7 +131,7 @@ def _synonym_pattern() -> re.Pattern[str]:
 
 
 def frames_in_turn(side: Side, rng: random.Random) -> Iterator[str]:
-    """Yield all frames for a side in random order, over and over again."""
+    """Yield the frames of a side in random order, and start again after the last one."""
     while True:
         frames = list(_rules().frames[side])
         rng.shuffle(frames)
@@ -142,7 +142,7 @@ def paraphrased_by_rule(piece: AnswerPiece, frame: str, known: str, rng: random.
     """Paraphrase a sentence by rule and move its markers to the end.
 
     Args:
-        frame: Text around the sentence, with {} as its placeholder.
+        frame: Text to put around the sentence, with {} as the placeholder of the sentence.
         known: Text of the answer and its sources, used to distinguish names from other words.
     """
     body = piece.words.rstrip(" .!?")
@@ -159,7 +159,6 @@ def _add_markers(text: str, piece: AnswerPiece) -> str:
 
 
 def _reorder_clauses(body: str) -> str:
-    """Reorder clauses or list items if this is safe."""
     clauses = _SUBORDINATE.fullmatch(body)
     if clauses:
         return f"{clauses['joint']} {clauses['side']}, {clauses['main']}"
@@ -189,7 +188,6 @@ def _repeat(
     answer: CutAnswer,
     material: Material,
 ) -> Perturbation | None:
-    """Insert a paraphrase after each chosen sentence. Return None if there are none."""
     chosen = choose(answer.places, material.rng)
     if not chosen:
         return None

@@ -1,4 +1,4 @@
-"""Rubrics and all texts that are sent to models."""
+"""The rubrics, and all texts that are sent to models."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class ContextTexts(Frozen):
 
 
 class PanelTexts(Frozen):
-    """Texts that show a panel member the ratings by other members."""
+    """Templates for showing a panel member the ratings by the other members."""
 
     rating: str
     sentences: str
@@ -75,11 +75,11 @@ class PanelTexts(Frozen):
 
 
 class AgentPrompt(Frozen):
-    """Prompt of an agent, with limits for the reply. Text limits are in characters.
+    """Prompt of an agent, and limits for its reply, which are in characters for texts.
 
     Attributes:
         task: Instruction. "{low}" and "{high}" are placeholders for the ends of the scale.
-        additions: Optional additions to the instruction, keyed by name.
+        additions: Texts that some calls add to the instruction, keyed by name.
         reasoning_chars: Maximum length of the reasoning before a rating.
         nugget_chars: Maximum length of a nugget or exam question.
         restatement_chars: Maximum length of a paraphrase.

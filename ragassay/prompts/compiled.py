@@ -1,7 +1,7 @@
 """Read and write prompts compiled by `ragassay optimize`.
 
-The files are JSON. They contain an agent's instruction, examples and held-out scores, but no
-endpoints, keys or paths.
+A JSON file contains an agent's instruction, examples and held-out scores, but no endpoints, keys or
+paths.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from ragassay.records.verdicts import Usage
 DemoValue: TypeAlias = int | str | tuple[str, ...] | tuple[int, ...]
 
 PREDICTOR = "predict"
-"""Name of the only predictor of every agent."""
+"""Name of the predictor, of which every agent has exactly one."""
 
 
 class CompiledPredictor(Frozen):
     """Prompt of one predictor.
 
     Attributes:
-        demos: Examples as values keyed by input and output field. "case" is the subject of an
-            example if the fields do not include the subject.
+        demos: Examples, as values keyed by the names of input and output fields. "case" is an extra
+            field with the question and answer of an example.
     """
 
     instructions: str = Field(min_length=1)
@@ -48,7 +48,7 @@ class PromptComparison(Frozen):
     """Scores of the built-in prompt and the compiled prompt on the same items.
 
     Attributes:
-        metric: Name of the metric, e.g. "macro-F1".
+        metric: Name of the metric, such as "macro-F1".
         before, after: Scores of the built-in prompt and of the compiled prompt.
         gain: Difference on the items scored with both prompts, and its paired interval.
     """
@@ -63,15 +63,16 @@ class CompiledPrompt(Frozen):
     """Compiled prompt of one agent.
 
     Attributes:
-        agent: Key of the replaced prompt, e.g. "verifier".
-        rubrics: Rubrics that use the prompt. Empty for all rubrics, or if the agent does not rate.
+        agent: Key of the prompt that is replaced, such as "verifier".
+        rubrics: Rubrics that use the prompt (empty for all rubrics, or if the agent does not rate).
         model: LiteLLM name of the model that the prompt was compiled for.
-        reflection_model: Model that wrote the candidates.
+        reflection_model: Model that wrote the instructions to choose from.
         budget: Maximum number of agent calls by the optimizer.
         n_train, data_sha256: Number and hash of the training examples.
         n_dev, dev_sha256: Number and hash of the held-out examples, from other questions.
         before_sha256, after_sha256: Hashes of the built-in prompt and the compiled prompt.
-        comparisons: Comparisons on the held-out examples. The first metric decides.
+        comparisons: Comparisons of both prompts on the held-out examples, of which the first
+            decides.
         is_better: Whether the first metric improved and there were no more unscored replies.
         usage: Usage of the job, including cached calls.
     """
@@ -99,7 +100,7 @@ class CompiledPrompt(Frozen):
 
     @property
     def predictor(self) -> CompiledPredictor:
-        """Prompt of the only predictor."""
+        """Prompt of the agent's predictor."""
         return self.predictors[PREDICTOR]
 
     @property
@@ -110,7 +111,7 @@ class CompiledPrompt(Frozen):
 
     @property
     def fingerprint(self) -> PromptFingerprint:
-        """Fingerprint for the manifest of a run."""
+        """Description of the prompt for the manifest of a run."""
         first = self.comparisons[0] if self.comparisons else None
         return PromptFingerprint(
             agent=self.agent,
@@ -126,7 +127,7 @@ class CompiledPrompt(Frozen):
 
     @property
     def title(self) -> str:
-        """Agent and rubrics as text."""
+        """Name of the agent, with the rubrics in parentheses if there are any."""
         return f"{self.agent} ({', '.join(self.rubrics)})" if self.rubrics else self.agent
 
 
@@ -150,7 +151,7 @@ def read_compiled(path: Path) -> CompiledPrompt:
 
 
 def read_all_compiled(paths: Sequence[Path]) -> tuple[CompiledPrompt, ...]:
-    """Read compiled prompts, which must be for different agents or rubrics.
+    """Read compiled prompts, no two of which may be for the same agent and rubric.
 
     Raises:
         SettingsError: A file is invalid, or two files are for the same agent and rubric.
@@ -172,11 +173,11 @@ def read_all_compiled(paths: Sequence[Path]) -> tuple[CompiledPrompt, ...]:
 
 
 def compiled_sha256(shipped: str, compiled: Sequence[CompiledPrompt]) -> str:
-    """Return a hash of all prompts.
+    """Return a hash of the built-in and the compiled prompts.
 
     Args:
         shipped: Hash of the built-in prompts, from `prompts_sha256()`.
-        compiled: Compiled prompts in any order. If empty, `shipped` is returned.
+        compiled: Compiled prompts in any order. Without compiled prompts, the result is `shipped`.
     """
     if not compiled:
         return shipped

@@ -1,4 +1,4 @@
-"""Input formats of published embedding models and verifiers, selected by model name."""
+"""Input formats of published embedding models and verifiers, which the model name selects."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class EmbedderForm(Frozen):
     Attributes:
         pattern: Regular expression for the last part of the lower-case model name.
         query: Prefix of queries, with {task} for instruction-tuned models.
-        same: Prefix of texts that are compared with texts of the same kind.
-        cosine_threshold: Minimum cosine for a correct sentence. None to use the threshold of the
-            form `plain`.
+        same: Prefix of texts that are compared with each other, such as questions with questions.
+        cosine_threshold: Minimum cosine with a passage at which a sentence counts as correct, or
+            None for the threshold of `plain`.
     """
 
     pattern: str = ""
@@ -58,7 +58,7 @@ class EmbedderForm(Frozen):
     examples: tuple[str, ...] = ()
 
     def prefix(self, role: TextRole) -> str:
-        """Return the prefix for a text.
+        """Return the prefix that the model expects before a text with this role.
 
         Example:
             >>> form_of("intfloat/e5-small-v2").prefix("query")
@@ -69,13 +69,13 @@ class EmbedderForm(Frozen):
 
     @property
     def threshold(self) -> float:
-        """Minimum cosine for a correct sentence."""
+        """Minimum cosine with a passage at which a sentence counts as correct."""
         own = self.cosine_threshold
         return own if own is not None else load_embedders().plain.threshold
 
     @property
     def digest(self) -> str:
-        """Hash of pooling and prefixes. Empty for mean pooling without prefixes."""
+        """Hash of the pooling method and the prefixes (empty for mean pooling without prefixes)."""
         parts = (self.pooling, self.query, self.passage, self.same)
         if parts == ("mean", "", "", ""):
             return ""
@@ -99,7 +99,7 @@ def load_embedders() -> EmbedderForms:
 
 @functools.cache
 def form_of(model: str) -> EmbedderForm:
-    """Return the form of an embedding model.
+    """Return the input format of an embedding model.
 
     Args:
         model: Hugging Face name, or a folder with the model name as its last part.
@@ -141,7 +141,7 @@ class WriterKind(Frozen):
 
     Attributes:
         pattern: Regular expression for the Hugging Face name.
-        model: Published model used by BioACE.
+        model: Published model of this family that BioACE used.
         n_tokens: Maximum prompt length in tokens.
         prompts: Prompts, keyed by the number of labels.
     """
@@ -153,7 +153,7 @@ class WriterKind(Frozen):
     prompts: dict[int, VerifierPrompt]
 
     def prompt_for(self, n_labels: int) -> VerifierPrompt:
-        """Return the prompt for a number of labels (at most three), or else the first prompt."""
+        """Return the prompt for up to three labels or, if there is none, the first prompt."""
         return self.prompts.get(min(n_labels, 3)) or next(iter(self.prompts.values()))
 
 
@@ -161,10 +161,10 @@ class ScorerKind(Frozen):
     """Family of verifiers that return a score. A threshold decides between two labels.
 
     Attributes:
-        pattern: Regular expression for the Hugging Face name. If empty, it never matches.
-        beside: Another model that is also required.
-        threshold: Default minimum score for "supports", used until a threshold is fitted.
-        chosen: Origin of the threshold.
+        pattern: Regular expression for the Hugging Face name, which never matches if it is empty.
+        beside: Name of a second model that the verifiers also need (empty if they need none).
+        threshold: Minimum score for "supports" if no threshold was fitted.
+        chosen: Text on where the default threshold comes from.
     """
 
     pattern: str = ""
@@ -177,7 +177,7 @@ class ScorerKind(Frozen):
 
 
 class CheckerForm(Frozen):
-    """Input format of fact checkers with a certain architecture.
+    """Input format of the fact checkers that have one model architecture.
 
     Attributes:
         text: Template with {claim} and {passage}, and special tokens such as </s>.
@@ -194,10 +194,11 @@ class CheckerForm(Frozen):
 
 
 class CheckerKind(ScorerKind):
-    """Family of fact checkers, with the input format and chunking of the original program.
+    """Family of fact checkers, whose input is formatted and chunked as in the original program.
 
     Attributes:
-        is_strict: Whether the score must exceed the threshold. If False, reaching it is enough.
+        is_strict: Whether the score must exceed the threshold. If False, a score equal to the
+            threshold is enough.
     """
 
     is_strict: bool = False
@@ -205,7 +206,7 @@ class CheckerKind(ScorerKind):
 
     @property
     def least_score(self) -> float:
-        """Minimum score for "supports"."""
+        """Minimum score at which a claim is supported."""
         return math.nextafter(self.threshold, math.inf) if self.is_strict else self.threshold
 
 
@@ -269,11 +270,11 @@ class VerifierKinds(Frozen):
 
     @property
     def all(self) -> Mapping[str, WriterKind | ScorerKind]:
-        """All families, keyed by name."""
+        """All families of verifiers, keyed by name."""
         return {**self.writers, **self.scorers, **self.facts.checkers}
 
     def find(self, name: str) -> tuple[str, str]:
-        """Return the family and model name of a verifier, or two empty strings.
+        """Return the family and model name of a verifier, or two empty strings if it is unknown.
 
         Example:
             >>> load_verifier_kinds().find("google/flan-t5-large")
@@ -305,5 +306,5 @@ def load_verifier_kinds() -> VerifierKinds:
 
 @functools.cache
 def verifier_kinds_sha256() -> str:
-    """Return a hash of `verifiers.yaml`, which affects verdicts."""
+    """Return a hash of `verifiers.yaml`, whose prompts and thresholds affect verdicts."""
     return hashlib.sha256(prompt_text(_VERIFIERS_FILE).encode()).hexdigest()

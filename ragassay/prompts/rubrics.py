@@ -53,7 +53,7 @@ class RubricExample(Frozen):
     reason: str
 
     def render(self) -> str:
-        """Return the example as prompt text."""
+        """Return the text of the example for a prompt."""
         names = ("question", "sources", "answer", "rating", "reason")
         lines = ((name, str(getattr(self, name))) for name in names)
         return "\n".join(f"{name}: {text}" for name, text in lines if text)
@@ -63,11 +63,11 @@ class Rubric(Frozen):
     """Rubric with its scale.
 
     Attributes:
-        group: YESciEval dimension of the rubric. None for other rubric sets.
-        about: Description of the question, sources and answer if they have a special meaning.
-        scale: Description of each rating. No rating may be missing.
-        examples: Example with the highest rating, followed by an example with the lowest rating.
-            Required for the strategy "few_shot".
+        group: YESciEval dimension of the rubric, or None for other rubric sets.
+        about: Explanation of the question, sources and answer, if they have a special meaning.
+        scale: Description of each rating, without gaps between the lowest and highest rating.
+        examples: Example with the highest rating and example with the lowest rating, which the
+            strategy "few_shot" requires.
     """
 
     name: str = ""
@@ -88,16 +88,16 @@ class Rubric(Frozen):
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """Lowest and highest rating."""
+        """Lowest and highest rating on the scale."""
         return min(self.scale), max(self.scale)
 
     @property
     def title(self) -> str:
-        """Name with spaces instead of underscores."""
+        """Name of the rubric, with spaces instead of underscores."""
         return self.name.replace("_", " ")
 
     def render(self, strategy: Strategy = "knowledge") -> str:
-        """Return the rubric without examples as prompt text."""
+        """Return the text of the rubric for a prompt, without examples."""
         head = f"{self.title}. {self.about} ".rstrip(" ")
         if strategy == "zero_shot":
             low, high = self.bounds
@@ -106,7 +106,7 @@ class Rubric(Frozen):
         return f"{head} {self.question}\n{levels}"
 
     def rendered_examples(self) -> str:
-        """Return both examples as prompt text."""
+        """Return the text of both examples for a prompt."""
         return "\n\n".join(example.render() for example in self.examples)
 
 
@@ -124,7 +124,7 @@ class Criteria(Frozen):
         name: Prefix of the score names.
         question: Optional question that explains the criteria.
         reference: Optional reference answer, shown with each criterion.
-        criteria: One or more criteria, without duplicates.
+        criteria: Criteria to check, at least one and without duplicates.
     """
 
     name: str
@@ -216,12 +216,12 @@ def is_rubric_file(name: str) -> bool:
 def chosen_rubrics(
     names: Sequence[str], set: RubricSet, known: Mapping[str, Rubric], own: Sequence[Rubric]
 ) -> tuple[str, ...]:
-    """Return the names of the selected rubrics. The default is all of them.
+    """Return the names of the selected rubrics, or of all rubrics if `names` is empty.
 
     Args:
         names: Names of rubrics, of a rubric set, or of rubric files.
         known: All rubrics in the set and in the files.
-        own: Rubrics from the files. They are always selected.
+        own: Rubrics from the rubric files, which are always selected.
 
     Raises:
         SettingsError: A rubric is unknown.

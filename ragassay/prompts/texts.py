@@ -19,14 +19,14 @@ _FIELD = re.compile(r"\{(\w+)\}")
 
 
 def prompt_text(name: str) -> str:
-    """Return the content of a file in this folder, e.g. "agents.yaml"."""
+    """Return the content of a file in this folder, such as "agents.yaml"."""
     return files("ragassay.prompts").joinpath(name).read_text(encoding="utf-8")
 
 
 def around_passage(template: str, **texts: str) -> tuple[str, str]:
     """Fill a template and return the parts before and after the passage.
 
-    Braces inside the inserted texts are not replaced.
+    Placeholders inside the inserted texts are not filled.
     """
     before, _, after = template.strip().partition(_PASSAGE)
     return _fill_fields(before, texts), _fill_fields(after, texts)
@@ -37,10 +37,10 @@ def _fill_fields(part: str, texts: Mapping[str, str]) -> str:
 
 
 class PrometheusTexts(Frozen):
-    """Prompt for Prometheus 2, used if its package is not installed.
+    """Prompt for Prometheus 2, for installations without the package `prometheus-eval`.
 
     Attributes:
-        task_with_reference: `task` for answers with a reference answer.
+        task_with_reference: Same as `task`, for questions with a reference answer.
     """
 
     system: str
@@ -50,18 +50,18 @@ class PrometheusTexts(Frozen):
 
 @functools.cache
 def load_prometheus_texts() -> PrometheusTexts:
-    """Load our prompt for Prometheus 2."""
+    """Load the packaged prompt for Prometheus 2."""
     return PrometheusTexts(**yaml.safe_load(prompt_text("published.yaml"))["prometheus"])
 
 
 @functools.cache
 def published_sha256() -> str:
-    """Return a hash of our prompt for Prometheus 2."""
+    """Return a hash of the packaged prompt for Prometheus 2."""
     return hashlib.sha256(prompt_text("published.yaml").encode()).hexdigest()
 
 
 class ImproveTexts(Frozen):
-    """Prompt for improving an instruction, with headings for the example cases."""
+    """Prompt that asks a model to improve an instruction, with headings for example cases."""
 
     task: str
     case: str
@@ -71,7 +71,7 @@ class ImproveTexts(Frozen):
 
 
 class FeedbackTexts(Frozen):
-    """Feedback templates for a reply, with placeholders for the reply and the correct value."""
+    """Templates for feedback on a reply, with placeholders for the reply and the correct value."""
 
     right: str
     wrong: str
@@ -85,7 +85,7 @@ class FeedbackTexts(Frozen):
 
 
 class ProposalTexts(Frozen):
-    """Prompts for proposing instructions.
+    """Prompts that ask a model to propose instructions.
 
     Attributes:
         again: Text added to a prompt to get a different reply from a deterministic model.
@@ -108,14 +108,14 @@ _FILE = "graders.yaml"
 
 
 class ItemTexts(Frozen):
-    """Texts for each kind of test bank item."""
+    """Texts for both kinds of test bank items."""
 
     question: str
     nugget: str
 
 
 class RelevanceExample(Frozen):
-    """Query and passage with the correct reply."""
+    """Example of a query and a passage, with the correct reply."""
 
     query: str
     passage: str
@@ -163,14 +163,14 @@ def relevance_prompt(query: str, grader: DirectGrader) -> tuple[str, str]:
 
 
 MOST_NAMED = 3
-"""Maximum number of sentences listed in a reason. Small models lose count in longer lists."""
+"""Maximum number of sentences that a reason lists. Small models lose count in longer lists."""
 
 HIGH, LOW = 4, 2
-"""Minimum rating of a good unperturbed answer, and maximum rating of a bad one."""
+"""Lowest rating that counts as high, and highest rating that counts as low."""
 
 
 class UnperturbedTexts(Frozen):
-    """Reasons for each level of rating of an unperturbed answer."""
+    """Reasons for a high, middle or low rating of an unperturbed answer."""
 
     high: str
     middle: str
@@ -178,11 +178,11 @@ class UnperturbedTexts(Frozen):
 
 
 class Rationales(Frozen):
-    """Reasons for training a judge.
+    """Texts of the reasons with which a judge is trained.
 
     Attributes:
-        verbs: Plural verb forms, keyed by singular form.
-        marks: Marks of inserted sentences, keyed by attack.
+        verbs: Plural forms of verbs, keyed by the singular form.
+        marks: Mark of the sentences that an attack inserts, keyed by attack.
     """
 
     version: int
@@ -200,7 +200,7 @@ class Rationales(Frozen):
         """Return the reason for the low rating of a perturbed answer.
 
         Args:
-            sentences: Numbers of the added or changed sentences. May be empty.
+            sentences: Numbers of the sentences that the attack added or changed. May be empty.
         """
         named = list_sentence_numbers(sentences)
         verbs = {one: one if len(sentences) == 1 else more for one, more in self.verbs.items()}
@@ -235,7 +235,8 @@ class AnswerSignal(Frozen):
     """Signal for a whole answer.
 
     Attributes:
-        shown: Signal to show to readers instead of this signal. Empty to show this signal.
+        shown: Name of the signal that readers see instead (empty if readers see this signal
+            itself).
     """
 
     about: str
@@ -244,12 +245,12 @@ class AnswerSignal(Frozen):
 
 
 class RubricSignals(Frozen):
-    """Signals for a rubric.
+    """Signals that are used for a rubric.
 
     Attributes:
         shown: Sentence signals shown to a judge, most informative first.
-        rated: Answer signals used for ratings from signals.
-        needs_sources: Whether answers without sources cannot be rated.
+        rated: Answer signals from which a rating is computed.
+        needs_sources: Whether only answers with sources can be rated.
     """
 
     shown: tuple[str, ...]
@@ -258,11 +259,10 @@ class RubricSignals(Frozen):
 
 
 class ReasonTexts(Frozen):
-    """Text templates for the reasons given with ratings from signals.
+    """Templates for the reasons of ratings that are computed from signals.
 
     Attributes:
-        answer: Texts keyed by answer signal, for signals that are not computed from sentence
-            signals.
+        answer: Texts for signals that are not computed from sentence signals, keyed by signal.
     """
 
     none: str
@@ -275,7 +275,7 @@ class SignalTexts(Frozen):
     """Content of `signals.yaml`.
 
     Attributes:
-        gap: Description of a source sentence that the answer does not cover.
+        gap: Text that introduces a source sentence that the answer does not cover.
     """
 
     version: int

@@ -22,13 +22,13 @@ AttackFamily = Literal["rubric", "clinical", "injection", "pair"]
 Severity = Literal["subtle", "extreme"]
 
 Trust = Literal["trusted", "weak", "blind"]
-"""How well a judge detects perturbed answers or resists injections."""
+"""How well a judge detects perturbed answers, or resists injected instructions."""
 
 Variant = Literal["benign", "subtle", "extreme"]
 """Severity of the perturbation, or "benign" for the original answer (YESciEval, section 4.4)."""
 
 DESIRED_RATING: dict[Severity, float] = {"subtle": 3.0, "extreme": 1.0}
-"""Highest rating that a perturbed answer should get (YESciEval, section 5)."""
+"""Highest rating that a perturbed answer should get, by severity (YESciEval, section 5)."""
 
 
 class PerturbedAnswer(Frozen):
@@ -36,9 +36,9 @@ class PerturbedAnswer(Frozen):
 
     Attributes:
         record: Perturbed answer, with the id `original~attack`.
-        targets: Names of the scores that should fall, e.g. "rubric.relevancy".
-        sentences: 1-based numbers of the added or changed sentences in the perturbed answer. Empty
-            if text was removed or moved.
+        targets: Names of the scores that should fall, such as "rubric.relevancy".
+        sentences: 1-based numbers of the added or changed sentences in the perturbed answer (empty
+            if text was removed or moved).
     """
 
     record: Record
@@ -55,7 +55,7 @@ class Paraphrase(Frozen):
 
     Attributes:
         sentence: Original sentence without citation markers.
-        text: Paraphrased sentence. Empty if the reply was unusable and a rule is used instead.
+        text: Paraphrased sentence (empty if the model's reply was unusable).
     """
 
     sentence: str
@@ -69,15 +69,14 @@ class AttackFigure(Frozen):
     """Effect of one attack on one score. Intervals are computed by resampling questions.
 
     Attributes:
-        detection: Share of pairs in which the perturbed answer has a lower score. Ties do not
-            count.
-        auroc: AUROC of the score as a classifier of perturbed and unperturbed answers.
+        detection: Share of pairs in which the perturbed answer has a lower score than the original.
+        auroc: AUROC with which the score separates perturbed from unperturbed answers.
         lift: Mean score of perturbed answers minus mean score of benign answers.
-        optimism_error: Mean excess of the ratings of perturbed answers over the desired rating, in
-            rating points. Only for rubrics.
-        n_undecided: Number of pairs in which the verdict on the perturbed part is undecided. These
-            pairs count as unscored in `detection`.
-        examples: Ids of up to three undetected perturbed answers.
+        optimism_error: Mean number of points by which ratings of perturbed answers exceed the
+            desired rating, or None for scores that are not rubric ratings.
+        n_undecided: Number of pairs with an undecided verdict on the perturbed part, which count as
+            unscored in `detection`.
+        examples: Ids of perturbed answers that were not detected, at most three.
     """
 
     attack: str
@@ -95,17 +94,18 @@ class AttackFigure(Frozen):
 
 
 class TargetTrust(Frozen):
-    """Certificate line stating whether the judge detects perturbations that target one score.
+    """Line of the certificate: whether the judge detects perturbations that target one score.
 
     Attributes:
-        trust: Trust in the judge for this score. None if there are too few pairs, or if the scores
-            have no room to rise.
-        detection: Paired detection rate by severity over all attacks of the family and all decided
-            pairs.
+        trust: Trust in the judge for this score, or None if there are too few pairs, or if the
+            original scores are too high to rise.
+        detection: Share of decided pairs of all attacks in which the perturbed answer scores lower,
+            by severity.
         decided: Share of pairs with a decided verdict among all pairs that did not fail.
-        lift: Largest increase caused by an injected text. None for other families.
-        has_room: Whether the original scores are low enough for an injection to raise them. If not,
-            the lack of an increase proves nothing.
+        lift: Largest increase of the score by an injected text, or None if the family is not
+            "injection".
+        has_room: Whether the original scores are low enough for an injection to raise them. If the
+            scores are too high, the absence of an increase proves nothing.
     """
 
     target: str
@@ -122,19 +122,18 @@ class Audit(Frozen):
     """Result of a judge audit.
 
     Attributes:
-        judge: Name of the judge, followed by the rater that replaces it, if any.
-        is_measured: Whether signals were measured before the rating.
+        judge: Name of the judge and, if signals are used, of the rater that uses them.
+        is_measured: Whether signals of the answers were measured before the judge rated them.
         n_answers: Number of answers that were perturbed.
-        pools: Set of texts used for perturbations: "fit" or "audit".
-        n_unchanged: Number of answers, by attack, that the attack could not change. These answers
-            are not counted anywhere else.
+        pools: Set of texts that attacks insert: "fit" or "audit".
+        n_unchanged: Number of answers that an attack could not change, keyed by attack. No other
+            figure counts these answers.
         n_failed: Number of original or perturbed answers without an evaluation.
-        ratings: Mean rating, by target and variant (YESciEval, appendix H). Only for "rubric"
-            attacks.
-        certificate: One line per target and attack family.
-        paraphraser: Model that paraphrased sentences. Empty if only rules were used.
-        n_by_rule: Number of sentences paraphrased by rule because the reply was rejected or
-            missing.
+        ratings: Mean rating after "rubric" attacks, by target and variant (YESciEval, appendix H).
+        certificate: Lines of the certificate, one per target and attack family.
+        paraphraser: Model that paraphrased sentences (empty if only rules were used).
+        n_by_rule: Number of sentences paraphrased by rule, because the model's reply was rejected
+            or missing.
     """
 
     judge: str
@@ -155,7 +154,10 @@ class Audit(Frozen):
 
     @property
     def is_partial(self) -> bool:
-        """True if any answer or verdict failed. Undecided verdicts do not count as failed."""
+        """Return whether any answer or verdict failed.
+
+        Undecided verdicts do not count as failed.
+        """
         unscored = (f.detection.n_unscored > f.n_undecided for f in self.figures)
         return bool(self.n_failed) or any(unscored)
 
@@ -165,11 +167,11 @@ class RepeatFigure(Frozen):
 
     Attributes:
         kind: Kind of item, such as "rubric" or "claim".
-        judge: Panel member. Empty if there is no panel.
-        changed: Share of items with different verdicts. `n` counts items with a verdict in every
-            repetition, and `n_unscored` counts all other items.
-        mean_spread: Mean difference between the highest and lowest score of the same item. None for
-            labels.
+        judge: Name of the panel member (empty if there is no panel).
+        changed: Share of items whose verdicts differ. `n` counts the items with a verdict in every
+            repetition, and `n_unscored` all other items.
+        mean_spread: Mean difference between the highest and lowest score of the same item, or None
+            for verdicts with labels.
     """
 
     kind: str
@@ -182,8 +184,8 @@ class Repeats(Frozen):
     """Consistency of a judge over repeated judgments.
 
     Attributes:
-        figures: One entry per kind of item and panel member. Empty if no model was used.
-        usage: Usage of the repetitions, excluding the original run.
+        figures: One entry per kind of item and panel member (empty if no model was used).
+        usage: Usage of the repetitions, without the usage of the original run.
     """
 
     n_times: int = Field(ge=2)

@@ -17,7 +17,7 @@ CitationLabel = Literal[
     "supports", "contradicts", "neutral", "not_relevant", "not_attributable", "invalid"
 ]
 EvidenceSide = Literal["for", "against"]
-"""Whether a search looks for evidence for or against a sentence."""
+"""Side of a search, which looks for evidence either for or against a sentence."""
 SearchEnd = Literal[
     "enough",
     "closest_passages",
@@ -55,22 +55,22 @@ FailureReason = Literal[
 """Reason why a verdict is missing. "undecided" means that the judge was not confident enough, and
 "unresolved" that a citation could not be matched to a document."""
 MissingState = Literal["undecided", "unscored"]
-"""State of a missing verdict. "unscored" covers all reasons other than "undecided"."""
+"""State of a missing verdict: "undecided" if that is the reason, "unscored" for other reasons."""
 VerdictState = Literal["decided"] | MissingState
 NOTHING_TO_JUDGE: tuple[FailureReason, ...] = ("no_evidence", "unresolved", "empty_answer")
-"""Reasons caused by the input data. A retry would not help."""
+"""Reasons for a missing verdict that lie in the input data, so that a retry is useless."""
 
 NO_FAULT: tuple[FailureReason, ...] = (*NOTHING_TO_JUDGE, "undecided")
-"""Reasons that do not count as failures of a run."""
+"""Reasons for a missing verdict that do not count as failures of the run."""
 
 CALL_FAULTS: tuple[FailureReason, ...] = (
     *("rate_limit", "timeout", "server_error", "connection"),
     *("unparsable", "cut", "refused", "too_long"),
 )
-"""Reasons caused by a failed model call."""
+"""Reasons for a missing verdict that lie in a failed model call."""
 
 UNSCORED_KINDS = ("unscored", "escalation_failed")
-"""Kinds of findings that report a missing verdict. A retry may help."""
+"""Kinds of findings that report missing verdicts, which a retry may supply."""
 
 RELEVANCE_LABELS: tuple[RelevanceLabel, ...] = (
     "required",
@@ -91,7 +91,7 @@ VERDICT_SETS: dict[int, tuple[Verdict, ...]] = {
     3: ("supports", "contradicts", "neutral"),
     4: VERDICTS,
 }
-"""Allowed verdict labels by number of labels (BioACE, section 4.2)."""
+"""Labels of a verdict, keyed by their number (BioACE, section 4.2)."""
 
 
 class Frozen(BaseModel):
@@ -101,9 +101,10 @@ class Frozen(BaseModel):
 
 
 SchemaVersion = Literal[2]
-"""Version of the JSON format. Version 1 files have no version field and can still be read."""
+"""Version of the JSON format of evaluations. Files of version 1 have no version field and can still
+be read."""
 
 
 def renamed_field(name: str, name_in_version_1: str, **options: Any) -> Any:
-    """Return a field that can also be read by its name in version 1 files."""
+    """Return a field that can also be read under its old name, as in files of version 1."""
     return Field(validation_alias=AliasChoices(name, name_in_version_1), **options)

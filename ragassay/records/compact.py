@@ -16,12 +16,12 @@ from typing import Any, overload
 from ragassay.records.evaluation import Evaluation, Finding, Score
 
 FASTEST = 1
-"""Compression level, which reduces the size to a third."""
+"""Level of zlib compression, which reduces the size to a third."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """Evaluation without answer text and verdicts."""
+    """The fields of an evaluation that statistics and lists need."""
 
     record_id: str
     question: str
@@ -33,7 +33,7 @@ class Outline:
 
 
 Outlined = Outline | Evaluation
-"""Type that has the evaluation fields used by statistics and lists."""
+"""Type with the fields of an evaluation that statistics and lists need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,5 +133,5 @@ class CompactEvaluations(Sequence[Evaluation]):
 
 
 def outlines_of(evaluations: Sequence[Evaluation]) -> Sequence[Outlined]:
-    """Return the outlines of compact evaluations. Other evaluations are returned unchanged."""
+    """Return the outlines of compact evaluations, or the evaluations if they are not compact."""
     return evaluations.outlines if isinstance(evaluations, CompactEvaluations) else evaluations

@@ -35,7 +35,7 @@ OLD_FIELDS = {
     "facts": "facts",
     "assignments": "assignment",
 }
-"""Verdict fields in earlier versions, with the corresponding evaluator names."""
+"""Fields for verdicts in files of earlier versions, with the names of their evaluators."""
 
 
 def _as_kind(verdict: object) -> object:
@@ -50,20 +50,21 @@ AnyVerdict = Annotated[SerializeAsAny[VerdictBase], BeforeValidator(_as_kind)]
 
 
 WIDE = 0.1
-"""Share of the scale at which the range of a score is too wide to report a single value."""
+"""Width of a score's range, as a share of the scale, from which no single value is reported."""
 
 
 class Score(Frozen):
     """Aggregated score with its sample size, interval and range.
 
     Attributes:
-        value: Reported value. None if nothing was scored or the range is too wide. See `reported`.
-        decided: Mean of the existing verdicts, regardless of how many are missing.
+        value: Reported value, or None if there is no verdict or the range is too wide. See
+            `reported`.
+        decided: Mean of the verdicts that exist, however many are missing.
         n_unscored: Number of missing verdicts, which are excluded from the mean.
         low: Lower end of the 95 % interval. None if undefined.
         worst: Value that would result if all missing verdicts were as bad as possible.
         best: Value that would result if all missing verdicts were as good as possible.
-        judge: Model that gave the verdicts. Empty if no model was used.
+        judge: Name of the model that gave the verdicts (empty if no model was used).
     """
 
     value: float | None
@@ -93,7 +94,7 @@ class Score(Frozen):
 
     @property
     def is_open(self) -> bool:
-        """True if only the range is known."""
+        """Return whether only the range of the score is reported."""
         return self.value is None and self.decided is not None
 
     def overlaps(self, other: Score) -> bool:
@@ -106,9 +107,9 @@ class Score(Frozen):
 
     @property
     def reported(self) -> Score:
-        """Score without a value if its range is wide.
+        """The score, without its value if the range is too wide.
 
-        Undecided verdicts are not missing at random, so the mean of decided verdicts is biased.
+        A judge leaves difficult verdicts undecided, so the mean of the decided verdicts is biased.
         """
         ends, (low, high) = self.range, self.scale
         if self.value is None or ends is None or ends[1] - ends[0] < WIDE * (high - low):
@@ -117,16 +118,16 @@ class Score(Frozen):
 
 
 def withhold_wide(scores: Mapping[str, Score]) -> dict[str, Score]:
-    """Remove the values of scores with a wide range."""
+    """Remove the values of scores whose range is too wide."""
     return {key: score.reported for key, score in scores.items()}
 
 
 Scores = Annotated[dict[str, Score], AfterValidator(withhold_wide)]
-"""Scores as reported, without values for wide ranges."""
+"""Scores by name, without the value of a score whose range is too wide."""
 
 
 FindingLevel = Literal["primary", "secondary"]
-"""Level of a finding: a main finding, or a less reliable finding that is only worth a look."""
+"""Level of a finding: a main finding, or a less reliable one that a reader should check."""
 
 _LEVELS_IN_VERSION_1 = {"head": "primary", "look": "secondary"}
 
@@ -136,22 +137,23 @@ def _read_level(level: Any) -> Any:
 
 
 UNMEASURED = 0.5
-"""Weight of a confidence relative to a measured precision."""
+"""Factor by which a confidence is multiplied to compare it with a measured precision."""
 
 
 class Finding(Frozen):
-    """Problem that is reported individually because a mean would hide it.
+    """A problem in an answer that is reported on its own, because a mean score would hide it.
 
     Attributes:
-        kind: Kind of finding, e.g. "inappropriate_sentence", "contradicted_citation",
+        kind: Kind of finding, such as "inappropriate_sentence", "contradicted_citation",
             "invalid_citation", "sources_cut", "extractive_nugget", "unscored".
-        message: One sentence for the reader.
-        precision: Measured share of correct findings among findings of this kind and confidence.
+        message: Description of the problem for the reader.
+        precision: Measured share of correct findings among findings of this kind and confidence, or
             None if unknown, or if the finding needs no judgment.
         precision_low: Lower end of the 95 % interval of the precision.
-        n_measured: Number of findings used to measure the precision. 0 if unknown.
-        data: Data used to measure the precision.
-        evaluator, item: Evaluator and item of the underlying verdict. Empty if there is no verdict.
+        n_measured: Number of findings on which the precision was measured. 0 if unknown.
+        data: Name of the data on which the precision was measured.
+        evaluator, item: Evaluator and item of the verdict behind the finding. Empty without a
+            verdict.
     """
 
     kind: str
@@ -171,13 +173,13 @@ class Evaluation(Frozen):
     """All results for one answer.
 
     Attributes:
-        answer: Original answer. Sentence offsets refer to this text.
+        answer: Original answer, which sentence offsets refer to.
         reasoning: (start, end) offsets of model reasoning in the answer, which is not judged.
         scores: Scores by name, such as "rubric.cohesion", "nuggets.recall" or
             "citations.support", in a stable order.
         usage_by_part: Usage by part, such as "rubrics" or "citations", with "searches" for
-            evidence searches and `FAILED_CALLS` for failed calls. Empty in runs of earlier
-            versions.
+            evidence searches and `FAILED_CALLS` for failed calls (empty in runs of earlier
+            versions).
     """
 
     schema_version: SchemaVersion = 2
@@ -218,7 +220,7 @@ class Evaluation(Frozen):
         return others | {"verdicts": tuple(verdicts)}
 
     def of(self, kind: type[V]) -> tuple[V, ...]:
-        """Return the verdicts of one class."""
+        """Return the verdicts that are instances of a class."""
         return tuple(verdict for verdict in self.verdicts if isinstance(verdict, kind))
 
     def by(self, evaluator: str) -> tuple[VerdictBase, ...]:
@@ -226,25 +228,25 @@ class Evaluation(Frozen):
         return tuple(verdict for verdict in self.verdicts if verdict.evaluator == evaluator)
 
     def verdict_of(self, finding: Finding) -> VerdictBase | None:
-        """Return the verdict that a finding is based on, or None."""
+        """Return the verdict that a finding is based on, or None if it is based on none."""
         return next((v for v in self.by(finding.evaluator) if v.item == finding.item), None)
 
     @property
     def primary_findings(self) -> tuple[Finding, ...]:
-        """Main findings."""
+        """Findings of the level "primary"."""
         return tuple(finding for finding in self.findings if finding.level == "primary")
 
     @property
     def secondary_findings(self) -> tuple[Finding, ...]:
-        """Findings that are worth a look, most likely first."""
+        """Findings of the level "secondary", the most likely ones first."""
         findings = (finding for finding in self.findings if finding.level == "secondary")
         return tuple(sorted(findings, key=self.likelihood_of, reverse=True))
 
     def likelihood_of(self, finding: Finding) -> float:
         """Return the estimated probability that a finding is correct, in [0, 1].
 
-        This is the measured precision if available. Otherwise, it is half the confidence of the
-        verdict. It is 0 if there is no verdict or the verdict is "supports".
+        The estimate is the measured precision if it is known, otherwise half the confidence of the
+        verdict. The estimate is 0 without a verdict, or if the verdict is "supports".
         """
         if finding.precision is not None:
             return finding.precision
@@ -256,7 +258,7 @@ class Evaluation(Frozen):
 
     @property
     def undecided(self) -> tuple[VerdictBase, ...]:
-        """Undecided verdicts, except correctness verdicts derived from evidence verdicts."""
+        """Undecided verdicts, except for correctness verdicts."""
         verdicts = (v for v in self.verdicts if not isinstance(v, SentenceCorrectness))
         return tuple(verdict for verdict in verdicts if verdict.is_undecided)
 

@@ -25,10 +25,10 @@ class ExamGrade(WeighedVerdict):
     """Grade of a passage for one test bank item (Dietz 2024, section 3.2).
 
     Attributes:
-        rating: Rating, from 0 to 5, of how well the passage covers the item. None if unscored, or
-            if answers are extracted.
+        rating: Rating, from 0 to 5, of how well the passage covers the item, or None if unscored,
+            or if answers are extracted.
         score: Expected rating over the rating tokens, 0 to 5, or the rating itself.
-        answer: Extracted text. Empty if no text was extracted.
+        answer: Extracted text (empty if no text was extracted).
         is_correct: Whether the passage covers the item: the rating is at least 1, the extracted
             answer is a known answer, or any answer was extracted and no answers are known. None if
             unscored.

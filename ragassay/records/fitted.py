@@ -1,4 +1,4 @@
-"""Confidence bounds and the nugget matcher, fitted to labelled data."""
+"""Confidence bounds and a nugget matcher, both fitted to labelled data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 from ragassay.records.base import Frozen
 
 BoundLevel = Literal["verdict", "finding"]
-"""Purpose of a bound: accept a verdict as decided, or accept a finding as a main finding."""
+"""What meeting a bound allows: a decided verdict, or a main finding."""
 
 
 def _read_kind(kind: Any) -> Any:
@@ -17,25 +17,25 @@ def _read_kind(kind: Any) -> Any:
 
 
 class Bound(Frozen):
-    """Confidence required of a model for one kind of verdict, determined on labelled data.
+    """Confidence that a model needs for one kind of verdict, determined on labelled data.
 
     Attributes:
-        kind: Subtype of the label. Contradictions are "number" (different value of a quantity),
-            "words" (other differences) or "tentative" (not based on a rule). Neutral verdicts can
-            be "not_relevant". Empty if no more specific bound applies.
-        threshold: Minimum confidence. None if no threshold meets the risk limit. Then no verdict is
-            accepted.
-        least_cosine: Minimum cosine between the claim and the most similar sentence. None if not
-            required.
+        kind: Subtype of the label, or empty for a bound that applies to all subtypes.
+            Contradictions are "number" (different value of a quantity), "words" (other differences)
+            or "tentative" (not based on a rule). Neutral verdicts can be "not_relevant".
+        threshold: Minimum confidence, or None if no threshold meets the risk limit, so that no
+            verdict is accepted.
+        least_cosine: Minimum cosine between the claim and the most similar sentence, or None if
+            there is no minimum.
         risk: Maximum share of wrong verdicts among accepted verdicts.
-        delta: Maximum probability that the bound is too low because of sampling error.
-        precision: Share of correct verdicts among accepted verdicts in the data, or among all
-            verdicts if there is no threshold. None if not measured.
+        delta: Maximum probability that the share of wrong verdicts exceeds `risk` by chance.
+        precision: Share of correct verdicts among the accepted verdicts in the data, or among all
+            verdicts without a threshold, or None if it was not measured.
         low: Lower end of the 95 % interval of the precision.
-        n_measured: Number of verdicts used for the precision. 0 if unknown.
+        n_measured: Number of verdicts on which the precision was measured. 0 if unknown.
         coverage: Share of verdicts of this kind in the data that the bound accepts.
         n: Number of verdicts of this kind in the data.
-        is_tested: Whether there were enough data to test thresholds.
+        is_tested: Whether the data sufficed to test any threshold.
     """
 
     label: str
@@ -58,9 +58,9 @@ class Bound(Frozen):
         """Return whether the bound accepts a verdict.
 
         Args:
-            confidence: Confidence in [0, 1]. None is never accepted.
-            cosine: Cosine between the claim and the most similar sentence, in [-1, 1]. None is not
-                accepted if there is a minimum cosine.
+            confidence: Confidence in [0, 1]. A verdict without a confidence is never accepted.
+            cosine: Cosine between the claim and the most similar sentence, in [-1, 1], required if
+                the bound has a minimum cosine.
         """
         if self.threshold is None or confidence is None or confidence < self.threshold:
             return False
@@ -84,11 +84,11 @@ class MixtureComponent(Frozen):
 
 
 class MatchObjectives(Frozen):
-    """Means of the objectives at a threshold (BioACE, section 4.1.1).
+    """Means over questions of the objectives for choosing a threshold (BioACE, 4.1.1).
 
     Attributes:
-        similarity: Mean similarity of the aligned pairs.
-        n_alignments: Mean number of aligned pairs per question.
+        similarity: Mean cosine similarity of the aligned nugget pairs.
+        n_alignments: Mean number of aligned nugget pairs per question.
     """
 
     f1: float = Field(ge=0, le=1)
@@ -100,9 +100,9 @@ class MatchAgreement(Frozen):
     """Agreement of aligned nugget pairs with labelled matches.
 
     Attributes:
-        accuracy: Share of all pairs with the correct decision.
-        precision: Share of aligned pairs that are labelled matches. None if no pair is aligned.
-        recall: Share of labelled matches that are aligned. None if no match is labelled.
+        accuracy: Share of all pairs that are correctly aligned or not aligned.
+        precision: Share of aligned pairs that are labelled matches, or None if no pair is aligned.
+        recall: Share of labelled matches that are aligned, or None if no match is labelled.
         n_pairs: Number of pairs that consist of a gold nugget and a system nugget.
         n_known: Number of labelled matches.
     """
@@ -123,12 +123,12 @@ class NuggetMatcher(Frozen):
         probability_threshold: Minimum match probability for aligning a pair.
         similarity_threshold: Cosine similarity that corresponds to the probability threshold.
         library: Name and version of the library that fitted the mixture.
-        n_folds: Number of cross-validation folds for scoring. 0 if the mixture was scored on its
-            training data.
-        plateau: Lowest and highest threshold with the same result. The threshold is the midpoint.
-            None in files from earlier versions, which use the lowest threshold.
+        n_folds: Number of folds with which thresholds were cross-validated. 0 if they were scored
+            on the training data.
+        plateau: Lowest and highest threshold with the same result, whose midpoint is the threshold,
+            or None in files of earlier versions, which use the lowest threshold.
         objectives: Objectives at the threshold, which need no labels and do not measure accuracy.
-        agreement: Agreement with labelled matches in the data. None if there are no labels.
+        agreement: Agreement with labelled matches in the data, or None if there are no labels.
     """
 
     components: tuple[MixtureComponent, MixtureComponent]

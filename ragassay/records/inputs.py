@@ -11,13 +11,13 @@ from ragassay.records.base import Frozen, Importance, ItemKind, NuggetMethod, Nu
 
 
 class Document(Frozen):
-    """Source, passage or abstract.
+    """A source of an answer, or a document or passage of a corpus.
 
     Attributes:
         id: Id that is unique within the record or corpus, such as a PMID.
-        text: Text that citations are checked against.
-        part_of: Id of the document that contains this passage. A citation of this id is checked
-            against all passages of the document. Empty for a whole document.
+        text: Text with which citing sentences are compared.
+        part_of: Id of the document that contains this passage (empty for a whole document). A
+            citation of this document is checked against all its passages.
     """
 
     id: str = Field(min_length=1)
@@ -28,13 +28,13 @@ class Document(Frozen):
 
 
 class Nugget(Frozen):
-    """Single atomic fact.
+    """A single fact, as short as possible.
 
     Attributes:
         method: How the nugget was created: "given" by the user, written by the "model",
             "extractive" (a copy of the sentence, because the sentence did not support the model's
             nugget), or "clause" (split by rule).
-        sentence: 1-based number of the sentence that states the nugget. None for gold nuggets.
+        sentence: 1-based number of the sentence that states the nugget, or None for gold nuggets.
     """
 
     text: str = Field(min_length=1)
@@ -49,8 +49,8 @@ class ExamItem(Frozen):
 
     Attributes:
         id: Id that is unique within the bank: `query_id/` and the MD5 hash of the first text.
-        answers: Known correct answers. May be empty.
-        facet: Part of the query that the item covers. Empty for the whole query.
+        answers: Known correct answers to a question. May be empty.
+        facet: Part of the query that the item covers (empty for the whole query).
     """
 
     id: str = Field(min_length=1)
@@ -64,8 +64,8 @@ class QAPair(Frozen):
     """Question-answer pair about a paper.
 
     Attributes:
-        id: Id that is unique within a run. The default is the id of the paper and a number.
-        sources: Sentences of the paper that contain the answer, if known.
+        id: Id that is unique within a run, by default the id of the paper and a number.
+        sources: Sentences of the paper that contain the answer. Empty if unknown.
     """
 
     id: str = Field(min_length=1)
@@ -88,10 +88,10 @@ class SentenceInput(Frozen):
 
 
 class CitedSpan(Frozen):
-    """Character range of an answer with sources specified by the application.
+    """Character range of an answer, and the sources that the application cites for it.
 
     Attributes:
-        end: End offset (exclusive). Equal to `start` for a single position.
+        end: End offset (exclusive). Equal to `start` for a citation at a position.
         documents: Source ids, or 1-based positions in the sources of the record.
     """
 
@@ -101,29 +101,30 @@ class CitedSpan(Frozen):
 
 
 class Turn(Frozen):
-    """Earlier message of a conversation."""
+    """Earlier message of the conversation to which an answer belongs."""
 
     role: Literal["user", "assistant"]
     text: str
 
 
 class Record(Frozen):
-    """Answer to evaluate, such as a row of an input file.
+    """An answer to evaluate, with its question and sources.
 
     Attributes:
         id: Id that is unique within a run.
         answer: Plain text with citation markers, or sentences with explicit citations.
         sources: Documents given to the system. `[1]` refers to the document with the id "1", or to
             the first document if no document has this id.
-        pairs: Question-answer pairs generated from the single source, for evaluating the pairs.
-            `answer` then contains the text of the pairs.
-        topic: Id of the question, shared by the answers of several systems.
+        pairs: Question-answer pairs to evaluate, if `answer` is the text of pairs that were
+            generated from the only source.
+        topic: Id of the question, which is the same for the answers of all systems.
         date: Date of the answer: "2024", "2024-05" or "2024-05-01".
-        rubrics: Rubrics for this answer. Empty for the rubrics of the run.
-        metadata: Other fields of the input, as text.
-        citations: Citations as character ranges of a plain-text answer.
-        turns: Conversation before the question, oldest first. Used as context and not judged.
-        unread: Names of input fields with texts that were not read as sources.
+        rubrics: Names of the rubrics for this answer (empty to use the rubrics of the run).
+        metadata: Input fields without a corresponding field in this class, as text.
+        citations: Character ranges of a plain-text answer for which the application cites sources.
+        turns: Messages before the question, oldest first. Judges see these messages but do not
+            judge them.
+        unread: Names of input fields whose texts were not read as sources.
     """
 
     id: str = Field(min_length=1)
@@ -149,12 +150,12 @@ class Citation(Frozen):
 
     Attributes:
         marker: Citation as written in the answer, such as "1" or "PMID 123".
-        document: Id of the cited document. None if the citation is invalid or unresolved.
-        other: Id of the source at this position if the cited number is also the id of another
-            source, which takes precedence. None if every number in the answer is an id.
-        is_unresolved: Whether there is nothing to match the citation with. Examples are an unknown
-            author and year, a URL, or a number in an answer without sources. An invalid citation,
-            in contrast, points beyond the known sources.
+        document: Id of the cited document, or None if the citation is invalid or unresolved.
+        other: Id of the source at the cited position, if the number is also the id of another
+            source, which takes precedence, otherwise None.
+        is_unresolved: Whether there is no source to match the citation with, as for a URL, an
+            unknown author and year, or a number in an answer without sources. With a number beyond
+            the sources, a citation is invalid instead.
     """
 
     marker: str
@@ -180,16 +181,17 @@ class AnswerSentence(Frozen):
 
 
 class Case(Frozen):
-    """Parsed record, shared by all calls about one answer.
+    """A parsed record, which all calls about its answer share.
 
     Attributes:
-        answer: Original answer. Sentence offsets refer to this text.
+        answer: Original answer, which sentence offsets refer to.
         reasoning: (start, end) offsets of model reasoning in the answer, which is not judged.
         sources: Sources of the record, followed by cited documents from the corpus. Numbered from
             1.
-        reference_sentences: Sentences of the reference answer. Empty if there is none.
-        rubrics: Rubrics for this answer. Empty for the rubrics of the run.
-        context: Delimited question, sources and answer. Identical in every prompt for this case.
+        reference_sentences: Sentences of the reference answer (empty if there is none).
+        rubrics: Names of the rubrics for this answer (empty to use the rubrics of the run).
+        context: Beginning of every prompt about the case: question, sources and answer, in
+            delimiters.
         n_source_chars_cut: Number of source characters that did not fit into the context.
     """
 
@@ -216,7 +218,7 @@ class Case(Frozen):
 def without_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
     """Remove character ranges from a text and strip the result.
 
-    The (start, end) spans must be sorted.
+    The ranges (start, end) must be sorted.
 
     Example:
         >>> without_spans("<think>Hm.</think> It fell.", [(0, 18)])
@@ -240,19 +242,20 @@ LinkKind = Literal[
     "concern_for",
     "correction_of",
 ]
-"""Relation to another article. A retracted article has "retracted_by" and its retraction notice
-"retraction_of". A published preprint has "published_as" and the journal article "preprint_of"."""
+"""Relation of an article to another article. A retracted article has "retracted_by" and its
+retraction notice "retraction_of". A published preprint has "published_as" and the journal article
+"preprint_of"."""
 
 Notice = Literal["retracted", "concern", "corrected", "preprint"]
 """Reason why an article should not be cited without comment."""
 
 
 class ArticleLink(Frozen):
-    """Link to another article.
+    """Relation of an article to another article, such as to its retraction notice.
 
     Attributes:
-        id: PMID of the other article. Empty if unknown.
-        source: Reference in PubMed format, e.g. "Lancet. 2020 Jun 13;395(10240):1820".
+        id: PMID of the other article (empty if it is unknown).
+        source: Reference in PubMed format, such as "Lancet. 2020 Jun 13;395(10240):1820".
     """
 
     kind: LinkKind
@@ -266,9 +269,9 @@ class Article(Document):
     Attributes:
         published: Publication date, "2021", "2021-03" or "2021-03-09". Empty if unknown.
         doi: Lower-case DOI without resolver URL. Empty if missing.
-        publication_types: PubMed publication types, e.g. "Randomized Controlled Trial".
+        publication_types: PubMed publication types, such as "Randomized Controlled Trial".
         links: Links to retractions, expressions of concern, errata and preprints.
-        version: Version of the PubMed record, starting at 1.
+        version: Version number of the PubMed record, from 1.
     """
 
     journal: str = ""

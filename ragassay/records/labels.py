@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue
 from ragassay.records.base import Frozen
 
 OwnTask = Literal["evidence", "correctness", "exam_grade", "relevance_grade"]
-"""Name of an evaluator whose verdicts are labelled individually."""
+"""Annotation task named after an evaluator, in which annotators label single verdicts."""
 
 LabelTask = Literal["accuracy", "relevance", "citation", "nugget", "rubric", "racar", OwnTask]
 """Annotation task.
@@ -32,13 +32,13 @@ LabelTask = Literal["accuracy", "relevance", "citation", "nugget", "rubric", "ra
 class HumanLabel(Frozen):
     """Label from a human annotator.
 
-    The answer is identified by `record_id`, or by topic and system.
+    The label names its answer by `record_id`, or by `topic` and `system`.
 
     Attributes:
         record_id: Id of the answer, or id of the question-answer pair for RACAR.
         sentence: 1-based sentence number, for the tasks relevance and citation.
-        item: Id of the cited document, text of the nugget, or name of the rubric or dimension. For
-            an `OwnTask`, the item of the verdict, such as "2/for/1" or "rating/q1/4f2a".
+        item: Id of the cited document, text of the nugget, name of the rubric or dimension or, for
+            an `OwnTask`, item of the verdict, such as "2/for/1" or "rating/q1/4f2a".
     """
 
     task: LabelTask
@@ -62,17 +62,19 @@ nugget, and the value is the position of the matching answer nugget, or -1 if th
 
 
 class Review(Frozen):
-    """Human review of one field. Reviews are append-only (see `runs/journal.py`).
+    """A person's review of one field.
+
+    Reviews are only added, never changed (see `runs/journal.py`).
 
     Attributes:
         id: Unique id. Adding the same id again has no effect.
         when: UTC time in ISO 8601 format.
-        record: Record id. For a test bank item, the query id.
+        record: Id of the record, or the query id for a test bank item.
         item: Item of the verdict, or id of the test bank item.
         field: Reviewed field, such as "label", "rating", "match", "text", "removed" or "note".
-        was: Original value from the model or test bank.
-        value: Value from the reviewer. None means no opinion.
-        undoes: Id of the review that this review revokes. `value` is then ignored.
+        was: Value before the review, from the model or the test bank.
+        value: Value that the reviewer gives, or None if the reviewer has no opinion.
+        undoes: Id of the review that this review revokes. If set, `value` is ignored.
     """
 
     id: str = Field(default_factory=lambda: uuid4().hex, min_length=1)
@@ -89,12 +91,12 @@ class Review(Frozen):
 
     @property
     def about(self) -> tuple[str, str, str, str]:
-        """Key of the reviewed field: evaluator, record, item, field."""
+        """Key of the reviewed field: evaluator, record id, item and field name."""
         return self.evaluator, self.record, self.item, self.field
 
 
 def final_reviews(reviews: Iterable[Review]) -> tuple[Review, ...]:
-    """Return the latest unrevoked review of each reviewer and field."""
+    """Return each reviewer's latest review of each field, without revoked reviews."""
     revoked = set[str]()
     reviews = tuple(reviews)
     for review in reversed(reviews):

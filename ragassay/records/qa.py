@@ -14,10 +14,10 @@ from ragassay.records.verdicts import EvidenceSpan, RatingVerdict, WeighedVerdic
 
 RacarDimension = Literal["relevance", "agnosticism", "completeness", "accuracy", "reasonableness"]
 RACAR: tuple[RacarDimension, ...] = get_args(RacarDimension)
-"""Dimensions in the order of the acronym."""
+"""Dimensions of RACAR, in the order of the acronym."""
 
 RACAR_SCALE = (1, 3)
-"""Scale from 1 (unacceptable) to 3 (fully acceptable) (Wan et al. 2024, section 3.3)."""
+"""Scale of RACAR, from 1 (unacceptable) to 3 (fully acceptable) (Wan et al. 2024, section 3.3)."""
 
 MOST_INTENT = 100
 
@@ -29,7 +29,7 @@ class RacarRating(RatingVerdict):
         score: Expected rating over the rating tokens, 1 to 3, or the rating itself.
         evidence: Passages of the paper quoted by the judge. Quotes that are not in the paper are
             omitted.
-        tentative_rating: Most likely rating if the rating is undecided.
+        tentative_rating: Most likely rating, if the judge left the rating undecided.
     """
 
     item_fields = ("dimension", "pair")
@@ -47,7 +47,7 @@ class RacarRating(RatingVerdict):
 
     @property
     def scale(self) -> tuple[int, int]:
-        """Lowest and highest rating."""
+        """Lowest and highest rating on the scale."""
         return RACAR_SCALE
 
 
@@ -55,7 +55,7 @@ class IntentSimilarity(WeighedVerdict):
     """Similarity of the intents of two questions (Wan et al. 2024, appendix C).
 
     Attributes:
-        first, second: Ids of the two pairs, in the order of the paper's list.
+        first, second: Ids of the question-answer pairs whose questions are compared.
         score: Similarity from 0 (nothing in common) to 100 (same intent). None if unscored.
     """
 
@@ -68,7 +68,7 @@ class IntentSimilarity(WeighedVerdict):
 
     @property
     def scale(self) -> tuple[int, int]:
-        """Lowest and highest score."""
+        """Lowest and highest possible score."""
         return 0, MOST_INTENT
 
     @property
@@ -91,7 +91,8 @@ class AnswerNumber(Frozen):
     Attributes:
         start: Start offset in the answer (0-based).
         is_found: Whether the number occurs in the paper, in any notation.
-        where: Start offset in `Paper.evidence_text`. None if not found.
+        where: Start offset of the number in `Paper.evidence_text`, or None if it does not occur
+            there.
         is_near: Whether the number occurs in the paper with the same unit and similar words. A
             wrong number can occur elsewhere in the paper by chance.
     """
@@ -109,7 +110,7 @@ class ContextMark(Frozen):
 
     Attributes:
         start: Start offset in `part` (0-based).
-        kind: Kind of reference, e.g. "paper", "figure", "authors", "pointing".
+        kind: Kind of reference, such as "paper", "figure", "authors" or "pointing".
     """
 
     part: PairPart
@@ -120,15 +121,16 @@ class ContextMark(Frozen):
 
 
 class PairMeasures(Frozen):
-    """Measures of one pair.
+    """Measures of one question-answer pair.
 
     Attributes:
         chunks: 1-based numbers of the paper chunks that contain a sentence similar to the pair (or
             to its answer).
         closest: 0-based numbers of the ten most similar sentences of the paper, best first.
-        similarity: Cosine similarity with each sentence of the paper, in [-1, 1].
-        nearest_question: Id of the pair with the most similar question. None for a single pair.
-        nearest_similarity: Cosine similarity with the nearest question.
+        similarity: Cosine similarity of the pair with each sentence of the paper, in [-1, 1].
+        nearest_question: Id of the pair with the most similar question, or None if there is no
+            other pair.
+        nearest_similarity: Cosine similarity with the question of that pair.
     """
 
     pair: str
@@ -142,10 +144,10 @@ class PairMeasures(Frozen):
 
 
 class PaperMeasures(Frozen):
-    """Measures of the pairs of one paper.
+    """Measures of the question-answer pairs of one paper.
 
     Attributes:
-        coverage: Share of chunks with a sentence similar to an answer, in [0, 1] (equation 1).
+        coverage: Share of chunks with a sentence similar to an answer, in [0, 1] (equation 1), or
             None for a paper without sentences or pairs.
         question_similarity: Cosine similarities of the questions, shape (n_pairs, n_pairs).
     """
@@ -166,7 +168,7 @@ PROSE: tuple[SectionKind, ...] = ("abstract", "body")
 """Kinds of sections that form the running text."""
 
 EVIDENCE: tuple[SectionKind, ...] = (*PROSE, "caption", "table")
-"""Kinds of sections that can support a fact."""
+"""Kinds of sections that can contain evidence for an answer."""
 
 SECTION_BREAK = "\n\n"
 
@@ -175,8 +177,9 @@ class PaperSection(Frozen):
     """Section of a paper.
 
     Attributes:
-        title: Heading path, e.g. "Methods / Participants". May be empty.
-        text: Text without subsections. Table rows are lines with tab-separated cells.
+        title: Headings of the section and those above it, such as "Methods / Participants".
+        text: Text of the section without its subsections. Each row of a table is a line with
+            tab-separated cells.
     """
 
     title: str = ""
@@ -189,7 +192,7 @@ class Paper(Frozen):
 
     Attributes:
         id: DOI, PMCID or file name, unique within the collection.
-        licence: License as stated in the file. May be empty.
+        licence: Licence as stated in the file. May be empty.
     """
 
     id: str = Field(min_length=1)
@@ -201,12 +204,12 @@ class Paper(Frozen):
 
     @functools.cached_property
     def text(self) -> str:
-        """Running text (abstract and body). Offsets into a paper refer to this text."""
+        """Running text of the paper: its abstract and body."""
         return SECTION_BREAK.join(section.text for section in self._of(PROSE))
 
     @functools.cached_property
     def evidence_text(self) -> str:
-        """Running text, followed by captions and tables."""
+        """Running text, captions and tables. Offsets into a paper refer to this text."""
         rest = [section.text for section in self._of(EVIDENCE) if section.kind not in PROSE]
         return SECTION_BREAK.join([self.text, *rest])
 
@@ -217,7 +220,7 @@ class Paper(Frozen):
 def paper_record(paper: Paper, pairs: Sequence[QAPair], name: str = "") -> Record:
     """Return a record with the paper as its source and the text of the pairs as its answer.
 
-    `name` is the id of the record. The default is the id of the paper.
+    `name` is the id of the record, by default the id of the paper.
     """
     systems = dict.fromkeys(pair.system for pair in pairs)
     return Record(

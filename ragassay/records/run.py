@@ -1,4 +1,4 @@
-"""Records about a run, such as the manifest, failures, rejected lines and summary."""
+"""Records that describe a run, such as its manifest, failures, rejected lines and summary."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class CascadePart(Frozen):
     Attributes:
         n_kept: Number of verdicts that were not escalated.
         n_escalated: Number of verdicts decided by the second judge.
-        n_failed: Number of failures of the second judge, in which case the first verdict is used.
+        n_failed: Number of verdicts for which the second judge failed, so that the first is used.
         usage: Usage of the second judge.
-        full_cost_usd: Estimated cost of escalating all verdicts, which is the cost per call times
-            `n`. None if the price is unknown or the second judge decided nothing.
+        full_cost_usd: Estimated cost of asking the second judge about all verdicts: the cost per
+            call times `n`, or None if the price is unknown or the second judge decided nothing.
     """
 
     kind: str
@@ -32,11 +32,11 @@ class CascadePart(Frozen):
 
 
 class CascadeSummary(Frozen):
-    """Number of verdicts from each judge in a cascade, and cost of the second judge.
+    """Numbers of verdicts that each judge of a cascade decided, and cost of the second judge.
 
     Attributes:
         usage: Usage of the second judge.
-        full_cost_usd: Sum of the estimates for all parts. None if no part has an estimate.
+        full_cost_usd: Sum of `full_cost_usd` over the parts, or None if no part has an estimate.
     """
 
     judge: str
@@ -65,8 +65,8 @@ class Rejection(Frozen):
 
     Attributes:
         line: 1-based line number. 0 for the whole file.
-        field: Dotted path of the invalid field. Empty for the whole line.
-        problem: Description of the problem or the invalid value.
+        field: Dotted path of the invalid field (empty for the whole line).
+        problem: Description of the problem, or the invalid value.
         expected: Description of a valid value.
         content: Content of the line, truncated to 2,000 characters.
     """
@@ -83,7 +83,7 @@ class CardFigure(Frozen):
     """Performance of a model on held-out data.
 
     Attributes:
-        task: Description of the task, e.g. "citation verdicts, three labels".
+        task: Description of the task, such as "citation verdicts, three labels".
         data: Name and split of the data set.
     """
 
@@ -132,10 +132,11 @@ class PromptFingerprint(Frozen):
     """Compiled prompt that replaces a built-in prompt.
 
     Attributes:
-        rubrics: Rubrics that use the prompt. Empty for all rubrics.
-        metric: Metric on held-out data that was used for selection.
-        before, after: Results of the built-in and the compiled prompt.
-        is_better: Whether the metric improved. If not, the user chose to keep the compiled prompt.
+        rubrics: Rubrics that use the prompt (empty for all rubrics).
+        metric: Metric on held-out examples by which the prompts were compared.
+        before, after: Scores of the built-in and the compiled prompt by this metric.
+        is_better: Whether the metric improved. A compiled prompt that is no better was chosen by
+            the user.
     """
 
     agent: str
@@ -150,20 +151,21 @@ class PromptFingerprint(Frozen):
 
 
 class Manifest(Frozen):
-    """Everything that affects the results of a run. Equal manifests give equal results.
+    """Everything that affects the results of a run. Runs with equal manifests have equal results.
 
     Attributes:
-        judge_digest: SHA-256 of the local judge weights. Empty for remote judges.
-        base: Model for everything except rubrics, if the judge is fine-tuned for rubrics only.
-        second: Second judge of a cascade. None if there is no cascade.
-        rater: Model that rates rubrics from signals instead of the embedded judge. May be empty.
-        verifier: Model that compares sentences with passages. May be the same as the judge.
-        verifier_digest: SHA-256 of the verifier weights. Empty if unknown.
-        grader: Instrument that grades passages. Empty if the judge grades or nothing is graded.
+        judge_digest: SHA-256 of the local judge weights (empty for remote judges).
+        base: Model for everything except rubrics, if the judge was fine-tuned for rubrics only.
+        second: Second judge of a cascade. None without a cascade.
+        rater: Model that rates answers on rubrics from signals (empty if there is none).
+        verifier: Model that compares sentences with passages, which may be the judge.
+        verifier_digest: SHA-256 of the verifier's weights. Empty if unknown.
+        grader: Local model that grades passages (empty if the judge grades, or if nothing is
+            graded).
         prompts: Compiled prompts that replace built-in prompts.
-        own: Digests of user-defined evaluators and rubrics, by name.
+        own: Hashes of user-defined evaluators and rubrics, by name.
         settings: Settings that affect the results, without keys and endpoints.
-        answered_by: Models that answered, in the format of `Usage`. Set at the end of the run.
+        answered_by: Models that answered, in the format of `Usage`, stored when the run ends.
         verifier_card: Model card of a verifier that is not the judge.
     """
 
@@ -201,8 +203,8 @@ class PanelMember(Frozen):
     """Statistics of one panel member over all answers and rubrics.
 
     Attributes:
-        score: Mean rating. `n` counts ratings, and `n_unscored` counts failed ratings.
-        n_moved: Number of second-round ratings that changed.
+        score: Mean rating. `n` is the number of ratings, and `n_unscored` that of failed ratings.
+        n_moved: Number of ratings that the member changed in the second round.
     """
 
     judge: str
@@ -215,9 +217,9 @@ class PanelPair(Frozen):
     """Agreement between two panel members.
 
     Attributes:
-        alike: Krippendorff's alpha (ordinal) of the first-round ratings, or the correlation of
-            errors.
-        is_of_errors: Whether `alike` is a correlation of errors relative to human ratings.
+        alike: Krippendorff's alpha (ordinal) of the ratings from the first round, or the
+            correlation of the members' errors.
+        is_of_errors: Whether `alike` is a correlation of errors, which requires human ratings.
     """
 
     first: str
@@ -230,12 +232,15 @@ class PanelAgreement(Frozen):
     """Agreement within a panel over all answers and rubrics.
 
     Attributes:
-        alpha_alone, alpha: Krippendorff's alpha (ordinal) of the first-round and final ratings.
-        exact_alone, exact: Share of judgments with identical first-round and final ratings.
-        n_disputed: Number of judgments with first-round ratings at least two points apart.
-        n_resolved: Number of disputed judgments resolved in the second round.
-        pairs: Agreement between each pair of judges. Empty in runs of earlier versions.
-        n_effective: Minimum effective number of independent judges. None if unknown.
+        alpha_alone, alpha: Krippendorff's alpha (ordinal) of the ratings from the first round, and
+            of the final ratings.
+        exact_alone, exact: Share of judgments on which all members agree, in the first round and
+            finally.
+        n_disputed: Number of judgments for which ratings from the first round differ by at least
+            two points.
+        n_resolved: Number of disputed judgments that the second round resolved.
+        pairs: Agreement between each pair of judges (empty in runs of earlier versions).
+        n_effective: Lower bound of the effective number of independent judges. None if unknown.
     """
 
     members: tuple[PanelMember, ...]
@@ -252,14 +257,14 @@ class PanelAgreement(Frozen):
 
 
 class ApplicationUse(Frozen):
-    """Latency, tokens and cost of an application over all answered questions.
+    """Latency, tokens and cost of the evaluated application over all questions that it answered.
 
     Attributes:
-        latency_p50_s, latency_p95_s: 50th and 95th percentiles of the latency in seconds. None if
-            there are no answers.
-        n_prompt_tokens, n_completion_tokens: Number of tokens reported by the application.
-        n_priced: Number of answers with a known cost.
-        cost_usd: Sum of the known costs. None if no cost is known.
+        latency_p50_s, latency_p95_s: 50th and 95th percentiles of the latency in seconds, or None
+            if there are no answers.
+        n_prompt_tokens, n_completion_tokens: Numbers of tokens that the application reported.
+        n_priced: Number of answers whose cost is known.
+        cost_usd: Sum of the known costs of answers, or None if no cost is known.
     """
 
     name: str
@@ -277,19 +282,19 @@ class Summary(Frozen):
     """Summary statistics of a run.
 
     Attributes:
-        scores: Means over answers. `n` counts answers with the score, and `n_unscored` counts
-            answers without the score.
-        by_question: Macro means over questions, computed after averaging over the answers to each
-            question. `n` counts questions. Empty in runs of earlier versions.
-        pooled: Shares over the verdicts of all answers. `n` counts verdicts. Empty in runs of
-            earlier versions.
+        scores: Mean of each score over answers. `n` is the number of answers with the score, and
+            `n_unscored` that of answers without it.
+        by_question: Mean of each score over questions, after averaging over the answers to each
+            question (empty in runs of earlier versions). `n` counts questions.
+        pooled: Scores that are shares, computed over the verdicts of all answers (empty in runs of
+            earlier versions). `n` counts verdicts.
         findings, secondary_findings: Number of main and secondary findings by kind.
         n_undecided: Number of undecided verdicts, which are unscored but not failed.
         unscored: Number of failed verdicts by reason, most frequent first.
-        n_judged: Number of verdicts from a judge, including undecided verdicts. Excludes verdicts
+        n_judged: Number of verdicts from a judge, with undecided verdicts but without verdicts
             derived by rule.
-        confidence_from: Number of verdicts by the source of the label distribution (see `Usage`).
-        application: Usage of the evaluated application, if any.
+        confidence_from: Number of verdicts by the source of their confidence (see `Usage`).
+        application: Latency and cost of the evaluated application, if ragassay asked it.
         notes: Notes for the reader about the input, such as renamed or unread fields.
     """
 
@@ -319,6 +324,6 @@ class Summary(Frozen):
 
     @property
     def judged_nothing(self) -> bool:
-        """True if no answer was evaluated or all judge calls failed."""
+        """Return whether no answer was evaluated, or all calls of the judge failed."""
         all_calls_failed = not self.n_judged and bool(self.unscored.keys() & set(CALL_FAULTS))
         return all_calls_failed or bool(self.n_records and not self.n_evaluated)

@@ -1,4 +1,4 @@
-"""Measurements of an answer before judging: signals, searches and sentence marks."""
+"""Signals, evidence searches and sentence marks, which precede the verdicts on an answer."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class SentenceSignals(Frozen):
     """Signals of one sentence. Cosines come from MiniLM and are in [-1, 1].
 
     Attributes:
-        twin: Number of the most similar other sentence. None if there is only one sentence.
-        values: Values by signal name. Signals that do not apply are omitted.
+        twin: Number of the most similar other sentence, or None if there is only one sentence.
+        values: Values by signal name, without signals that do not apply to the sentence.
     """
 
     sentence: int = Field(ge=1)
@@ -24,10 +24,10 @@ class SentenceSignals(Frozen):
 
 
 class SourceGap(Frozen):
-    """Relevant source sentence that the answer does not cover.
+    """Source sentence that is similar to the question but not covered by the answer.
 
     Attributes:
-        nearness: Cosine similarity to the most similar sentence in the answer.
+        nearness: Cosine similarity with the most similar sentence of the answer.
     """
 
     document: str
@@ -39,7 +39,7 @@ class Signals(Frozen):
     """Signals of one answer.
 
     Attributes:
-        values: Values for the whole answer by signal name. Signals that do not apply are omitted.
+        values: Values for the whole answer by signal name, without signals that do not apply.
     """
 
     values: dict[str, float] = Field(default_factory=dict)
@@ -50,14 +50,14 @@ class Signals(Frozen):
 Mark = Literal["fine", "subject", "question", "chatty", "post", "again", "judge"]
 
 MARKS: tuple[Mark, ...] = get_args(Mark)
-"""Sentence marks: fine, different subject, different question in the same field, chatty, social
-media post, repetition, or addressed to the judge."""
+"""Marks of a sentence: no fault, different subject, different question in the same field, chatty,
+social media post, repetition, or addressed to the judge."""
 
 FINE: Mark = "fine"
 
 
 class Reading(Frozen):
-    """Sentence marks from a fine-tuned judge.
+    """Marks that a fine-tuned judge gave to the sentences of an answer.
 
     Attributes:
         marks: One mark per sentence. For very long answers, only the first sentences are marked.
@@ -68,7 +68,7 @@ class Reading(Frozen):
 
     @property
     def faults(self) -> dict[int, Mark]:
-        """Marks of sentences that are not fine, by 1-based sentence number."""
+        """Marks of the sentences with a fault, keyed by 1-based sentence number."""
         return {n: mark for n, mark in enumerate(self.marks, 1) if mark != FINE}
 
 
@@ -76,9 +76,10 @@ class SearchQuery(Frozen):
     """Query sent to a corpus.
 
     Attributes:
-        side: Side that the query looks for. None for queries by an agent.
+        side: Whether the query looks for evidence for or against the sentence, or None for a query
+            by an agent.
         round: 1-based search round.
-        n_new: Number of hits that no earlier query for the same answer found.
+        n_new: Number of documents that no earlier query for the same answer found.
     """
 
     text: str
@@ -89,15 +90,16 @@ class SearchQuery(Frozen):
 
 
 class EvidenceSearch(Frozen):
-    """Evidence search for one sentence.
+    """The search for evidence for and against one sentence.
 
     Attributes:
         n_documents: Number of candidate documents, including the sources of the answer.
-        n_withdrawn: Number of excluded retracted articles.
-        n_judgments: Number of sufficiency decisions by the judge.
-        failure: Reason why the model wrote no query or the agent stopped early. Other results
-            remain valid.
-        judgment_failure: Reason why the last sufficiency decision failed.
+        n_withdrawn: Number of retracted articles that were excluded.
+        n_judgments: Number of times that the judge decided whether the passages are sufficient.
+        failure: Reason why the model wrote no query, or why the agent stopped early. The passages
+            that were found are still used.
+        judgment_failure: Reason why the judge last failed to decide whether the passages are
+            sufficient.
     """
 
     sentence: int = Field(ge=1)
@@ -113,7 +115,7 @@ class EvidenceSearch(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _read_unjudged_end(cls, raw: Any) -> Any:
-        """Convert the value "enough", which earlier versions also used without a judge."""
+        """Replace the end "enough" of searches that earlier versions ran without a judge."""
         if not isinstance(raw, dict) or raw.get("end") != "enough":
             return raw
         return raw if raw.get("n_judgments") else {**raw, "end": "closest_passages"}

@@ -26,7 +26,7 @@ from ragassay.records.inputs import Citation, Nugget
 
 
 class EvidenceSpan(Frozen):
-    """Passage of a document.
+    """A passage of a document, which a claim is compared with.
 
     Attributes:
         start: Start offset in `Document.text` (0-based).
@@ -42,10 +42,10 @@ class EvidenceSpan(Frozen):
 
 
 class UnsupportedSpan(Frozen):
-    """Unsupported part of a claim, from a token-level verifier.
+    """Part of a claim that a token-level verifier calls unsupported.
 
     Attributes:
-        score: Maximum probability, over the tokens, of being unsupported, in [0, 1].
+        score: Highest probability that a token of this part is unsupported, in [0, 1].
     """
 
     start: int = Field(ge=0)
@@ -61,36 +61,39 @@ class Failure(Frozen):
 
     @classmethod
     def left_open(cls, detail: str = "") -> Self:
-        """Return the failure for an undecided verdict, with the reason as detail."""
+        """Return the failure of an undecided verdict.
+
+        `detail` tells why the verdict is undecided.
+        """
         return cls(reason="undecided", detail=detail)
 
     @property
     def state(self) -> MissingState:
-        """State of the missing verdict."""
+        """State of the missing verdict: "undecided" or "unscored"."""
         return "undecided" if self.is_undecided else "unscored"
 
     @property
     def is_undecided(self) -> bool:
-        """True if the judge was not confident enough."""
+        """Return whether the judge was not confident enough to decide."""
         return self.reason == "undecided"
 
 
 FAILED_CALLS = "failed calls"
-"""Part of `usage_by_part` for paid calls that gave no verdict. Most such calls were retried."""
+"""Key of `usage_by_part` for calls that cost money but gave no verdict, mostly before a retry."""
 
 
 class Usage(Frozen):
-    """Calls, tokens and cost of verdicts.
+    """Number of model calls and tokens that verdicts needed, and their cost.
 
     Attributes:
         n_cached_tokens: Number of prompt tokens read from the provider's cache.
         n_cache_write_tokens: Number of prompt tokens written to the provider's cache.
         cost_usd: Cost according to LiteLLM. 0 for a local model, None if the price is unknown.
-        answered_by: Unique models that answered, as "REQUESTED: MODEL FINGERPRINT", with the model
-            name and fingerprint returned by the provider.
-        confidence_from: Unique sources of the label distributions, such as "log-probabilities", "5
+        answered_by: Models that answered, as "REQUESTED: MODEL FINGERPRINT", with the model name
+            and fingerprint that the provider returned.
+        confidence_from: Sources of the label distributions, such as "log-probabilities", "5
             samples" or "the written rating alone".
-        n_failed_samples: Number of unusable samples. The distributions exclude these samples.
+        n_failed_samples: Number of unusable samples, which no distribution counts.
     """
 
     n_calls: int = 0
@@ -105,7 +108,7 @@ class Usage(Frozen):
 
     @property
     def n_tokens(self) -> int:
-        """Number of prompt and completion tokens."""
+        """Number of prompt and completion tokens together."""
         return self.n_prompt_tokens + self.n_completion_tokens
 
     def __add__(self, other: Usage) -> Usage:
@@ -124,7 +127,7 @@ class Usage(Frozen):
 
     @property
     def unpaid(self) -> Usage:
-        """Usage without cost, for verdicts derived from the same calls."""
+        """Usage without calls and cost, for further verdicts that the same calls decided."""
         return Usage(answered_by=self.answered_by, confidence_from=self.confidence_from)
 
 
@@ -133,10 +136,10 @@ def _union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class Escalation(Frozen):
-    """Call of a second judge for an uncertain verdict.
+    """Call of the second judge of a cascade about an uncertain verdict.
 
     Attributes:
-        failure: Reason for a failure of the second judge. The first verdict is then used.
+        failure: Reason why the second judge failed, so that the first verdict is used.
     """
 
     judge: str
@@ -146,15 +149,15 @@ class Escalation(Frozen):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Result of comparing a claim with a text. Field names are the same as in verdicts.
+    """Result of comparing a claim with a text. Its fields have the same names as those of verdicts.
 
     Attributes:
         confidence: Probability of the verdict, or of the tentative label. None if unavailable.
-        entropy_bits: Entropy of the label distribution. None if unavailable.
-        tentative_label: Most likely label if the comparison is undecided.
-        difference: Unsupported words of the claim, if found by a rule.
+        entropy_bits: Entropy of the label distribution, in bits. None if unavailable.
+        tentative_label: Most likely label, if the comparison is undecided.
+        difference: Difference between claim and text that a rule found, if any.
         absent_numbers: Numbers in the claim that the text neither confirms nor contradicts.
-        spans: Unsupported parts of the claim, from a token-level verifier.
+        spans: Parts of the claim that a token-level verifier calls unsupported.
     """
 
     verdict: Verdict | None
@@ -172,12 +175,12 @@ class VerdictBase(Frozen):
     """Base class of all verdicts. A verdict without a value has a `failure`.
 
     Attributes:
-        judge: Panel member that gave the verdict. Empty if there is no panel.
+        judge: Panel member that gave the verdict (empty if there is no panel).
         tentative_label: Most likely label of an undecided verdict.
-        confidence: Probability of the value or tentative label. None if unavailable.
-        entropy_bits: Entropy of the distribution. None if unavailable.
-        escalation: Call of the second judge. None if the verdict was not escalated.
-        failure: Reason why there is no value. None if there is a value.
+        confidence: Probability of the value or of the tentative label. None if unavailable.
+        entropy_bits: Entropy of the label distribution, in bits. None if unavailable.
+        escalation: Call of the second judge, or None if it was not asked about the verdict.
+        failure: Reason why the verdict has no value, or None if it has one.
     """
 
     evaluator: str
@@ -190,13 +193,13 @@ class VerdictBase(Frozen):
     failure: Failure | None = None
 
     kinds: ClassVar[dict[str, type[VerdictBase]]] = {}
-    """Verdict classes by evaluator name."""
+    """Classes of verdicts, by the name of their evaluator."""
     item_fields: ClassVar[tuple[str, ...]] = ()
-    """Fields that identify the item."""
+    """Names of the fields that identify a verdict."""
     value_field: ClassVar[str] = ""
-    """Field with the value. Empty for verdicts without a value."""
+    """Name of the field with the value, if the verdict has a value."""
     labels: ClassVar[tuple[str, ...]] = ()
-    """Possible labels. Empty for verdicts without labels."""
+    """Possible labels, if the verdict has labels."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -207,40 +210,40 @@ class VerdictBase(Frozen):
 
     @property
     def item(self) -> str:
-        """Item key, unique among the verdicts of the evaluator for an answer."""
+        """Key of the verdict, unique among the evaluator's verdicts on an answer."""
         return "/".join(str(getattr(self, name)) for name in self.item_fields)
 
     @property
     def value(self) -> str | float | None:
-        """Label, or number on a scale. None if unscored."""
+        """Label, or number on a scale, or None if the verdict is missing."""
         return getattr(self, self.value_field) if self.value_field else None
 
     @property
     def choice(self) -> str | float | None:
-        """Value as one of `choices`. None if unscored."""
+        """Value as one of `choices`, or None if the verdict is missing."""
         return self.value
 
     @property
     def choices(self) -> tuple[str | float, ...]:
-        """Values that a reviewer can choose from. Empty if any value is allowed."""
+        """Values that a reviewer can choose from (empty if any value is allowed)."""
         return self.labels
 
     @property
     def is_undecided(self) -> bool:
-        """True if the judge was not confident enough."""
+        """Return whether the judge was not confident enough to decide."""
         return self.state == "undecided"
 
     @property
     def state(self) -> VerdictState:
-        """State of the verdict, which is decided, undecided or unscored."""
+        """State of the verdict: "decided", "undecided" or "unscored"."""
         return "decided" if self.failure is None else self.failure.state
 
 
 class WeighedVerdict(VerdictBase):
-    """Verdict with a confidence, which can be escalated to a second judge.
+    """Verdict with a confidence, about which a cascade can ask its second judge.
 
     Attributes:
-        escalated_from: Verdict of the first judge, if the second judge decided.
+        escalated_from: Verdict of the first judge, if the second judge of a cascade decided.
     """
 
     escalated_from: Self | None = None
@@ -258,7 +261,7 @@ class RatingVerdict(WeighedVerdict):
 
     @property
     def choices(self) -> tuple[str | float, ...]:
-        """All ratings on the scale."""
+        """All ratings on the scale, lowest first."""
         low, high = getattr(self, "scale", (1, 5))
         return tuple(range(low, high + 1))
 
@@ -267,7 +270,7 @@ class ClaimVerdict(VerdictBase):
     """Verdict on whether a text supports a claim.
 
     Attributes:
-        difference: Unsupported words of the claim, if found by a rule.
+        difference: Difference between claim and text that a rule found, if any.
         absent_numbers: Numbers in the claim that no cited source contains.
     """
 
@@ -283,14 +286,14 @@ class Judgment(RatingVerdict):
     """Rating of an answer on one rubric.
 
     Attributes:
-        rubric: Name of the rubric, e.g. "cohesion".
+        rubric: Name of the rubric, such as "cohesion".
         rating: Rating written by the judge. None if unscored.
-        score: Expected rating over the distribution, or the rating itself if there is no
-            distribution. For a panel, the mean over its members. None if unscored.
+        score: Expected rating, or the written rating if there is no distribution. For a panel, the
+            mean of its members' scores. None if unscored.
         distribution: Probability of each rating, lowest rating first. None if unavailable.
         sentences: 1-based numbers of the sentences mentioned in the rationale.
-        members: Judgments of the panel members. Empty for a single judge.
-        first: First-round judgment of a panel member. None if there is no second round.
+        members: Judgments of the panel members (empty for a single judge).
+        first: Judgment of a panel member in the first round, or None if there was no second round.
     """
 
     item_fields = ("rubric",)
@@ -346,7 +349,7 @@ class AttributionVerdict(ClaimVerdict):
     """Verdict on whether all documents cited by a sentence together support it (ALCE).
 
     Attributes:
-        without: Id of the excluded document. Empty if all documents are used.
+        without: Id of the cited document that was left out (empty if all were included).
     """
 
     item_fields = ("sentence", "without")
@@ -361,7 +364,7 @@ class DocumentFacts(VerdictBase):
     """Facts stated in a passage of a cited document.
 
     Attributes:
-        facts: Facts, or the sentences of the passage if the model failed (see `failure`).
+        facts: Facts that the model listed, or the passage's sentences if the model failed.
     """
 
     item_fields = ("document", "start")
@@ -379,9 +382,9 @@ class SentenceCorrectness(VerdictBase):
     """Verdict on whether the evidence for a sentence supports it (BioACE, 4.1.3).
 
     Attributes:
-        correct: Whether the evidence supports the sentence. None if there is no passage.
-        score: Score of the best passage. None if there is no passage, or if correctness is derived
-            from verdicts by the judge.
+        correct: Whether the evidence supports the sentence, or None if the verdict is missing.
+        score: Score of the best passage, or None if there is no passage, or if the correctness
+            follows from evidence verdicts.
     """
 
     item_fields = ("sentence",)
@@ -403,8 +406,8 @@ class CitationVerdict(ClaimVerdict, WeighedVerdict):
     """Verdict on whether a cited document supports the citing sentence.
 
     Attributes:
-        verdict: Label, or "invalid" if the citation points to no known document. None if unscored.
-        evidence: Part of the document that was checked.
+        verdict: Label, or "invalid" if the citation refers to no known document. None if unscored.
+        evidence: Part of the cited document that was compared with the sentence.
         nuggets: Nugget verdicts that were merged into this verdict, if any.
     """
 
@@ -427,10 +430,10 @@ class EvidenceVerdict(ClaimVerdict, WeighedVerdict):
     """Verdict on whether a retrieved passage supports a sentence.
 
     Attributes:
-        sentence: 1-based sentence number. There is one verdict per retrieved passage.
+        sentence: 1-based sentence number. A sentence has a verdict for each retrieved passage.
         side: Whether the search was for evidence for or against the sentence. Verdicts may differ.
         rank: 1-based rank among the passages of the same side.
-        evidence: Retrieved passage. None if nothing was found.
+        evidence: Retrieved passage, or None if nothing was found.
     """
 
     item_fields = ("sentence", "side", "rank")
@@ -444,13 +447,12 @@ class EvidenceVerdict(ClaimVerdict, WeighedVerdict):
 
 
 class SentenceNuggets(VerdictBase):
-    """Nuggets of one sentence, or of the whole text, of the answer or reference.
+    """Nuggets of one sentence of the answer or reference, or of the whole text.
 
     Attributes:
         sentence: 1-based sentence number. 1 for the whole text, in which case each nugget has its
             own sentence number.
-        nuggets: Nuggets of the sentence. Empty only if there is no statement or if `failure` is
-            set.
+        nuggets: Nuggets of the sentence (empty only if it states nothing or if `failure` is set).
     """
 
     item_fields = ("origin", "sentence")
@@ -494,12 +496,12 @@ class OwnVerdict(WeighedVerdict):
     """Verdict of a user-defined evaluator on an answer, a sentence or a citation.
 
     Attributes:
-        sentence: 1-based sentence number. None for the whole answer.
+        sentence: 1-based sentence number, or None for the whole answer.
         marker: Citation marker, if the verdict is about a citation.
-        label: Label. None if unscored, or if the evaluator has a scale.
-        score: Score of the answer, sentence or citation. None if unscored, or if the evaluator has
-            labels. For a panel, the mean over its members.
-        members: Verdicts of the panel members. Empty for a single judge.
+        label: Label, or None if unscored, or if the evaluator has a scale.
+        score: Number on the scale, or None if unscored, or if the evaluator has labels. For a
+            panel, the mean of its members' scores.
+        members: Verdicts of the panel members (empty for a single judge).
     """
 
     sentence: int | None = Field(default=None, ge=1)
@@ -523,7 +525,7 @@ class OwnVerdict(WeighedVerdict):
 
     @property
     def choices(self) -> tuple[float, ...]:
-        """All integers on a short integer scale, otherwise five evenly spaced numbers.
+        """All integers on a short scale of integers, otherwise five evenly spaced numbers.
 
         Empty for a label.
         """
@@ -541,7 +543,7 @@ class NuggetMatch(Frozen):
     Attributes:
         gold: 0-based position in `Evaluation.gold_nuggets`.
         nugget: 0-based position in `Evaluation.nuggets`.
-        similarity_score: Cosine similarity in [-1, 1].
+        similarity_score: Cosine similarity of the nuggets, in [-1, 1].
     """
 
     gold: int = Field(ge=0)

@@ -20,7 +20,7 @@ class GraderPair:
 
     Attributes:
         kind: Item kind, or "all".
-        covered: Agreement on whether an item is covered. The first grader is the reference.
+        covered: Agreement on whether passages cover items. The first grader is the reference.
         ratings: Agreement on ratings, or None if either grader assigns no ratings.
     """
 
@@ -36,11 +36,11 @@ class GraderAgreement:
     """Agreement between all graders.
 
     Attributes:
-        pairs: Every pair of graders that grade the same item kind, followed by every pair of
-            models, compared over all prompt classes that both use.
+        pairs: Agreement of every two graders of the same item kind, and then of every two models
+            over the prompt classes that both use.
         alpha: Nominal Krippendorff's alpha for item coverage, by kind and for "all".
-        rating_alpha: Ordinal Krippendorff's alpha for ratings. Includes only kinds with at least
-            two graders that assign ratings.
+        rating_alpha: Ordinal Krippendorff's alpha for ratings, by kind of item that at least two
+            graders rate.
     """
 
     pairs: tuple[GraderPair, ...]
@@ -50,10 +50,10 @@ class GraderAgreement:
 
 ALL = "all"
 Unit = tuple[str, str, str]
-"""Query id, passage id and item id."""
+"""What a grader grades, as query id, passage id and item id."""
 
 Grader = tuple[GradeKind, str, str]
-"""Item kind, prompt class and model."""
+"""A grader, as item kind, prompt class and model."""
 
 _Verdicts = dict[Unit, tuple["bool | None", "int | None"]]
 _COVERED = ("no", "yes")
@@ -69,8 +69,9 @@ def grader_agreement(
         min_rating: Lowest rating that covers an item, or None to use correctness.
 
     Returns:
-        Empty if no kind has two graders. A pair ignores items that only one of its graders
-        attempted, and counts items as unscored if grading failed.
+        Agreement between the graders, which is empty if no kind of item has two graders. A pair
+        ignores items that only one of its graders attempted, and counts items as unscored if
+        grading failed.
     """
     graders: dict[Grader, _Verdicts] = {}
     for query in queries:
@@ -151,7 +152,7 @@ def _compare_verdicts(
     """Compare two graders, or return None if they graded no common items.
 
     An item without a verdict from both graders is unscored. If only the first verdict is missing,
-    the second is used as the reference, which is safe because kappa is symmetric.
+    the second is the reference, because kappa is symmetric.
     """
     rows = [(_to_text(left[unit], is_rating), _to_text(right[unit], is_rating)) for unit in units]
     if not units or (is_rating and not any(a and b for a, b in rows)):
@@ -200,12 +201,12 @@ def _compute_alphas(
 RATINGS = (5, 4, 3, 2, 1, 0)
 RELEVANT, OTHER = "relevant", "not relevant"
 MIN_ANSWERS = (1, 2, 5)
-"""Minimum numbers of covered items used in the original paper."""
+"""Minimum numbers of covered items, as in Dietz 2024."""
 
 
 @dataclass(frozen=True)
 class LabelledPassage:
-    """A passage with human relevance judgments.
+    """A passage that was judged by humans.
 
     Attributes:
         label: Label derived from the grades, or None if there are no grades.
@@ -222,7 +223,7 @@ class GradeTable:
 
     Attributes:
         counts: Number of passages in each cell, row by row.
-        n_unscored: Number of judged passages without a label.
+        n_unscored: Number of judged passages that have no label.
     """
 
     labels: tuple[int, ...]
@@ -236,9 +237,9 @@ class AnnotatorTables:
     """Agreement between grades and human judgments.
 
     Attributes:
-        min_answers: Minimum number of items a passage must cover.
-        binary: Agreement on binary relevance for each lowest relevant label. Human judgments are
-            the reference.
+        min_answers: Number of items that a relevant passage covers at least.
+        binary: Agreement on binary relevance with human judgments as the reference, keyed by the
+            lowest label that counts as relevant.
     """
 
     min_answers: int
@@ -256,14 +257,14 @@ def annotator_tables(
 ) -> tuple[AnnotatorTables, ...]:
     """Compare grades with human judgments (Dietz 2024, table 5).
 
-    Kappa is computed for each minimum label. The original program's kappas, which match single
-    grades to single judgments, are not reproduced.
+    Kappa is computed for each label that can be the lowest relevant one. It differs from the kappa
+    of the original program, which pairs single grades with single judgments.
 
     Args:
-        queries: Passages by query. Passages without judgments are skipped.
-        chosen: Filter for the grades. The first matching grade per passage is used.
-        min_relevant: Lowest relevant judgment, 2 for TREC DL.
-        min_answers: Minimum numbers of covered items. Each number adds one table.
+        queries: Passages of each query. Passages without judgments are skipped.
+        chosen: Filter that selects the first matching grade of each passage.
+        min_relevant: Lowest judgment that counts as relevant, which is 2 for TREC DL.
+        min_answers: Minimum numbers of covered items, with one table for each.
         like_original: See `passage_labels`.
 
     Raises:
@@ -293,9 +294,9 @@ def passage_labels(
     and 0 if not. Ungraded items are ignored, so labels may be too low.
 
     Args:
-        queries: Passages by query. Passages without judgments are skipped.
-        chosen: Filter for the grades. The first matching grade per passage is used.
-        min_answers: Number of items, at least 1.
+        queries: Passages of each query. Passages without judgments are skipped.
+        chosen: Filter that selects the first matching grade of each passage.
+        min_answers: Number of items that a passage must cover, at least 1.
         like_original: Whether to follow the original program: ungraded passages are labelled 0, and
             if there are no ratings, a passage must cover `min_answers` + 1 items.
     """
@@ -322,7 +323,7 @@ def _label_grade(grade: PassageGrade, n_ratings: int, n_correct: int) -> int | N
 
 
 def grade_table(passages: Sequence[LabelledPassage]) -> GradeTable:
-    """Count passages by label and judgment."""
+    """Count the passages with each label and judgment."""
     counts = Counter((one.label, one.judgment) for one in passages if one.label is not None)
     labels = {label for label, _ in counts if label is not None}
     rows = RATINGS if max(labels, default=0) > 1 else (1, 0)

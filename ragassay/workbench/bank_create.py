@@ -1,4 +1,7 @@
-"""Generate test banks for queries with a judge model or by rule. Interrupted runs can resume."""
+"""Generate test banks for queries with a judge model or by rule.
+
+A run that was interrupted can be resumed.
+"""
 
 from __future__ import annotations
 
@@ -37,16 +40,16 @@ if TYPE_CHECKING:
 
 
 BY_RULE = "clauses by rule"
-"""Name recorded for rule-based banks in place of a model name."""
+"""Name stored instead of a model name in test banks that rules wrote."""
 
 
 def clause_nuggets(job: ExamJob, run: Run) -> ExamItems:
     """Return the source clauses most similar to the query, without duplicates.
 
-    The clauses are longer than the nuggets a model writes.
+    Clauses are longer than nuggets that a model writes.
 
     Args:
-        job: Query and sources. Sources are shortened as in a prompt.
+        job: Query and sources. The sources are shortened in the same way as for a prompt.
     """
     query = f"{job.text} {job.facet_text}".strip()
     sources = condense(job.sources, query, run.settings.source_chars)
@@ -62,14 +65,14 @@ def clause_nuggets(job: ExamJob, run: Run) -> ExamItems:
 
 
 Origin = Literal["query", "documents", "reference"]
-"""Source from which the items are written."""
+"""What the items are written from."""
 
 ITEMS = TypeAdapter(ExamItems)
 
 
 @dataclass(frozen=True)
 class ExamPlan:
-    """Settings for test bank generation.
+    """Settings for writing test banks.
 
     Attributes:
         number: Number of items per query, or per facet.
@@ -87,7 +90,7 @@ class ExamPlan:
 
 @dataclass(frozen=True)
 class WrittenBank:
-    """Result of one job: the items, or the problem if no items were written."""
+    """Result of one job: the test bank items, or the reason why there are none."""
 
     job: ExamJob
     found: ExamItems | None = None
@@ -96,11 +99,11 @@ class WrittenBank:
 
 @dataclass(frozen=True)
 class CreatedBanks:
-    """All banks of a run.
+    """Test banks that were written for all queries.
 
     Attributes:
-        banks: Banks with items, in query order.
-        folded: Query id and text of each item removed as a duplicate.
+        banks: Test banks that have items, in the order of the queries.
+        folded: Query id and text of each item that was removed as a duplicate.
     """
 
     banks: tuple[RubricBank, ...]
@@ -114,7 +117,7 @@ def exam_run(
     """Return the run for writing test banks, and a note about the corpus for the user.
 
     Raises:
-        SettingsError: No judge is set, but the plan requires a judge.
+        SettingsError: The plan requires a judge, but the settings name none.
         InputError, CorpusError: The corpus cannot be opened.
     """
     if not settings.judge.has_judge:
@@ -126,7 +129,7 @@ def exam_run(
 
 
 def exam_jobs(file: QueryFile, plan: ExamPlan, run: Run) -> list[ExamJob]:
-    """Return a job for each query, facet and kind, in file order."""
+    """Return a job for each query, facet and kind of item, in the order of the file."""
     known: dict[str, tuple[Document, ...]] = {}
     if file.records and plan.origin != "query":
         nuggets = nugget_jobs(file.records, plan.origin, run, n_window=1, n_most=1)
@@ -158,14 +161,15 @@ async def write_testbanks(
     collection: str = "",
     listen: Listener = lambda event: None,
 ) -> CreatedBanks:
-    """Run all jobs and write their banks to a file.
+    """Run all jobs and write their test banks to a file.
 
-    Progress is saved next to `out`. An interrupted run resumes there and retries failed jobs.
+    Finished jobs are stored next to `out`. If the run is interrupted, the next run continues from
+    there and retries failed jobs.
 
     Raises:
         FatalModelError: The model is unavailable.
         InputError: The file cannot be written, or another process is writing it.
-        SettingsError: No judge is set, but the plan requires a judge.
+        SettingsError: The plan requires a judge, but the settings name none.
     """
     if run.judge.lm is None:
         written = await _write_by_rule(jobs, plan, run, listen)
@@ -195,7 +199,7 @@ async def _write_by_rule(
 
 
 def check_by_rule(plan: ExamPlan) -> None:
-    """Check that the plan needs no model.
+    """Check that rules can write everything in the plan, without a model.
 
     Raises:
         SettingsError: The plan includes questions, or has no sources to extract nuggets from.
@@ -225,14 +229,12 @@ async def _write_with_judge(
 
 
 class _BankJobs:
-    """Runs jobs through the graph concurrently."""
-
     def __init__(self, graph: ExamGraph, run: Run, listen: Listener) -> None:
         self._graph, self._run, self._listen = graph, run, listen
         self._slots = asyncio.Semaphore(run.settings.n_slots)
 
     async def write(self, job: ExamJob, origin: Origin) -> WrittenBank:
-        """Run a job, or load its stored items. Failed jobs are not stored."""
+        """Run a job, or load its items from the store. The items of failed jobs are not stored."""
         if origin != "query" and not job.sources:
             self._listen(Event(n_records=1))
             return WrittenBank(job, problem=_no_sources(origin))
@@ -262,7 +264,7 @@ class _BankJobs:
 
 
 def bank_of(written: WrittenBank, origin: Origin, run: Run, collection: str = "") -> RubricBank:
-    """Return the written items as a bank, with the origin of the items in `info`."""
+    """Return the written items as a test bank, with their origin in `info`."""
     job, found = written.job, written.found
     info: dict[str, object] = {
         "gpt_model": run.judge.answered_by if run.judge.lm else BY_RULE,

@@ -1,4 +1,4 @@
-"""Edit test banks by option or in a text editor. Edits are stored in the journal."""
+"""Edit test banks with command-line options or in a text editor, and store edits in the journal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ragassay.runs.journal import journal_of, read_with_repairs
 
 @dataclass(frozen=True)
 class Author:
-    """The user making a change, and the reason."""
+    """The user who makes a change, and the reason for it."""
 
     who: str
     why: str = ""
@@ -26,12 +26,12 @@ class Author:
 
 @dataclass(frozen=True)
 class ItemChanges:
-    """Changes requested through command-line options.
+    """Changes that command-line options request.
 
     Attributes:
         item: Id or id prefix of an item. See `item_of`.
-        answers: Known answers of the item, or of the new item.
-        secret: Whether the item is hidden from systems.
+        answers: New known answers of the item, or known answers of an added item.
+        secret: Whether the item is to be hidden from systems.
         undo: Id or id prefix of a review to undo. See `undo_review`.
     """
 
@@ -52,7 +52,7 @@ class ItemChanges:
 
 
 def reviews_for_changes(file: BankFile, asked: ItemChanges, author: Author) -> list[Review]:
-    """Return reviews that make the requested changes.
+    """Return the reviews that make the changes requested by options.
 
     Raises:
         InputError: The options conflict, or the item or query does not exist.
@@ -84,7 +84,7 @@ def reviews_for_changes(file: BankFile, asked: ItemChanges, author: Author) -> l
 
 
 def append_reviews(file: BankFile, reviews: Sequence[Review]) -> tuple[Review, ...]:
-    """Check that the reviews apply, then add them to the bank's journal.
+    """Check that reviews can be applied, and add them to the journal of the test banks.
 
     Raises:
         InputError: The resulting bank would be invalid.
@@ -94,10 +94,10 @@ def append_reviews(file: BankFile, reviews: Sequence[Review]) -> tuple[Review, .
 
 
 def item_of(file: BankFile, name: str) -> tuple[RubricBank, BankItem]:
-    """Return an item by its id, or by a prefix of the id or of its last part.
+    """Return the item whose id, or the last part of whose id, starts with `name`.
 
     Raises:
-        InputError: No item or several items match.
+        InputError: `name` matches no item or several items.
     """
     pairs = [(bank, item) for bank in file.banks for item in bank.items]
     exact = [pair for pair in pairs if pair[1].id == name]
@@ -117,7 +117,7 @@ def item_of(file: BankFile, name: str) -> tuple[RubricBank, BankItem]:
 
 
 def change(file: BankFile, name: str, what: str, value: JsonValue, author: Author) -> Review:
-    """Return a review that changes a field of an item.
+    """Return a review that changes a field of a test bank item.
 
     Args:
         name: Id or id prefix of the item. See `item_of`.
@@ -135,7 +135,7 @@ def change(file: BankFile, name: str, what: str, value: JsonValue, author: Autho
 def review_of(
     bank: RubricBank, item: BankItem, what: str, value: JsonValue, author: Author
 ) -> Review:
-    """Return a review with the old and new value of an item's field."""
+    """Return a review that stores the old and the new value of an item's field."""
     was: dict[str, JsonValue] = {
         "text": item.text,
         "answers": list(item.answers),
@@ -161,7 +161,7 @@ def addition(
     facet: str = "",
     answers: Sequence[str] = (),
 ) -> Review:
-    """Return a review that adds an item to a query.
+    """Return a review that adds a test bank item to a query.
 
     Args:
         kind: Item kind, by default the kind of the query's first bank.
@@ -182,7 +182,7 @@ def addition(
 
 
 def review_of_added(added: AddedItem, banks: Sequence[RubricBank], author: Author) -> Review:
-    """Return a review that adds an item, with a unique id.
+    """Return a review that adds a test bank item, and give the item a unique id.
 
     Raises:
         InputError: The text is empty, or an item already has this text.
@@ -214,10 +214,11 @@ def undo_review(file: BankFile, name: str, author: Author) -> Review:
     """Return a review that undoes an earlier review.
 
     Args:
-        name: Review id or id prefix, or "last" for the author's latest review that is not undone.
+        name: Id of the review, or its first characters, or "last" for the latest review by the
+            author that is not undone.
 
     Raises:
-        InputError: No review or several reviews match.
+        InputError: `name` matches no review or several reviews.
     """
     undone = {review.undoes for review in file.reviews}
     if name == "last":
@@ -255,12 +256,12 @@ def edited_by_hand(
     tell: Callable[[str], None],
     query: str = "",
 ) -> tuple[Review, ...]:
-    """Open each bank in an editor and store the changes.
+    """Open each test bank in an editor, and store the user's changes.
 
     Args:
         edit: Function that opens a text in an editor and returns the edited text.
         tell: Function to call with the error message if an edit is invalid.
-        query: Id of the query to edit, or empty for all.
+        query: Id of the query whose banks are edited (empty for all queries).
 
     Raises:
         InputError: The query does not exist.
@@ -282,7 +283,7 @@ class _EditedItem:
 
 
 def bank_as_text(bank: RubricBank) -> str:
-    """Return a bank as editable text."""
+    """Return a test bank as a text that users can edit."""
     facet = f" / {bank.facet_text or bank.facet_id}" if bank.facet_id else ""
     lines: list[str] = []
     for number, item in enumerate(bank.items, 1):
@@ -293,7 +294,7 @@ def bank_as_text(bank: RubricBank) -> str:
 
 
 def reviews_of_text(text: str, bank: RubricBank, author: Author) -> tuple[Review, ...]:
-    """Return the changes in an edited bank, empty if unchanged.
+    """Return the changes that a user made in the text of a test bank.
 
     Raises:
         InputError: A line is invalid.

@@ -36,7 +36,7 @@ _TREC = re.compile(r"(\S+)\s+(\d+)\s+(vital|okay|ok)\s+(\S.*)")
 
 @dataclass(frozen=True)
 class ImportedItem:
-    """An item with its query."""
+    """A test bank item with its query."""
 
     query: str
     text: str
@@ -49,7 +49,7 @@ class ImportedItem:
 
 
 class KeyedRow(Row):
-    """Fields of a question with its answer key."""
+    """Fields of a question and its answer key in a JSON file."""
 
     query_id: IdText
     query_text: str = ""
@@ -65,13 +65,13 @@ class KeyedRow(Row):
 
 
 class TextRow(Row):
-    """Fields of a TQA text."""
+    """Fields of a text in a TQA lesson."""
 
     text: str = Field(min_length=1, validation_alias=AliasChoices("processedText", "rawText"))
 
 
 class TqaQuestionRow(Row):
-    """Fields of a TQA question."""
+    """Fields of a question in a TQA lesson."""
 
     asked: TextRow = Field(validation_alias=AliasChoices("beingAsked"))
     choices: dict[str, TextRow] = Field(validation_alias=AliasChoices("answerChoices"))
@@ -107,10 +107,10 @@ def read_bank_import(
     Args:
         path: Path of the file, plain or gzip.
         query: Query id for files that contain only items.
-        kind: Item kind. By default, the kind set by the format, or "questions" if every item ends
-            with a question mark, otherwise "nuggets".
-        queries: Query texts by id, used if the file does not contain them.
-        collection: Test collection name, used if the file does not contain it.
+        kind: Item kind. By default, the format decides, or else the kind is "questions" if every
+            item ends with a question mark, and "nuggets" otherwise.
+        queries: Query texts by id, for files without query texts.
+        collection: Name of the test collection, for files that do not name it.
 
     Raises:
         InputError: The file cannot be opened, is empty, or has an unknown format.
@@ -288,7 +288,6 @@ def _read_csv(path: Path, lines: list[str]) -> Iterator[Imported]:
 
 
 def _group_items(imported: Iterable[Imported], kind: BankKind | None) -> BankResult:
-    """Group items into banks, skipping repeated ids within a bank."""
     rejections: list[Rejection] = []
     items: list[ImportedItem] = []
     for entry in imported:

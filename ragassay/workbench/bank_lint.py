@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 CLOSE = 0.45
 """Lowest cosine similarity (all-MiniLM-L6-v2) at which a passage may answer an item.
 
-This is only a hint. Among 311 questions written from papers, 9% have no such passage in their own
-paper, and 39% have no such passage in the 34 other papers."""
+A lower similarity is only a hint that no passage does. Of 311 questions written from papers, 9%
+have no such passage in their own paper, and 39% have none in the 34 other papers."""
 
 N_DOCUMENTS = 5
 """Number of documents to search for an answer to an item."""
@@ -43,7 +43,7 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Lint:
-    """A flaw of an item.
+    """A flaw of a test bank item.
 
     Attributes:
         kind: Kind of flaw, a key of `TITLES`.
@@ -65,12 +65,12 @@ def lint_banks(
     least: float | None = None,
     on_bank: Callable[[], None] = lambda: None,
 ) -> tuple[Lint, ...]:
-    """Return the flaws of all items, in bank order.
+    """Return the flaws of all test bank items, in the order of the banks.
 
     Args:
         banks: Test banks, as returned by `read_bank_file`.
-        corpus: Documents to search for answers. By default, answers are not checked.
-        least: Lowest similarity of duplicate nuggets. See `repeats`.
+        corpus: Documents to search for answers, or None to skip this check.
+        least: Cosine similarity from which nuggets are duplicates. See `repeats`.
     """
     duplicates: dict[tuple[str, str], Lint] = {}
     groups: dict[tuple[str, str], list[tuple[RubricBank, BankItem]]] = {}
@@ -107,7 +107,7 @@ def _build_lint(bank: RubricBank, item: BankItem, kind: str, why: str, mend: str
 def _lint_unanswered(
     bank: RubricBank, item: BankItem, encode: Encode, corpus: Literature
 ) -> Iterator[Lint]:
-    """Yield a flaw if no passage in the top documents is similar to the item."""
+    """Yield a flaw if no passage in the first `N_DOCUMENTS` search hits is similar to the item."""
     hits = corpus.search(f"{bank.query_text} {item.text}", N_DOCUMENTS)
     passages = [span.text for hit in hits for span in windows(hit.document)]
     best = float((encode(passages) @ encode([item.text])[0]).max()) if passages else 0.0
@@ -125,11 +125,11 @@ def lint_file(
     query: str = "",
     is_shown: bool = False,
 ) -> tuple[Lint, ...]:
-    """Return the flaws of all items in a file.
+    """Return the flaws of all items in a file of test banks.
 
     Args:
-        corpus: Documents to search for answers. By default, answers are not checked.
-        query: Id of the query to check, or empty for all.
+        corpus: Documents to search for answers, or None to skip this check.
+        query: Id of the query whose items are checked (empty for all queries).
 
     Raises:
         InputError: The query does not exist, or the corpus cannot be opened.

@@ -16,8 +16,8 @@ class SplitBanks:
     """Public and secret parts of test banks.
 
     Attributes:
-        secret: Banks that systems must not see. All their items are marked as secret.
-        one_sided: Titles of banks with items in only one part.
+        secret: Banks that systems must not see, in which each item is marked as secret.
+        one_sided: Titles of the banks whose items are all in the same part.
     """
 
     public: tuple[RubricBank, ...]
@@ -34,14 +34,14 @@ def split_banks(
 ) -> SplitBanks:
     """Split each bank separately, so that both parts cover every query, facet and kind.
 
-    Secret items stay secret. Items are ranked by a hash of the seed and their id, so that most
-    items stay in the same part when a bank grows.
+    Secret items stay secret. A hash of the seed and the item's id decides which other items become
+    secret, so that most items stay in their part when a bank grows.
 
     Args:
         banks: Test banks, as returned by `read_bank_file`.
-        share: Fraction of each bank's items to make secret, above 0 and below 1.
-        seed: Seed for selecting the secret items.
-        secret: Ids of the secret items. Replaces `share`.
+        share: Share of each bank's items that will be secret, above 0 and below 1.
+        seed: Seed for choosing the secret items.
+        secret: Ids of the items that will be secret. If given, `share` is ignored.
 
     Raises:
         InputError: The share is out of bounds, or an item does not exist.
@@ -71,7 +71,10 @@ def split_banks(
 
 
 def _draw_secret_items(bank: RubricBank, share: float, seed: int) -> set[str]:
-    """Return the ids of items to make secret, counting existing secret items toward the share."""
+    """Return the ids of the items to make secret.
+
+    Items that are already secret count towards the share.
+    """
     already = sum(item.is_secret for item in bank.items)
     names = [item_id(item, bank) for item in bank.items if not item.is_secret]
     names.sort(key=lambda name: hashlib.sha256(f"{seed}/{name}".encode()).hexdigest())
@@ -90,8 +93,9 @@ class MergedBanks:
     """Result of merging test banks.
 
     Attributes:
-        banks: One bank per query, facet and kind. Each item occurs once.
-        conflicts: Descriptions of conflicting values. The first bank's value is used.
+        banks: One bank per query, facet and kind of item, without duplicate items.
+        conflicts: Descriptions of values that differ between banks. The value of the first bank is
+            used.
     """
 
     banks: tuple[RubricBank, ...]
@@ -99,10 +103,10 @@ class MergedBanks:
 
 
 def merge_banks(files: Sequence[Sequence[RubricBank]]) -> MergedBanks:
-    """Merge banks by query, facet and kind, and items by id.
+    """Merge banks with the same query, facet and kind, and their items with the same id.
 
-    Merged items get the answers and history of all versions. Items from later banks store their
-    bank's `info` as their own.
+    A merged item has the answers and the history of all its versions. An item that only a later
+    bank has gets the `info` of this bank.
     """
     merged: dict[tuple[str, str, str], RubricBank] = {}
     conflicts: list[str] = []
@@ -125,14 +129,14 @@ def _join_banks(first: RubricBank, second: RubricBank, conflicts: list[str]) -> 
         known = items.get(name)
         if name in removed_by:
             conflicts.append(
-                f"{name}: {removed_by[name]} removed this item from one bank, but another has it"
+                f"{name}: {removed_by[name]} removed this item from one bank, but it is in another"
             )
         if known is None:
             info = item.info or ("" if first.info == second.info else second.info)
             items[name] = replace(item, id=name, info=info)
             continue
         if known.text != item.text:
-            conflicts.append(f"{name}: the text is {known.text!r} and {item.text!r}")
+            conflicts.append(f"{name}: the texts differ: {known.text!r} and {item.text!r}")
         items[name] = replace(
             known,
             answers=(*known.answers, *item.answers),
@@ -154,7 +158,6 @@ def _join_banks(first: RubricBank, second: RubricBank, conflicts: list[str]) -> 
 
 
 def _find_removed_items(bank: RubricBank) -> dict[str, str]:
-    """Return the reviewer who removed each item, by item id."""
     return {r.item: r.who for r in bank.history if r.field == "removed" and r.value is True}
 
 

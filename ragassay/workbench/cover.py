@@ -1,4 +1,4 @@
-"""Compute Rubric-Cover, the share of test bank items a system covers (Dietz 2024, 4.5)."""
+"""Compute Rubric-Cover, the share of test bank items that a system covers (Dietz 2024, 4.5)."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from ragassay.records import Rejection, Score
 from ragassay.workbench.grades import GradeFilter, grade_of
 
 Rankings = Mapping[str, Mapping[str, Mapping[str, int]]]
-"""Ranks by system, query and passage. Passages are ordered by rank."""
+"""Ranks, keyed by system, query id and passage id. Passages are ordered by rank."""
 
 
 def rankings_in(queries: Sequence[QueryParagraphs]) -> Rankings:
-    """Return the rankings in a graded file.
+    """Return the rankings that a graded file contains.
 
     If a system ranks a passage several times (for example for two facets), the best rank is used.
     Passages with equal ranks keep their order in the file.
@@ -54,7 +54,7 @@ def rankings_in(queries: Sequence[QueryParagraphs]) -> Rankings:
 
 
 def rankings_of(runs: Iterable[RetrievalRun]) -> Rankings:
-    """Return the rankings in run files, ordered by descending score and id, as in trec_eval.
+    """Return the rankings in run files, ordered by descending score and id, as trec_eval does.
 
     Raises:
         InputError: Two runs have the same tag.
@@ -77,7 +77,8 @@ def read_official(path: Path) -> tuple[dict[str, float], list[Rejection]]:
         path: JSON file `{system: rank}` (1 is best), or file with columns system and score.
 
     Returns:
-        Scores by system (higher is better), and the rejected entries. Ranks are negated.
+        Scores by system (higher is better), and the rejected entries. The score of a rank is the
+        negated rank.
 
     Raises:
         InputError: The file cannot be opened, or has no systems.
@@ -135,7 +136,7 @@ def _parse_number(value: object) -> float | None:
 
 
 OVERALL = "_overall_"
-"""System name for all graded passages of a query taken together."""
+"""Name used instead of a system's for all graded passages of a query together."""
 
 
 @dataclass(frozen=True)
@@ -143,8 +144,8 @@ class OriginalCover:
     """EXAM and n-EXAM scores, computed as in the original program.
 
     n-EXAM is 0 for queries without covered items. EXAM is 0 if a minimum rating is set but the
-    grader assigns no ratings. Ungraded items are ignored. The standard error of a single query
-    is 0.
+    grader assigns no ratings. Items without a grade are ignored. The standard error of a single
+    query is 0.
     """
 
     exam: float
@@ -159,13 +160,15 @@ class SystemCover:
 
     Attributes:
         system: System name, or `OVERALL`.
-        cover: Mean share of items covered per query. `n` counts the scored items of all queries,
-            and `n_unscored` the items left out because they have no verdict.
+        cover: Mean over queries of the share of items that the system covers. `n` counts the scored
+            items of all queries, and `n_unscored` the items that are left out because they have no
+            verdict.
         cover_se: Standard error of `cover` over queries, or None for fewer than two queries.
-        normalised: Like `cover`, but only items that any graded passage covers are counted. Queries
+        normalised: Same as `cover`, but counts only items that some graded passage covers. Queries
             without covered items are left out.
         n_queries: Number of queries with a passage of this system in the top k.
-        n_ungraded: Number of ungraded passages in the top k, which cover nothing.
+        n_ungraded: Number of passages in the top k without a grade, which count as covering
+            nothing.
     """
 
     system: str
@@ -180,15 +183,13 @@ class SystemCover:
 
 @dataclass(frozen=True)
 class _CoverItems:
-    """Items that were asked, covered or unscored for a set of passages."""
-
     asked: frozenset[str]
     covered: frozenset[str]
     unscored: frozenset[str]
 
     @staticmethod
     def of(grades: Iterable[Mapping[str, bool | None]]) -> _CoverItems:
-        """Combine the verdicts of several passages."""
+        """Combine the verdicts on several passages."""
         pairs = [pair for grade in grades for pair in grade.items()]
         covered = frozenset(item for item, verdict in pairs if verdict)
         unscored = frozenset(item for item, verdict in pairs if verdict is None) - covered
@@ -197,7 +198,7 @@ class _CoverItems:
 
 @dataclass(frozen=True)
 class _QueryCover:
-    """Items covered for a query by a system, by all passages, and by all other passages.
+    """Items of a query that a system's passages, all passages, and all other passages cover.
 
     Attributes:
         n_verdicts: Number of items with a verdict for at least one passage.
@@ -216,26 +217,25 @@ def rubric_cover(
     min_rating: int | None = None,
     rankings: Rankings | None = None,
 ) -> tuple[SystemCover, ...]:
-    """Compute the coverage of each system's top k passages.
+    """Compute the share of test bank items that each system's top k passages cover.
 
     Cover@k = |{items covered by a passage of rank k or better}| / |{items asked}|, averaged over
     queries (Dietz 2024, 4.5; called EXAM in Sander and Dietz 2021). An item is unscored if no
-    passage of the system covers it and a grade is missing. Unscored items are left out of the
-    numerator and the denominator. The worst case counts them as missed, and the best case as
-    covered.
+    passage of the system covers it and a grade is missing. The score leaves unscored items out. Its
+    worst case counts them as missed, and its best case as covered.
 
-    The original program's scores are in `original`. `cover` and `normalised` equal those scores if
-    all items are graded, each query has a covered item, and ratings exist whenever `min_rating` is
-    set. The original counts a query without covered items as an n-EXAM of 0.
+    `original` contains the scores of the original program. `cover` and `normalised` equal those
+    scores if all items are graded, each query has a covered item, and ratings exist whenever
+    `min_rating` is set. For a query without covered items, the original program's n-EXAM is 0.
 
     Args:
-        chosen: Filter for the grades. The first matching grade per passage is used.
-        k: Number of top-ranked passages to use.
+        chosen: Filter that selects the first matching grade of each passage.
+        k: Number of top-ranked passages to use for each system and query.
         min_rating: Lowest rating that covers an item, or None to use correctness.
         rankings: Rankings of the systems, by default the rankings in the graded file.
 
     Returns:
-        `OVERALL` first, then systems by name.
+        Coverage of all passages together (`OVERALL`), then of each system, sorted by name.
 
     Example:
         >>> rubric_cover([], GradeFilter())
@@ -300,11 +300,11 @@ ItemSet = Callable[[_QueryCover], frozenset[str]]
 def _average(
     queries: Sequence[_QueryCover], base: ItemSet, worst_base: ItemSet
 ) -> tuple[Score, float | None]:
-    """Return the mean coverage over queries and its standard error.
+    """Return the mean over queries of the share of covered items, and its standard error.
 
     Args:
-        base: Function that returns the items in the denominator.
-        worst_base: The same function for the worst case.
+        base: Function that returns the items of a query that form the denominator.
+        worst_base: Function that returns the items in the denominator of the worst case.
     """
     counted = [base(one) - one.own.unscored for one in queries]
     values = [

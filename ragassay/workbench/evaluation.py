@@ -1,4 +1,4 @@
-"""Evaluate systems with graded files. Implements `ragassay grades`."""
+"""Evaluate retrieval systems with the grades of their passages. Implements `ragassay grades`."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from ragassay.workbench.leaderboards import (
 )
 
 LabelBy = Literal["rating", "covered"]
-"""Source of passage labels: the highest rating, or the number of covered items."""
+"""What the label of a passage is: its highest rating, or its number of covered items."""
 
 DEFAULT_MEASURES = ("nDCG@10", "RR")
 
 
 def accepted_graders(file: GradedFile, chosen: GradeFilter) -> tuple[str, ...]:
-    """Return the graders accepted by a filter, as "prompt class by model".
+    """Return the graders that a filter accepts, each as "PROMPT CLASS by MODEL".
 
     Raises:
         InputError: No grades match the filter.
@@ -72,12 +72,12 @@ def accepted_graders(file: GradedFile, chosen: GradeFilter) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class SystemFiles:
-    """Rankings, labels and official leaderboard read from separate files.
+    """Rankings, passage labels and official leaderboard that were read from separate files.
 
     Attributes:
-        rankings: Rankings from run files, or None to use those in the graded file.
-        labels: Passage labels that replace grades, or None to use grades.
-        official: Official leaderboard, or None if unknown.
+        rankings: Rankings from run files, or None to use the rankings in the graded file.
+        labels: Labels of passages, or None to derive labels from grades.
+        official: Scores of the official leaderboard, or None if there is none.
     """
 
     rankings: Rankings | None = None
@@ -92,7 +92,7 @@ def read_system_files(
     """Read run files, passage labels and an official leaderboard.
 
     Args:
-        runs: Run files, and folders with files that end in `.run`.
+        runs: Paths of run files, and of folders with files that end in `.run`.
         official: Path of the official leaderboard. See `read_official`.
 
     Raises:
@@ -135,9 +135,9 @@ def cover_tables(
     """Compute Rubric-Cover for each cutoff and minimum rating.
 
     Args:
-        systems: Official leaderboard, and rankings that replace those in the graded file.
-        min_ratings: Minimum ratings. By default, one table for the items marked as correct and, if
-            there are ratings, one for each minimum rating from 1 to 5.
+        systems: Official leaderboard, and rankings to use instead of those in the graded file.
+        min_ratings: Lowest ratings that cover an item, with one table for each. By default, the
+            tables use correctness and, if there are ratings, each minimum from 1 to 5.
 
     Raises:
         InputError: No grades match the filter, or there are no rankings.
@@ -175,9 +175,9 @@ def rubric_qrels(
     """Label passages by their grades.
 
     Args:
-        file: Graded passages. Facets are read from its test banks, or else from the item ids.
-        min_rating: Lowest rating that covers an item, used with "covered" only.
-        by_facet: Whether to use each facet as a separate topic.
+        file: Graded passages. The test banks in the file, or else the item ids, name the facets.
+        min_rating: Lowest rating that covers an item, if `by` is "covered".
+        by_facet: Whether each facet of a query is a topic of its own.
 
     Raises:
         InputError: No grades match the filter, or ratings are required but missing.
@@ -190,7 +190,7 @@ def rubric_qrels(
 
 
 def write_rubric_qrels(found: RubricQrels, out: Path) -> int:
-    """Write labels in trec_eval format and return their number.
+    """Write labels to a file in trec_eval format, and return their number.
 
     Raises:
         InputError: The file cannot be written.
@@ -202,7 +202,7 @@ def write_rubric_qrels(found: RubricQrels, out: Path) -> int:
 def write_item_qrels(
     file: GradedFile, chosen: GradeFilter, out: Path, min_rating: int | None = None
 ) -> int:
-    """Write the items each passage covers in ndeval format and return the number of lines.
+    """Write which items each passage covers in ndeval format, and return the number of lines.
 
     Raises:
         InputError: No grades match the filter, or the file cannot be written.
@@ -232,10 +232,10 @@ def leaderboards(
 
     Args:
         file: Graded passages, or None if `systems` has labels.
-        systems: Labels that replace grades, rankings that replace those in the graded file, and
-            the official leaderboard.
+        systems: Official leaderboard, and labels and rankings to use instead of those in the graded
+            file.
         measures: Names in ir_measures notation, by default `DEFAULT_MEASURES`.
-        min_rating: Lowest relevant rating.
+        min_rating: Lowest rating that counts as relevant.
         skips_empty: Whether to skip queries without relevant passages instead of scoring them 0.
 
     Raises:

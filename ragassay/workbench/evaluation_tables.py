@@ -27,9 +27,8 @@ class CoverTable:
     """Rubric-Cover of all systems at one cutoff.
 
     Attributes:
-        min_rating: Lowest rating that covers an item, or None to use the correct items.
-        correlation: Correlation with the official leaderboard, or None without an official
-            leaderboard.
+        min_rating: Lowest rating that covers an item, or None if correctness decides.
+        correlation: Correlation with the official leaderboard, or None if there is none.
     """
 
     k: int
@@ -39,7 +38,7 @@ class CoverTable:
 
 
 def cover_sheet(table: CoverTable) -> Sheet:
-    """Return a table of each system's coverage, with the original program's scores."""
+    """Return a table of each system's Rubric-Cover, and the original program's EXAM scores."""
     columns = (
         *(number("k"), number("min_rating"), Column("system", "System")),
         *(*score_columns("cover", "Cover"), number("cover_se", "se")),
@@ -66,7 +65,7 @@ def cover_sheet(table: CoverTable) -> Sheet:
 
 
 def board_sheet(found: RubricBoard) -> Sheet:
-    """Return a leaderboard table, best system first, with official ranks."""
+    """Return a leaderboard as a table, best system first, with the official ranks."""
     columns = (
         *(Column("measure"), number("rank", "Rank"), Column("system", "System")),
         *(*score_columns("score", "Mean", "Queries"), number("se", "se")),
@@ -125,7 +124,7 @@ def _correlation_text(correlation: RankCorrelation) -> str:
 
 
 def grade_table_sheet(table: GradeTable, title: str) -> Sheet:
-    """Return the contingency table of labels and judgments, with row totals."""
+    """Return the contingency table of labels and human judgments, with row totals."""
     columns = (
         *(number("label", "Label"), *(number(f"judged_{j}", str(j)) for j in table.judgments)),
         number("total", "Total"),
@@ -138,7 +137,7 @@ def grade_table_sheet(table: GradeTable, title: str) -> Sheet:
 
 
 def annotator_sheets(tables: AnnotatorTables, min_relevant: int) -> tuple[Sheet, Sheet]:
-    """Return the table of labels, and the counts and Cohen's kappa for each minimum label."""
+    """Return a table of labels and judgments, and one of Cohen's kappa by lowest relevant label."""
     columns = (
         *(number("min_answers"), number("min_label", "Minimum"), Column("label", "Label")),
         *(number("relevant", "Relevant"), number("other", "Not"), number("total", "Total")),
@@ -161,7 +160,10 @@ def annotator_sheets(tables: AnnotatorTables, min_relevant: int) -> tuple[Sheet,
 
 
 def annotators_latex(found: Sequence[AnnotatorTables], min_relevant: int, who: str) -> str:
-    r"""Return all tables as LaTeX (Dietz 2024, table 5). Requires \usepackage{booktabs}."""
+    r"""Return tables of labels and judgments as LaTeX (Dietz 2024, table 5).
+
+    Requires \usepackage{booktabs}.
+    """
     parts: list[str] = []
     for tables in found:
         for name, sheet in zip(

@@ -1,4 +1,4 @@
-"""Merge graded files, filter their grades, and apply tentative ratings."""
+"""Merge graded files, filter their grades, and use tentative ratings."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ragassay.workbench.grades import GradeFilter, GradeKind, kind_of, prompt_cl
 
 
 def with_tentative_ratings(queries: Sequence[QueryParagraphs]) -> tuple[QueryParagraphs, ...]:
-    """Return all passages, with the tentative ratings of undecided items added.
+    """Return all passages, and rate undecided items with their tentative ratings.
 
-    Tentative ratings lack the required confidence, but their averages may still separate systems.
+    Tentative ratings do not have the required confidence, but their means may separate systems.
     """
     return tuple(
         QueryParagraphs(q.query_id, tuple(map(_rate_tentatively, q.paragraphs))) for q in queries
@@ -64,7 +64,7 @@ Grade = TypeVar("Grade", ParagraphExamGrade, DirectGrade)
 def filter_grades(
     queries: Sequence[QueryParagraphs], chosen: GradeFilter
 ) -> tuple[QueryParagraphs, ...]:
-    """Return all passages, with only the grades accepted by a filter."""
+    """Return all passages with only those grades that a filter accepts."""
 
     def filter_paragraph(paragraph: GradedParagraph) -> GradedParagraph:
         lists = {"exam_grades": paragraph.exam_grades, "grades": paragraph.grades}
@@ -86,13 +86,14 @@ def merge_grades(
     """Merge the grades of several files.
 
     Args:
-        files: Queries of each file. Passages are matched by query and paragraph id. Passages in
-            only some files are included.
+        files: Queries of each file. Passages with the same query and paragraph id are merged. A
+            passage need not be in all files.
         later_wins: Whether grades in later files replace earlier grades with the same model, prompt
-            class and kind. By default, such grades must be equal.
+            class and kind, which otherwise must be equal.
 
     Raises:
-        InputError: A passage has conflicting texts, judgments, ranks or grades by a grader.
+        InputError: Two files give a passage different texts, judgments, ranks, or grades by the
+            same grader.
     """
     merged: dict[str, dict[str, GradedParagraph]] = {}
     for queries in files:

@@ -15,10 +15,10 @@ from ragassay.records import ExamGrader as Way
 GradeKind = Literal["question", "nugget", "direct"]
 
 DIRECT = "direct"
-"""Kind of direct grades, and the id of their single item."""
+"""Kind of a direct grade, and id of the only item of such a grade."""
 
 BEFORE_CLASSES = "QuestionPromptWithChoices"
-"""Prompt class of grades without `prompt_info`. Such grades predate this field."""
+"""Prompt class of grades without `prompt_info`, because they are older than this field."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ class PassageGrade:
     """Grade of a passage by one grader.
 
     Attributes:
-        model: Grading model, may be empty.
-        prompt_class: Prompt class, may be empty.
-        correct: Ids of items the passage covers, without duplicates.
-        wrong: Ids of items the passage does not cover, without duplicates.
+        model: Name of the grading model. May be empty.
+        prompt_class: Name of the prompt class. May be empty.
+        correct: Ids of the items that the passage covers, without duplicates.
+        wrong: Ids of the items that the passage does not cover, without duplicates.
         ratings: Highest rating of each item, or None if the grader assigns no ratings.
         unscored: Ids of items without a grade.
-        answers: Extracted answer or reply for each item.
+        answers: Extracted answer, or the model's reply, for each item.
     """
 
     kind: GradeKind
@@ -51,7 +51,7 @@ class PassageGrade:
             min_rating: Lowest rating that covers an item, or None to use correctness.
 
         Returns:
-            Empty if `min_rating` is set and there are no ratings.
+            Verdict on each item (empty if `min_rating` is set and there are no ratings).
         """
         if min_rating is None:
             verdicts = dict.fromkeys(self.wrong, False) | dict.fromkeys(self.correct, True)
@@ -62,7 +62,7 @@ class PassageGrade:
         return verdicts | dict.fromkeys(self.unscored, None)
 
     def verdicts(self, min_rating: int | None, place: str) -> dict[str, bool | None]:
-        """Return the result of `check_cover`, and require ratings if `min_rating` is set.
+        """Return the result of `check_cover`, but raise an error if ratings are needed and missing.
 
         Args:
             min_rating: See `check_cover`.
@@ -79,7 +79,7 @@ class PassageGrade:
         """Return the ratings.
 
         Raises:
-            InputError: There are no ratings.
+            InputError: The grade has no ratings.
         """
         if self.ratings is None:
             raise InputError(
@@ -92,13 +92,14 @@ class PassageGrade:
 
 @dataclass(frozen=True)
 class GradeFilter:
-    """Filter for grades. Empty fields accept all grades.
+    """Filter for grades. A field that is empty or None accepts all grades.
 
-    Unlike the original workbench, this filter rejects grades without a prompt class if a class is
-    set.
+    If `prompt_class` is set, grades without a prompt class are rejected, which the original
+    workbench accepts.
 
     Attributes:
-        self_rated: Whether items were rated from 0 to 5.
+        self_rated: Whether to accept only grades with (True) or without (False) ratings from 0 to
+            5.
     """
 
     model: str = ""
@@ -130,7 +131,7 @@ def prompt_class_of(grade: ParagraphExamGrade | DirectGrade) -> str:
 
 
 def kind_of(grade: ParagraphExamGrade | DirectGrade) -> GradeKind:
-    """Return the item kind of a grade, inferred from its ratings and prompt class if missing."""
+    """Return the kind of a grade, inferred from its ratings or prompt class if not given."""
     if isinstance(grade, DirectGrade):
         return "direct"
     if grade.prompt_type in ("question", "nugget"):
@@ -146,16 +147,16 @@ def is_self_rated(grade: ParagraphExamGrade | DirectGrade) -> bool:
 
 
 def grades_of(paragraph: GradedParagraph, chosen: GradeFilter) -> tuple[PassageGrade, ...]:
-    """Return the grades of a passage that a filter accepts, item grades before direct grades."""
+    """Return the grades of a passage that a filter accepts, with direct grades last."""
     grades = (*(paragraph.exam_grades or ()), *(paragraph.grades or ()))
     return tuple(_parse_grade(grade) for grade in grades if chosen.accepts(grade))
 
 
 def grade_of(paragraph: GradedParagraph, chosen: GradeFilter) -> PassageGrade | None:
-    """Return the first grade of a passage accepted by a filter, or None.
+    """Return the first grade of a passage that a filter accepts, or None if it accepts none.
 
-    As in the original, only the first of several matching grades is used. To select a grader,
-    filter by model and prompt class.
+    As in the original workbench, further grades are ignored. Filter by model and prompt class to
+    choose a grader.
     """
     grades = (*(paragraph.exam_grades or ()), *(paragraph.grades or ()))
     return next((_parse_grade(grade) for grade in grades if chosen.accepts(grade)), None)
@@ -219,7 +220,7 @@ DIRECT_CLASSES: Mapping[DirectGrader, str] = {
 }
 
 LIKE_ORIGINAL = 1
-"""Rating of unreadable grades in the original workbench, which also marks them as correct."""
+"""Rating that the original workbench gives to unreadable grades, which it also marks as correct."""
 
 
 def add_grades(
@@ -231,13 +232,13 @@ def add_grades(
     *,
     like_original: bool = False,
 ) -> GradedParagraph:
-    """Return a paragraph with grades added, replacing grades by the same model and class.
+    """Add grades to a paragraph, and replace earlier grades of the same model and prompt class.
 
     Items without a grade are listed in `llm_response_errors`, and are neither correct nor wrong.
 
     Args:
         like_original: Whether to rate failed grades 1 and mark them as correct, as the original
-            does.
+            workbench does.
     """
     known = {item.id: item for item in items}
     groups: dict[tuple[str, ItemKind], list[Verdict]] = {}
@@ -268,7 +269,7 @@ def _class_of(grade: Verdict, item: ExamItem) -> str:
 
 
 def _recover(grade: Verdict) -> Verdict:
-    """Replace a failed grade as the original workbench does."""
+    """Replace a failed grade with a correct one, as the original workbench does."""
     if grade.failure is None or grade.is_undecided:
         return grade
     rating = LIKE_ORIGINAL if grade.grader == "rating" else None

@@ -47,8 +47,9 @@ class Graded:
     """Graded passages.
 
     Attributes:
-        queries: Input passages with the new grades. Failed passages get no grades.
-        n_undecided: Number of grades left undecided by the grader.
+        queries: The passages with their new grades. A passage for which grading failed has no new
+            grade.
+        n_undecided: Number of grades that the grader left undecided.
     """
 
     queries: tuple[QueryParagraphs, ...]
@@ -65,7 +66,7 @@ class Graded:
 
 
 def covers(graded: Graded) -> dict[ItemKind, CoverTable]:
-    """Return each system's coverage of questions and nuggets with a rating of 4 or 5."""
+    """Return the share of questions and nuggets that each system covers with a rating of 4 or 5."""
     passages = [passage for query in graded.queries for passage in query.paragraphs]
     tables: dict[ItemKind, CoverTable] = {}
     for kind in get_args(ItemKind):
@@ -80,7 +81,7 @@ def covers(graded: Graded) -> dict[ItemKind, CoverTable]:
 def grading_settings(
     options: EvaluateKeywords, settings: Settings | None = None, style: OptionStyle = "keyword"
 ) -> Settings:
-    """Return settings for a run that only grades.
+    """Return settings for a run that only grades passages.
 
     Raises:
         InputError: Neither a test bank nor a direct grader is set.
@@ -107,15 +108,15 @@ def prepare_passages(
     settings: Settings | None = None,
     style: OptionStyle = "keyword",
 ) -> Passages:
-    """Read passages from the files in a user's options.
+    """Read passages to grade from the files that the options name.
 
     Args:
         responses: See `read_passages`.
-        settings: Settings, by default built from the options.
-        style: Style of option names in error messages.
+        settings: Settings to use, by default built from the options.
+        style: How error messages name options.
 
     Raises:
-        InputError: The input is invalid.
+        InputError: A file is missing, or its content is invalid.
         SettingsError: A setting is invalid.
     """
     chosen = settings or settings_of(options, style=style)
@@ -145,13 +146,14 @@ async def grade_passages(
     *,
     like_original: bool = False,
 ) -> Graded:
-    """Grade passages.
+    """Grade passages with a test bank or directly, and write the graded file.
 
     Args:
         passages: Passages, and the test bank items to grade them with.
         run: Run with settings from `grading_settings`.
-        folder: Run folder. An interrupted run resumes there, and `graded.jsonl.gz` is written.
-        like_original: Whether to rate failed grades 1 and mark them as correct, as in the original.
+        folder: Run folder, in which an interrupted run resumes and `graded.jsonl.gz` is written.
+        like_original: Whether to rate failed grades 1 and mark them as correct, as the original
+            workbench does.
 
     Raises:
         RunMismatchError: The folder belongs to a different run.
@@ -204,10 +206,10 @@ def _add_query_grades(
 
 
 def grading_job(passages: Passages, run: Run) -> Job:
-    """Return the grading job.
+    """Return the job that grades the passages.
 
-    Its fingerprint depends only on the passages. If the test bank changes, the run resumes in the
-    same folder and grades only the changed items.
+    The fingerprint of the job depends only on the passages. If the test bank changes, a run in the
+    same folder grades only the items that changed.
     """
     records = passages.records
     bare = [record.model_copy(update={"exam": ()}) for record in records]

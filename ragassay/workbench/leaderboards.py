@@ -17,7 +17,8 @@ from ragassay.workbench.cover import Rankings, standard_error
 from ragassay.workbench.grades import GradeFilter, PassageGrade, grade_of
 
 TopicOf = Callable[[str, str], str]
-"""Function that maps a query id and an item id to a topic: the query or one of its facets."""
+"""Function that maps a query id and an item id to a topic, which is the query or one of its
+facets."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,9 @@ class RubricQrels:
     """Passage labels.
 
     Attributes:
-        labels: Labels by topic and passage, in file order.
-        n_ungraded: Number of passages without a matching grade. They have no labels.
-        n_unlabelled: Number of labels missing because all items are unscored.
+        labels: Labels, keyed by topic and passage id, in the order of the file.
+        n_ungraded: Number of passages that have no label because no grade matches the filter.
+        n_unlabelled: Number of passages that have no label because all their items are unscored.
         n_uncertain: Number of labels that may be too low because some items are unscored.
     """
 
@@ -38,12 +39,12 @@ class RubricQrels:
 
 
 def query_topic(query: str, item: str) -> str:
-    """Return the query id, to use whole queries as topics."""
+    """Return the query id, so that each query is one topic."""
     return query
 
 
 def facet_of_id(query: str, item: str) -> str:
-    """Return the item id up to the last slash, which is the facet in the original program.
+    """Return the item id up to its last slash, which the original program uses as the facet.
 
     Example:
         >>> facet_of_id("q1", "q1/f2/3e9afdb8")
@@ -54,7 +55,7 @@ def facet_of_id(query: str, item: str) -> str:
 
 
 def facets_of_banks(banks: Sequence[RubricBank]) -> TopicOf:
-    """Return a function that finds an item's facet in the banks or, failing that, in its id."""
+    """Return a function that finds an item's facet in the test banks, or else in the item id."""
     known = {
         item.id: f"{bank.query_id}/{bank.facet_id}" if bank.facet_id else bank.query_id
         for bank in banks
@@ -71,10 +72,10 @@ def number_covered(
 ) -> RubricQrels:
     """Label each passage with the number of items it covers (Dietz 2024, 4.5, (1)).
 
-    Unlike the original, duplicate items count once, and labels of 0 are included for facets.
+    Unlike in the original program, duplicate items count once, and facets have labels of 0.
 
     Args:
-        chosen: Filter for the grades. The first matching grade per passage is used.
+        chosen: Filter that selects the first matching grade of each passage.
         min_rating: Lowest rating that covers an item, or None to use correctness.
 
     Raises:
@@ -97,10 +98,10 @@ def highest_rating(
 ) -> RubricQrels:
     """Label each passage with its highest item rating (Dietz 2024, 4.5, (2)).
 
-    Unlike the original, facets never fall back to counting covered items if there are no ratings.
+    The original program counts covered items for facets without ratings, which is an error here.
 
     Args:
-        chosen: Filter for the grades. The first matching grade per passage is used.
+        chosen: Filter that selects the first matching grade of each passage.
 
     Raises:
         InputError: A grade has no ratings.
@@ -115,7 +116,7 @@ def highest_rating(
 def covered_items(
     queries: Sequence[QueryParagraphs], chosen: GradeFilter, min_rating: int | None = None
 ) -> dict[str, dict[str, frozenset[str]]]:
-    """Return covered items by query and passage, for use as subtopics in diversity measures.
+    """Return the covered items by query and passage, which diversity measures use as subtopics.
 
     Raises:
         InputError: `min_rating` is set and a grade has no ratings.
@@ -165,13 +166,14 @@ def _label_passages(
 
 
 ALPHA_NDCG = "alpha_nDCG"
-"""Name in ir_measures of the measure that uses items as subtopics."""
+"""Name that ir_measures gives to the measure that uses items as subtopics."""
 
 N_DIGITS = 12
-"""Number of digits in rounded means. Without rounding, ties would depend on the summation order."""
+"""Number of digits to which means are rounded. Without rounding, ties would depend on the order of
+summation."""
 
 JUDGED_DEPTH = 20
-"""Ranking depth for counting passages without a label."""
+"""Number of top-ranked passages among which passages without a label are counted."""
 
 
 @dataclass(frozen=True)
@@ -179,12 +181,13 @@ class RubricRow:
     """A system in a leaderboard.
 
     Attributes:
-        rank: Rank, starting at 1. Systems with equal means share a rank. None if there is no mean.
-        score: Mean over queries with a relevant passage. `n` is the number of these queries.
+        rank: Rank, from 1, or None for a system without a mean. Systems with equal means have the
+            same rank.
+        score: Mean of the measure over `n` queries that have a relevant passage.
         score_se: Standard error of the mean, or None for fewer than two queries.
-        official: Rank in the official leaderboard, or None if missing.
-        n_unlabelled: Number of unlabelled passages among the top `JUDGED_DEPTH` of each query. They
-            count as not relevant.
+        official: Rank in the official leaderboard, or None if the system is not in it.
+        n_unlabelled: Number of passages without a label among the top `JUDGED_DEPTH` of each query,
+            which count as not relevant.
     """
 
     system: str
@@ -201,10 +204,11 @@ class RubricBoard:
 
     Attributes:
         measure: Name in ir_measures notation.
-        correlation: Correlation with the official scores, or None if there are no official scores.
-            Systems missing from either side are counted as unscored.
-        only_official: Systems found only in the official leaderboard.
-        n_uncertain: Number of labels missing or possibly too low because of ungraded items.
+        correlation: Correlation with the official scores, or None without official scores. Systems
+            with only one of the two scores are counted as unscored.
+        only_official: Systems that only the official leaderboard contains.
+        n_uncertain: Number of labels that are missing or may be too low, because items have no
+            grade.
     """
 
     measure: str
@@ -226,14 +230,15 @@ def rubric_boards(
 ) -> tuple[RubricBoard, ...]:
     """Rank systems by each measure (Dietz 2024, section 6, table 4).
 
-    Queries without ranked passages score 0. The original skips such queries, as trec_eval does by
-    default, so systems could gain from answering only easy queries.
+    A query for which a system ranks no passage scores 0. The original program skips such queries,
+    as trec_eval does by default, so that a system gains by answering only easy queries.
 
     Args:
         measures: Names in ir_measures notation. `alpha_nDCG@k` uses `subtopics`.
-        level: Lowest relevant label, like the -l option of trec_eval.
-        subtopics: Covered items by query and passage. By default, one subtopic per query.
-        official: Official scores, higher is better.
+        level: Lowest label that counts as relevant, like the option -l of trec_eval.
+        subtopics: Covered items by query and passage. Without subtopics, each query is one
+            subtopic.
+        official: Official scores of systems. Higher is better.
         skips_empty: See `run_values`.
 
     Raises:
@@ -262,7 +267,7 @@ def board(
     """Rank systems by their mean values.
 
     Args:
-        official: Official scores, higher is better.
+        official: Official scores of systems. Higher is better.
         n_unlabelled: Number of unlabelled top passages by system. See `RubricRow`.
 
     Example:
@@ -305,9 +310,9 @@ def _rank(system: str, scores: Mapping[str, float]) -> int | None:
 def add_official(
     means: Mapping[str, float | None], official: Mapping[str, float]
 ) -> RankCorrelation:
-    """Correlate means with official scores, leaving out systems that lack a mean or a score.
+    """Correlate means with official scores, without systems that have only one of the two.
 
-    The original program fails if an official system has no mean.
+    The original program fails if a system on the official leaderboard has no mean.
     """
     systems = sorted(means.keys() | official.keys())
     ours, theirs = [means.get(s) for s in systems], [official.get(s) for s in systems]
@@ -315,7 +320,7 @@ def add_official(
 
 
 def _scores_from_order(ranks: Mapping[str, int]) -> dict[str, float]:
-    """Return distinct scores, because trec_eval breaks ties by id."""
+    """Convert ranks to distinct scores, because trec_eval orders equal scores by id."""
     return {name: float(-position) for position, name in enumerate(ranks)}
 
 

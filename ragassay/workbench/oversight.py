@@ -12,16 +12,16 @@ from ragassay.records import Score
 from ragassay.workbench.grades import DIRECT, GradeFilter, PassageGrade, grade_of
 
 Texts = Mapping[str, str]
-"""Known texts by item id."""
+"""Texts of items or extracted texts, keyed by item id."""
 
 
 @dataclass(frozen=True)
 class Relevance:
-    """Criterion for relevant passages.
+    """Criterion by which a passage counts as relevant.
 
     Attributes:
-        direct: Filter for direct grades that replace judgments. A direct grade without a rating
-            counts as 1 if correct, otherwise 0.
+        direct: Filter for direct grades to use instead of judgments. A direct grade without ratings
+            counts as 1 if it is correct, otherwise as 0.
     """
 
     min_relevant: int = 1
@@ -47,10 +47,10 @@ class CheckedItem:
     """Grade of one item for one passage, with the extracted text.
 
     Attributes:
-        text: Item text, empty if unknown.
-        rating: Rating, or None if unscored or unrated.
-        is_covered: Whether the passage covers the item, or None if unscored or ungraded.
-        extracted: Extracted text, or None if missing.
+        text: Text of the item. Empty if unknown.
+        rating: Rating of the item, or None if it has no rating.
+        is_covered: Whether the passage covers the item, or None if there is no verdict.
+        extracted: Text that the grader extracted from the passage, or None if there is none.
         relevance: Judgment or direct rating of the passage, or None if unknown.
     """
 
@@ -72,17 +72,18 @@ def checked_items(
     min_rating: int | None = None,
     texts: Texts | None = None,
 ) -> tuple[CheckedItem, ...]:
-    """Return the grade of each item with its extracted text, for checking ("verify grading").
+    """Return the grade of each item and its extracted text for people to check ("verify grading").
 
     Args:
-        graded: Filter for the grades. The first matching grade per passage is used.
-        extracted: Filter for the grades with the extracted answers. By default, the first grade of
-            the same kind that is not self-rated, or else the checked grade.
+        graded: Filter that selects the first matching grade of each passage.
+        extracted: Filter for the grades that contain the extracted answers. By default, the first
+            grade of the same kind without ratings, or else the grade to check.
         min_rating: Lowest rating that covers an item, or None to use correctness.
-        texts: Item texts, in the order of the result.
+        texts: Item texts, whose order is also that of the result.
 
     Returns:
-        Items ordered by query, item and grade, best grades first and unscored passages last.
+        Grades by query and item. Those of an item are sorted from best to worst, with unscored
+        passages last.
 
     Raises:
         InputError: `min_rating` is set and a grade has no ratings.
@@ -148,12 +149,12 @@ def _check_grade(
 
 @dataclass(frozen=True)
 class Grid:
-    """Grades of a query, arranged by passage and item.
+    """Grades of a query in a grid of passages and items.
 
     Attributes:
         items: Item texts by id, one per column.
-        passages: Passage ids, one per row, highest grades first.
-        cells: Grades by passage and item. Ungraded items are missing.
+        passages: Passage ids, one per row. The passage with the highest grades is first.
+        cells: Grades, keyed by passage id and item id. Items without a grade are left out.
     """
 
     query_id: str
@@ -163,7 +164,7 @@ class Grid:
 
 
 def grids(checked: Sequence[CheckedItem]) -> tuple[Grid, ...]:
-    """Arrange the grades of each query by item and passage ("grid display")."""
+    """Arrange the grades of each query in a grid of passages and items ("grid display")."""
     by_query: dict[str, list[CheckedItem]] = {}
     for row in checked:
         by_query.setdefault(row.query_id, []).append(row)
@@ -188,10 +189,10 @@ class MissingPassage:
     """A relevant passage that covers no item.
 
     Attributes:
-        relevance: Judgment or direct rating.
+        relevance: Judgment or direct rating of the passage.
         best_rating: Highest item rating, or None if there are no ratings.
-        n_items: Number of items the passage was graded with.
-        n_unscored: Number of these items without a grade.
+        n_items: Number of items on which the passage was graded.
+        n_unscored: Number of these items for which grading failed.
     """
 
     query_id: str
@@ -212,12 +213,12 @@ def missing_passages(
     """Return relevant passages that cover no item ("missing in test bank").
 
     Args:
-        graded: Filter for the grades. The first matching grade per passage is used.
-            Passages without a matching grade are left out.
+        graded: Filter that selects the first matching grade of each passage. Passages without a
+            matching grade are left out.
         min_rating: Lowest rating that covers an item, or None to use correctness.
 
     Returns:
-        Passages ordered by query, most relevant first.
+        Passages of each query, the most relevant ones first.
 
     Raises:
         InputError: `min_rating` is set and a grade has no ratings.
@@ -247,17 +248,17 @@ def missing_passages(
 
 @dataclass(frozen=True)
 class ItemUse:
-    """Usefulness of an item, measured by the passages that cover it.
+    """Usefulness of an item, which depends on the passages that cover it.
 
     Attributes:
-        text: Item text, empty if unknown.
+        text: Text of the item. Empty if unknown.
         finding: "any" if all graded passages cover the item but not all are relevant, "spurious"
             if a non-relevant passage covers it, "none" if no passage does, otherwise empty.
         n_other: Number of non-relevant passages that cover the item.
         n_relevant: Number of relevant passages that cover the item.
-        other: Share of non-relevant passages that cover the item.
-        relevant: Share of relevant passages that cover the item.
-        every: Share of all graded passages that cover the item, including unjudged ones.
+        other: Share of the non-relevant passages that cover the item.
+        relevant: Share of the relevant passages that cover the item.
+        every: Share of all graded passages, judged or not, that cover the item.
     """
 
     query_id: str
@@ -281,7 +282,7 @@ def item_uses(
     """Count the passages that cover each item ("spurious test bank entries").
 
     Args:
-        graded: Filter for the grades. The first matching grade per passage is used.
+        graded: Filter that selects the first matching grade of each passage.
         min_rating: Lowest rating that covers an item, or None to use correctness.
 
     Returns:

@@ -35,7 +35,7 @@ class Passages:
     """Passages to grade, and the test bank items to grade them with.
 
     Attributes:
-        queries: Passages of each query, with ranks, judgments and existing grades.
+        queries: Passages of each query, with their ranks, judgments and earlier grades.
     """
 
     queries: tuple[QueryParagraphs, ...]
@@ -74,14 +74,14 @@ def read_passages(
 
     Args:
         paths: Graded files of the Rubric workbench, trec_eval runs, or answers in any supported
-            format. Each answer is one response of its system.
-        testbank: Path of the test banks, including the changes in the journal.
-        corpus: Documents that provide the texts of ranked document ids.
-        questions: Path of query texts, used if the answers and the test bank lack them.
+            format. An answer is graded as the passage that its system ranks first.
+        testbank: Path of the test banks, to which the changes in their journal are applied.
+        corpus: Documents with the texts for files that contain only document ids.
+        questions: Path of a file with query texts, for answers and test banks without query texts.
         columns: See `read_records`.
-        most_words: Maximum number of words. Longer passages are split at sentence boundaries,
-            unless they already have grades.
-        depth: Number of top-ranked documents to grade, or 0 for all.
+        most_words: Maximum number of words of a passage. A longer passage is split at sentence
+            boundaries, unless it already has grades.
+        depth: Number of top-ranked documents to grade for each query, or 0 for all.
 
     Raises:
         InputError: A file cannot be read, a run is passed without a corpus, or no passages remain.
@@ -112,8 +112,6 @@ def read_passages(
 
 
 class _PassageReader:
-    """Collects passages from several files, without duplicates."""
-
     def __init__(
         self,
         corpus: Literature | None,
@@ -202,7 +200,7 @@ class _PassageReader:
             self._add(query, _build_paragraph(record.id, judged_text(record), ranking))
 
     def split(self, query: str, most_words: int) -> tuple[GradedParagraph, ...]:
-        """Return the passages of a query, with long passages split."""
+        """Return the passages of a query, and split those with more than `most_words` words."""
         return tuple(
             piece
             for name, paragraph in self.queries[query].items()
@@ -213,7 +211,7 @@ class _PassageReader:
 def _read_records(
     path: Path, questions: Path | None, columns: Mapping[str, str] | None
 ) -> ReadResult:
-    """Read answers, and ignore `questions` if the answer format includes questions."""
+    """Read answers. `questions` is ignored if the file contains the questions."""
     try:
         return read_records(path, questions=questions, answered=True, columns=columns)
     except InputError:
@@ -249,7 +247,8 @@ def _split_paragraph(
 ) -> Iterator[GradedParagraph]:
     """Yield the pieces of a long passage.
 
-    Pieces of a response are ranked in order. Pieces of a document have the rank of the document.
+    The pieces of a response are ranked in the order of the text. The pieces of a document have the
+    rank of the document.
     """
     pieces = passages_of(paragraph.text, most_words)
     if len(pieces) == 1 or paragraph.exam_grades or paragraph.grades:

@@ -24,7 +24,7 @@ from ragassay.workbench.oversight import CheckedItem, Grid, ItemUse, MissingPass
 
 
 def items_sheet(bank: RubricBank) -> Sheet:
-    """Return a table of the items in a bank, with known answers and notes."""
+    """Return a table of the items in a test bank, with known answers and notes."""
     facet = f" / {bank.facet_text or bank.facet_id}" if bank.facet_id else ""
     rows: list[tuple[Cell, ...]] = []
     for item in bank.items:
@@ -37,7 +37,7 @@ def items_sheet(bank: RubricBank) -> Sheet:
 
 
 def bank_rows(bank: RubricBank, with_history: bool) -> list[dict[str, object]]:
-    """Return the items of a bank as JSON objects."""
+    """Return the items of a test bank as JSON objects."""
     rows: list[dict[str, object]] = []
     for item in bank.items:
         row: dict[str, object] = {
@@ -56,12 +56,12 @@ def bank_rows(bank: RubricBank, with_history: bool) -> list[dict[str, object]]:
 
 
 def short_id(name: str) -> str:
-    """Return the first eight characters of an id's last part."""
+    """Return the first eight characters of the last part of an item id."""
     return name.rpartition("/")[2][:8]
 
 
 def history_sheet(reviews: Sequence[Review]) -> Sheet:
-    """Return a table of all changes, oldest first, with undone changes marked."""
+    """Return a table of all changes of a test bank, oldest first, with undone changes marked."""
     undone = {review.undoes for review in reviews if review.undoes}
     rows = tuple(
         (
@@ -90,7 +90,7 @@ def _value_text(value: object) -> str:
 
 
 GRID_WIDTH = 12
-"""Number of items in a grid that fits 80 columns."""
+"""Number of items that a grid in 80 columns can show."""
 
 _TEXT_SHOWN = 40
 
@@ -124,11 +124,11 @@ def _verify_sheet(title: str, rows: Sequence[CheckedItem]) -> Sheet:
 
 
 def grid_sheet(grid: Grid, first: int = 0, n_items: int | None = None) -> Sheet:
-    """Return a table of ratings, or of coverage if unrated, by passage (rows) and item (columns).
+    """Return ratings, or else coverage, as a table of passages (rows) and items (columns).
 
     Args:
         first: Index of the first item to include.
-        n_items: Number of items to include, by default all remaining items.
+        n_items: Number of items to include, by default all from `first` on.
     """
     numbers = {item: i for i, item in enumerate(grid.items, start=1)}
     items = list(grid.items)[first : None if n_items is None else first + n_items]
@@ -154,7 +154,7 @@ def grid_sheet(grid: Grid, first: int = 0, n_items: int | None = None) -> Sheet:
 
 
 def legend_sheet(grid: Grid) -> Sheet:
-    """Return a table of the item numbers in a grid and their texts."""
+    """Return a table of the numbers and texts of the items in a grid."""
     columns = (number("number", "#"), Column("item"), Column("text", "Item"))
     rows = tuple((i, item, text or item) for i, (item, text) in enumerate(grid.items.items(), 1))
     return Sheet(f"Query {grid.query_id}: items", columns, rows, shows_all_rows=True)
@@ -187,7 +187,7 @@ def missing_sheet(found: Sequence[MissingPassage]) -> Sheet:
 
 
 def spurious_sheet(uses: Sequence[ItemUse]) -> Sheet:
-    """Return a table of items with the number and share of passages that cover them."""
+    """Return a table of items, with the number and share of passages that cover each of them."""
     columns = (
         *(Column("query_id", "Query"), Column("item"), Column("name", "Item", n_most=60)),
         *(Column("finding", "Finding"), number("n_other", "Not rel.")),
@@ -211,7 +211,7 @@ def spurious_sheet(uses: Sequence[ItemUse]) -> Sheet:
 
 
 def grader_sheets(found: GraderAgreement) -> tuple[Sheet, ...]:
-    """Return tables of graders, Cohen's kappa for pairs, and Krippendorff's alpha by item kind."""
+    """Return a table of graders, one of Cohen's kappa, and one of Krippendorff's alpha."""
     names = dict.fromkeys(name for one in found.pairs for name in (one.first, one.second))
     numbers = {name: i for i, name in enumerate(names, start=1)}
     graders = tuple((i, name) for name, i in numbers.items())

@@ -306,6 +306,6 @@ def test_a_number_with_two_meanings_is_found_once() -> None:
             1,
             "secondary",
             "Sentence 1 cites '1', which is the id of one source and the position of another (d2). "
-            "It was resolved as an id.",
+            "The citation was resolved as an id.",
         )
     ]

@@ -263,7 +263,7 @@ def test_a_merge_keeps_each_item_once_and_names_what_differs():
     assert (first.info, first.items[3].info) == ('{"by": "hand"}', '{"by": "model"}')
     assert other == OTHER
     words = " | ".join(merged.conflicts[:3])
-    assert "query_text is" in words and "q1/aa: the text is" in words
+    assert "query_text is" in words and "q1/aa: the texts differ" in words
     assert any("Bo removed this item" in one for one in merge_conflicts(second))
 
 

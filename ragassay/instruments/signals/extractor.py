@@ -31,10 +31,11 @@ from ragassay.text.sentences import sentences_of
 Row = dict[str, float]
 
 N_SENTENCES = 4
-"""Number of closest source sentences with which a sentence is compared."""
+"""Number of source sentences, most similar first, with which an answer sentence is compared."""
 
 GAP_QUANTILE = 2 / 3
-"""Minimum quantile, by similarity to the question, at which a source sentence can be a gap."""
+"""Share of the source sentences that the answer need not cover: the least similar to the
+question."""
 
 COVERED = 0.6
 """Minimum cosine with an answer sentence at which a source sentence counts as covered."""
@@ -42,7 +43,7 @@ COVERED = 0.6
 MOST_GAPS = 3
 
 MOST_MISSING = 5.0
-"""Upper limit on the count of missing numbers or names per sentence."""
+"""Value at which the number of missing numbers or names in a sentence is capped."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,8 @@ class AnswerMeasurements:
     Attributes:
         sentences: Applicable measures of each sentence, keyed by name.
         vectors: Sentence vectors with shape (n_sentences, n_dimensions).
-        twins: Number of the most similar other sentence, for each sentence.
-        gaps: Relevant source sentences that the answer does not cover.
+        twins: For each sentence, the number of the most similar other sentence.
+        gaps: Source sentences that are similar to the question but not covered by the answer.
     """
 
     sentences: tuple[Row, ...]
@@ -106,7 +107,6 @@ def _without_injections(source: Document) -> Document:
 
 
 def _source_lines(sources: Sequence[Document]) -> tuple[list[str], list[int]]:
-    """Return the titles and sentences of all sources, each with the index of its source."""
     lines = [
         (line, number)
         for number, source in enumerate(sources)
@@ -132,7 +132,6 @@ def _place_sentences(
 
 
 def _add_contrasts(rows: Sequence[Row]) -> None:
-    """Add how far each sentence is from the median of other sentences and from its citations."""
     for name in ("source_support", "belonging"):
         for row in rows:
             others = [other[name] for other in rows if other is not row and name in other]
@@ -160,7 +159,6 @@ def _passages(placed: Placed, lines: Sequence[str]) -> list[str]:
 def _add_grounding(
     rows: Sequence[Row], case: Case, texts: Sequence[str], passages: Sequence[str]
 ) -> None:
-    """Count the numbers, names and words missing from all sources and from the closest passage."""
     sources = [f"{source.title}\n{source.text}" for source in case.sources]
     anywhere = SourceFacts([case.question, *sources])
     for row, text, passage in zip(rows, texts, passages, strict=True):
@@ -181,7 +179,6 @@ def _add_entailment(
 def _gaps(
     sources: Sequence[Document], placed: Placed, lines: Sequence[str]
 ) -> tuple[SourceGap, ...]:
-    """Return the source sentences closest to the question that the answer covers least."""
     nearness = np.array(source_coverage(placed))
     if not len(nearness):
         return ()
@@ -237,7 +234,8 @@ REDUNDANT = 0.6
 """Cosine above which two sentences of an answer count as redundant."""
 
 LEAST_CONNECTIVES = 0.1
-"""Offset added before taking the logarithm, so that removing the last connectives matters most."""
+"""Number added to the connective rate before its logarithm, so that the last connectives count
+most."""
 
 N_DIGITS = 6
 """Number of decimal places in a signal."""
@@ -250,7 +248,7 @@ class SignalExtractor:
         self._embedder, self._verifier, self._rater = embedder, verifier, rater
 
     def signals(self, case: Case) -> Signals:
-        """Compute the signals of a case. They are empty if the answer is empty.
+        """Compute the signals of a case, which are empty if the answer is empty.
 
         Sentences without a claim ("Yes.", "Great question!") are ignored, because the models were
         not fitted on them.
@@ -271,7 +269,6 @@ class SignalExtractor:
 def _renumber(
     signals: SentenceSignals | None, number: int, numbers: Sequence[int]
 ) -> SentenceSignals:
-    """Return a sentence's signals, renumbered for the full answer, or nothing if it was ignored."""
     if signals is None:
         return SentenceSignals(sentence=number)
     twin = None if signals.twin is None else numbers[signals.twin - 1]
@@ -279,7 +276,7 @@ def _renumber(
 
 
 def signals_of(measured: AnswerMeasurements, rater: SignalRater) -> Signals:
-    """Compute signals from measurements with the rater's models."""
+    """Compute the signals of a measured answer with the rater's models."""
     texts = (measured.sentences, measured.vectors, measured.openings)
     place = rater.order.logits(*texts)
     foreign = rater.foreign.logits(measured.sentences)
@@ -314,7 +311,7 @@ def signals_of(measured: AnswerMeasurements, rater: SignalRater) -> Signals:
 
 
 def order_score(place: NDArray[np.float64] | Sequence[float]) -> float:
-    """Return how well the sentences follow the predicted order. The best value is 0.
+    """Return how well the sentences follow the predicted order, at most 0.
 
     The score is the mean log-likelihood of the order of all pairs, minus the highest value that is
     possible for these sentences. A pair (i, j) is in order with probability sigmoid(place[j] -

@@ -9,25 +9,25 @@ from ragassay.prompts.texts import load_signals
 from ragassay.records import Signals
 
 SOURCED = "mean_source_support"
-"""Signal that is available only for answers with sources."""
+"""Name of a signal that only answers with sources have."""
 
 AGGREGATES = ("least_", "most_", "mean_", "all_")
 """Prefixes of answer signals that summarize a sentence measure."""
 
 N_QUOTED = 5
-"""Number of words quoted to identify a sentence."""
+"""Number of words of a sentence that are quoted to identify it."""
 
 
 @dataclass(frozen=True)
 class Reason:
-    """A measurement expressed as text."""
+    """Description of a measurement, and the numbers of the sentences that it is about."""
 
     text: str
     sentences: tuple[int, ...] = ()
 
 
 def facts_text(signals: Signals, rubric: str, sentences: Sequence[str] = ()) -> str:
-    """Return the facts for a rubric: a line per sentence, a line for the answer, and the gaps.
+    """Return a rubric's facts: a line per sentence, one for the answer, and uncovered sources.
 
     The first words of each sentence are quoted, because the judge sees the answer without numbers.
     The result is "" for a rubric without signals or an empty answer.
@@ -98,6 +98,6 @@ def number_text(value: float) -> str:
 
 
 def _worst(values: Mapping[int, float], is_high_better: bool) -> int:
-    """Return the worst sentence. Ties go to the last, because faults are often appended."""
+    """Return the sentence with the worst value, or the last of several such sentences."""
     sign = 1 if is_high_better else -1
     return min(values, key=lambda number: (sign * values[number], -number))

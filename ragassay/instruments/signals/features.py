@@ -28,7 +28,7 @@ class Placed:
         sentences: Answer sentences, shape (n_sentences, n_dimensions).
         question: Question, shape (n_dimensions,).
         sources: Sentences of all sources, shape (n_source_sentences, n_dimensions).
-        owner: Source index of each source sentence, shape (n_source_sentences,).
+        owner: Index of the source that contains each source sentence, shape (n_source_sentences,).
         cited: Indices of the cited sources of each answer sentence.
     """
 
@@ -76,7 +76,7 @@ def sentence_geometry(placed: Placed) -> dict[str, list[float | None]]:
 
 
 def twins(placed: Placed) -> list[int | None]:
-    """Return the number (from 1) of the sentence most similar to each sentence, or None."""
+    """Return, for each sentence, the number (from 1) of the most similar other one, or None."""
     among = placed.sentences @ placed.sentences.T
     np.fill_diagonal(among, -np.inf)
     return [int(row.argmax()) + 1 if len(row) > 1 else None for row in among]
@@ -110,11 +110,14 @@ CONNECTIVES = frozenset(
 11, 12 and 15). Only single words are included."""
 
 N_GRAM = 3
-"""Number of consecutive words that count as a repetition."""
+"""Number of consecutive words that form a repetition if they occur again."""
 
 
 def opening(sentence: str) -> list[str]:
-    """Return the first words in lower case, as single words and pairs. A comma counts as a word."""
+    """Return the first words and word pairs of a sentence in lower case.
+
+    A comma counts as a word.
+    """
     words = [w.lower() for w in _OPENING.findall(" ".join(sentence.split()[:3]))]
     return [*words, *(f"{a} {b}" for a, b in itertools.pairwise(words))]
 
@@ -155,7 +158,7 @@ def register_features(sentence: str) -> dict[str, float]:
 
 
 def definitions(sentences: Sequence[str]) -> tuple[list[bool], list[bool]]:
-    """Return which sentences define abbreviations, and which use abbreviations defined elsewhere.
+    """Return which sentences define abbreviations, and which use those of other sentences.
 
     Both lists have shape (n_sentences,).
     """
@@ -172,7 +175,7 @@ _NAME = re.compile(r"\b(?:[A-Za-z]*\d[\w-]*|[A-Z]{2,}[\w-]*|[a-z]+[A-Z]\w*)\b")
 
 
 def names_of(text: str) -> set[str]:
-    """Return names such as genes: words with inner capitals or digits, in lower case."""
+    """Return the words with inner capitals or digits, such as gene names, in lower case."""
     return {name.lower().rstrip("s") for name in _NAME.findall(text)}
 
 

@@ -300,7 +300,7 @@ async def test_a_paper_without_text_is_named(tmp_path: Path):
     empty = Paper(id="empty", sections=())
     with ScriptedModel(Scripted([[GOOD]])) as model:
         found = await generated(model, tmp_path / "pairs.jsonl", papers=(empty, PAPER))
-    assert "empty has no prose" in found.papers[0].problem and found.papers[1].pairs
+    assert "empty has no running text" in found.papers[0].problem and found.papers[1].pairs
 
 
 def test_papers_have_different_ids_and_a_writer_is_named():
