@@ -218,7 +218,7 @@ def test_it_may_leave_a_question_undecided(evaluator):
     # Correctness follows from the evidence, which counts it.
     counted = () if evaluator.name == "correctness" else (f"1 {verdict_title(evaluator.name)}",)
     assert view_open([found]).undecided == counted
-    assert value_text(verdict) == "undecided, leans to x"
+    assert value_text(verdict) == "undecided, tentatively x"
 
 
 @every

@@ -71,12 +71,12 @@ def correctness_of(evaluation: Evaluation) -> Chip:
         (
             {"tentative_label": "correct"},
             {"tentative_label": "supports"},
-            ("undecided, leans to correct", "0.90", ""),
+            ("undecided, tentatively correct", "0.90", ""),
         ),
         (
             {"tentative_label": "not_supported"},
             {"tentative_label": "contradicts"},
-            ("undecided, leans to not supported", "0.90", ""),
+            ("undecided, tentatively not supported", "0.90", ""),
         ),
     ],
 )

@@ -117,8 +117,8 @@ def test_the_page_leads_with_what_was_measured_and_folds_the_rest(run):
     assert "1 citation verdict" in top and "--escalate" in top
     marks = html.fromstring(unfolded(page)).xpath("//span[contains(@class, 'c undecided')]")
     assert {mark.text for mark in marks} == {
-        "undecided, leans to contradicts",
-        "undecided, leans to not supported",
+        "undecided, tentatively contradicts",
+        "undecided, tentatively not supported",
     }
     assert DOUBT.detail in unfolded(page)
     assert unpacked(page)["index"][0]["primary"] == [HEAD.kind, NOWHERE.kind]
@@ -130,7 +130,7 @@ def test_markdown_has_a_section_for_each(run):
     assert "which contradicts it" in head and "may contradict" not in head
     assert "may contradict" in rest.partition("##")[0]
     assert "**Undecided** verdicts" in page
-    assert "undecided, leans to contradicts" in page
+    assert "undecided, tentatively contradicts" in page
 
 
 def test_a_precision_has_its_interval_and_n_and_says_what_never_leads(run):
@@ -173,7 +173,7 @@ def test_where_nothing_leads_the_page_does_not_say_that_all_is_well(run):
 
 
 def test_the_second_judges_mark_names_the_leaning():
-    assert value_text(ANSWER.verdicts[0]) == "undecided, leans to contradicts"
+    assert value_text(ANSWER.verdicts[0]) == "undecided, tentatively contradicts"
 
 
 def test_the_verifiers_card_shows_its_bounds(run):

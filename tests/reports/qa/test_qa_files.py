@@ -23,7 +23,7 @@ class TestMarkdown:
         assert places == sorted(places)
         assert "The paper does not contain “7”." in text
         assert "**this study**?" in text
-        assert "- Without a rating: Relevance undecided, leans to 2, Accuracy unscored" in text
+        assert "- Without a rating: Relevance undecided, tentatively 2, Accuracy unscored" in text
         assert "| Accuracy | **1.60** | n/a |  | 2 | 1 (worst" in text
 
     def test_untrusted_text_is_no_markup(self, report, texts):
@@ -58,7 +58,7 @@ class TestPairs:
     def test_an_unscored_rating_is_an_empty_cell_with_its_reason_beside_it(self, report):
         second = rows_of(pairs_csv(report))[1]
         assert (second["relevance"], second["accuracy"]) == ("", "")
-        assert second["relevance_unscored"] == "undecided, leans to 2"
+        assert second["relevance_unscored"] == "undecided, tentatively 2"
         assert second["accuracy_unscored"] == "unscored (time-out)"
         assert second["completeness_unscored"] == ""
 

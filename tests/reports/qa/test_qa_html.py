@@ -108,7 +108,7 @@ class TestWorst:
 
     def test_unscored_ratings_are_said_and_never_zero(self, tree):
         third = worst_of(tree)[2]
-        assert "Relevance undecided, leans to 2" in third
+        assert "Relevance undecided, tentatively 2" in third
         assert "Accuracy unscored (time-out)" in third
 
     def test_of_nothing_is_calm(self, report):
