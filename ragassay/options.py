@@ -39,8 +39,8 @@ from ragassay.settings import (
     GROUPS,
     CitationEvidence,
     EngineName,
+    EvidenceMode,
     Flag,
-    Look,
     Search,
     Settings,
     VerdictLabels,
@@ -109,7 +109,7 @@ class Keywords(TypedDict, total=False):
     verdict_labels: VerdictLabels | None
     citation_evidence: CitationEvidence | None
     attribution: bool | None
-    evidence: Look | None
+    evidence: EvidenceMode | None
     evidence_rounds: int | None
     evidence_turns: int | None
     corpus: Annotated[

@@ -152,11 +152,11 @@ def _read_nested(text: str, field: Field) -> dict[str, Field] | None:
 
 def _fields_by_name(fields: Mapping[str, Field], names: Sequence[str]) -> dict[str, Field]:
     exact = {name: fields[name] for name in names if name in fields}
-    spelled: dict[str, list[Field]] = {}
+    by_plain_name: dict[str, list[Field]] = {}
     for key, field in fields.items():
-        spelled.setdefault(plain_name(key), []).append(field)
+        by_plain_name.setdefault(plain_name(key), []).append(field)
     for name in names:
-        others = spelled.get(plain_name(name), [])
+        others = by_plain_name.get(plain_name(name), [])
         if name not in exact and len(others) == 1:
             exact[name] = others[0]
     return exact

@@ -372,9 +372,11 @@ def _select_fields(repaired: Any, names: Sequence[str], wanted: Sequence[str]) -
         for _ in range(MOST_DEPTH):
             if not isinstance(option, dict):
                 break
-            spelled = {plain_name(str(key)): value for key, value in option.items()}
+            by_plain_name = {plain_name(str(key)): value for key, value in option.items()}
             fields = {
-                name: spelled[plain_name(name)] for name in names if plain_name(name) in spelled
+                name: by_plain_name[plain_name(name)]
+                for name in names
+                if plain_name(name) in by_plain_name
             }
             if all(name in fields for name in wanted):
                 return fields
@@ -388,8 +390,8 @@ def _select_fields(repaired: Any, names: Sequence[str], wanted: Sequence[str]) -
 
 
 def _find_values(text: str, start: int, name: str) -> list[int]:
-    spelled = r"[\s_-]?".join(re.escape(part) for part in name.split("_"))
-    key = rf"(?:[{{,\n]|\A)\s{{0,99}}[{_QUOTES}]?{spelled}[{_QUOTES}]?\s{{0,9}}:\s{{0,9}}"
+    pattern = r"[\s_-]?".join(re.escape(part) for part in name.split("_"))
+    key = rf"(?:[{{,\n]|\A)\s{{0,99}}[{_QUOTES}]?{pattern}[{_QUOTES}]?\s{{0,9}}:\s{{0,9}}"
     # The line break allows for a comment before the name.
     return [match.end() for match in re.compile(key, re.IGNORECASE).finditer(text, start)]
 

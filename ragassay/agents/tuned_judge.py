@@ -24,7 +24,7 @@ MOST_SENTENCES = 40
 SURE = 0.9
 """Minimum fault probability for marking a sentence. Of 16 flawless answers to held-out questions,
 `ragassay/judge` marks 2 with this threshold and 5 with 0.5. The detection rate is 0.90 (0.87 with
-0.5) for extreme damage, and 0.78 (0.81 with 0.5) for subtle damage."""
+0.5) for extreme perturbations, and 0.78 (0.81 with 0.5) for subtle ones."""
 
 
 class MarkSentence(dspy.Signature):

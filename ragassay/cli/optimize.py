@@ -98,7 +98,7 @@ def optimize(
     seed: Annotated[int, Option(min=0)] = 0,
     limit: Annotated[int, Option(min=0)] = 0,
     rubric: list[str] | None = None,
-    damage: Annotated[int, Option(min=0)] = 0,
+    perturbed: Annotated[int, Option(min=0)] = 0,
     gold: Path | None = None,
     labels: Annotated[int, Option(min=2, max=4)] = 4,
     corpus: str | None = None,
@@ -159,7 +159,7 @@ def optimize(
         limit: Maximum number of examples for training, and for measuring; 0 for all.
         rubric: For rubric_judge: rubric to optimize for. By default, the prompt is optimized for
             all rubrics.
-        damage: For rubric_judge: number of answers to perturb as additional examples.
+        perturbed: For rubric_judge: number of answers to perturb as additional examples.
         gold: File with the labels, if --data does not contain them.
         labels: For verifier: number of verdict labels.
         corpus: For query_writer: corpus to search.
@@ -197,7 +197,7 @@ def optimize(
     from ragassay.retrievers.opening import open_literature
 
     n_labels: Literal[2, 3, 4] = labels  # type: ignore[assignment]
-    options = TaskOptions(tuple(rubric or ()), n_labels, gold, damage, seed)
+    options = TaskOptions(tuple(rubric or ()), n_labels, gold, perturbed, seed)
     job = CompileJob(
         agent,
         data,

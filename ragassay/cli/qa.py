@@ -255,8 +255,8 @@ def audit(
     from ragassay.runs.audit_job import AuditOptions
 
     terminal = Terminal(quiet, as_json, options.get("out"))
-    damage = AuditOptions(number, seed, tuple(attacks or ()))
-    request = request_pairs_audit(pairs, papers, damage, options, terminal)
+    audit = AuditOptions(number, seed, tuple(attacks or ()))
+    request = request_pairs_audit(pairs, papers, audit, options, terminal)
     result = terminal.run(request, options)
     terminal.show_audit(result.audit)
     return audit_code(result.audit, strict, terminal.rejections)

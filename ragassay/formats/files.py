@@ -165,7 +165,7 @@ class Unpacked(io.RawIOBase):
         return parts
 
 
-DAMAGE = (EOFError, zlib.error, OSError)
+CORRUPTION_ERRORS = (EOFError, zlib.error, OSError)
 """Errors raised when a file is truncated, damaged or unreadable."""
 
 _MAX_NAME = 300
@@ -247,7 +247,7 @@ def _shorten_path(path: Path) -> str:
     return text if len(text) <= _MAX_NAME else f"{text[:_MAX_NAME]}..."
 
 
-def damage_text(error: BaseException) -> str:
+def corruption_text(error: BaseException) -> str:
     """Describe why the rest of a file cannot be read."""
     if isinstance(error, BombError):
         return f"the file is refused: {error}"
@@ -306,9 +306,9 @@ def iter_lines(path: Path) -> Iterator[RawLine]:
                 if data.isspace() and data.endswith(b"\n"):
                     continue
                 line = _line(handle, number, data, limit)
-            except DAMAGE as error:
+            except CORRUPTION_ERRORS as error:
                 expected = "a complete file; copy or compress the file again"
-                yield RawLine(number, b"", problem=damage_text(error), expected=expected)
+                yield RawLine(number, b"", problem=corruption_text(error), expected=expected)
                 return
             except UnicodeError as error:
                 iconv = str(error).rpartition(" ")[2]

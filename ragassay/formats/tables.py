@@ -22,11 +22,11 @@ from ragassay.errors import InputError
 from ragassay.extras import need
 from ragassay.files import max_line_bytes
 from ragassay.formats.files import (
-    DAMAGE,
+    CORRUPTION_ERRORS,
     LARGE_BYTES,
     MAX_RATIO,
     RawLine,
-    damage_text,
+    corruption_text,
     encoding_note,
     iter_lines,
     open_binary,
@@ -41,7 +41,7 @@ MAX_WORKBOOK_BYTES = 1024 * 1024 * 1024
 
 _DELIMITERS = "\t,;"
 _COLUMN = re.compile(r"[^\W\d][\w .:/()#%?&'+*@-]{0,99}")
-_DAMAGED = (*DAMAGE, LookupError, TypeError, ValueError, SyntaxError, BadZipFile)
+_DAMAGED = (*CORRUPTION_ERRORS, LookupError, TypeError, ValueError, SyntaxError, BadZipFile)
 _NOT_IN_HEADER = (b"{", b"[")
 _ENDS = ("\n", "\r")
 
@@ -133,7 +133,7 @@ def _csv_rows(path: Path) -> Iterator[TableRow]:
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         try:
             columns = _columns(next(filter(None, reader), []), path)
-        except (csv.Error, *DAMAGE) as error:
+        except (csv.Error, *CORRUPTION_ERRORS) as error:
             raise InputError(f"{path} cannot be read: its first row is not CSV: {error}") from error
         while True:
             line = lines.start_row()
@@ -142,8 +142,8 @@ def _csv_rows(path: Path) -> Iterator[TableRow]:
                 cells = None if values is None else _cells(columns, values)
             except csv.Error as error:
                 cells = Problem("", f"the row is not CSV: {error}", "a row of the table")
-            except DAMAGE as error:
-                cells = Problem("", damage_text(error), "a complete file")
+            except CORRUPTION_ERRORS as error:
+                cells = Problem("", corruption_text(error), "a complete file")
             if cells is None:
                 return
             if isinstance(cells, Problem):
@@ -177,7 +177,7 @@ class _Lines:
             rest = line
             while len(rest) > self._limit and not rest.endswith(_ENDS):
                 rest = self._text.readline(self._limit + 1)
-        except DAMAGE:
+        except CORRUPTION_ERRORS:
             self.is_damaged = True
             raise
         if not line:

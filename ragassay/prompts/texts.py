@@ -65,7 +65,7 @@ class ImproveTexts(Frozen):
 
     task: str
     case: str
-    given: str
+    inputs: str
     replied: str
     remark: str
 

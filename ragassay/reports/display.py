@@ -80,7 +80,9 @@ def unscored_text(failure: Failure | None, tentative_label: str | None = None) -
     """Return the text for a missing verdict, such as "unscored (time-out)" or "undecided"."""
     if failure and failure.is_undecided:
         return (
-            f"{UNDECIDED}, tentatively {label_text(tentative_label)}" if tentative_label else UNDECIDED
+            f"{UNDECIDED}, tentatively {label_text(tentative_label)}"
+            if tentative_label
+            else UNDECIDED
         )
     return f"{UNSCORED} ({reason_text(failure.reason)})" if failure else NOT_JUDGED
 

@@ -22,7 +22,7 @@ N_ANSWERS = 20
 the detection rate starts at .84."""
 
 RUBRIC = "rubric."
-GIVEN = "given"
+FROM_FILE = "given"
 N_RETRACTED = 5
 RETRACTED = Filters(types=("Retracted Publication",))
 
@@ -80,7 +80,7 @@ class AuditJob:
     @property
     def pools(self) -> str:
         """Where the perturbed answers come from: "given" for a file, "audit" for attacks."""
-        return GIVEN if self.options.use_perturbed else "audit"
+        return FROM_FILE if self.options.use_perturbed else "audit"
 
     def groups(self) -> dict[tuple[str, ...], list[Record]]:
         """Return the answers, grouped by the parts to evaluate."""
@@ -218,7 +218,7 @@ def _read_perturbed_answers(
             perturbed_answer = PerturbedAnswer(
                 record=record.model_copy(update={"rubrics": (rubric,)}),
                 original=original.id,
-                attack=GIVEN,
+                attack=FROM_FILE,
                 family="rubric",
                 severity=severity,
                 targets=(RUBRIC + rubric,),
@@ -228,7 +228,7 @@ def _read_perturbed_answers(
     chosen = spread(paired, options.limit, options.seed)
     perturbed = tuple(version for record in chosen for version in versions[record.id])
     chosen_ids = {record.id for record in chosen}
-    return chosen, perturbed, {GIVEN: sum(name in chosen_ids for name in unchanged)}
+    return chosen, perturbed, {FROM_FILE: sum(name in chosen_ids for name in unchanged)}
 
 
 def _words(record: Record) -> list[str]:

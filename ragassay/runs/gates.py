@@ -151,7 +151,7 @@ def check_judged(thresholds: Iterable[Threshold], judge: BaseJudge, rubrics: Ite
 def thresholds_of(
     texts: Mapping[str, float] | str | Sequence[str] | None,
     run: Run,
-    spelled: OptionStyle = "keyword",
+    style: OptionStyle = "keyword",
 ) -> list[Threshold]:
     """Parse and check the thresholds of a run. See `parse_thresholds` and `check_judged`."""
     if isinstance(texts, Mapping):
@@ -160,7 +160,7 @@ def thresholds_of(
         [texts] if isinstance(texts, str) else texts or (),
         run.settings.evaluation.rubric_set,
         run.rubrics,
-        "--fail-under" if spelled == "flag" else "`fail_under=`",
+        "--fail-under" if style == "flag" else "`fail_under=`",
         [evaluator.name for evaluator in run.registered],
     )
     check_judged(thresholds, run.judge, run.rubrics)

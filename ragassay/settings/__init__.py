@@ -10,7 +10,7 @@ from ragassay.settings.loading import (
     result_values,
     with_panel,
 )
-from ragassay.settings.running import EngineName, Look, Search
+from ragassay.settings.running import EngineName, EvidenceMode, Search
 from ragassay.settings.settings import FIELDS, GROUP_OF, GROUPS, Settings
 
 __all__ = [
@@ -21,8 +21,8 @@ __all__ = [
     "AffectsResult",
     "CitationEvidence",
     "EngineName",
+    "EvidenceMode",
     "Flag",
-    "Look",
     "Search",
     "Settings",
     "VerdictLabels",

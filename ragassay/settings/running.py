@@ -12,7 +12,7 @@ from ragassay.files import MAX_LINE_BYTES
 from ragassay.model_names import BATCH_PROVIDERS
 from ragassay.settings.group import RESULT, Flag, SettingsGroup
 
-Look = Literal["search", "agent"]
+EvidenceMode = Literal["search", "agent"]
 Search = Literal["auto", "bm25", "dense", "hybrid"]
 EngineName = Literal["local", "ray"]
 
@@ -20,7 +20,7 @@ EngineName = Literal["local", "ray"]
 class RetrievalSettings(SettingsGroup):
     """Settings for searching evidence about a sentence."""
 
-    evidence: Annotated[Look, RESULT] = Field(
+    evidence: Annotated[EvidenceMode, RESULT] = Field(
         default="search",
         description="How to search for evidence: with search, the judge writes queries; with "
         "agent, the judge gets tools to search, read and cite, if it supports tool calls.",

@@ -208,7 +208,7 @@ PLAIN = frozenset(
     """
     --address --against --answer --answer-class --answers --at --at-once --attack --audit
     --baseline --by-facet --cap --citations --clusters --collection --concurrency --csv
-    --damage --decisions --depth --direct-class --documents --dry-run --dtype --epochs
+    --decisions --depth --direct-class --documents --dry-run --dtype --epochs
     --evidence-rounds --evidence-turns --facet --facets --fail-if --fail-under --finding
     --folds --found-by --from --gold --history --host --instruction
     --inversion --item --items --items-per-call --json --judge --judge-seed --keep-empty
@@ -216,6 +216,7 @@ PLAIN = frozenset(
     --like-original --limit --long --lower-case --margin --max --max-calls --max-rpm
     --max-tokens --max-usd --measure --metrics --min-answers --min-judgment --min-rating
     --min-relevant --min-score --model-option --no-retracted --nuggets --official --pairs-per-call
+    --perturbed
     --prompt-class --prompts --qa-coverage --questions --raise-on-failure --rank --ratings
     --relevant-from --remove --repeat --retries --retry-failed --review --rounds
     --row-tokens --rubric-set --rubric-text --runs --same --samples --score --secret

@@ -23,7 +23,7 @@ from pydantic import AliasChoices, Field
 
 from ragassay.errors import InputError
 from ragassay.files import AnyPath
-from ragassay.formats.files import DAMAGE, damage_text, open_binary
+from ragassay.formats.files import CORRUPTION_ERRORS, corruption_text, open_binary
 from ragassay.formats.items import Item, Place, iter_items, read_item, shorten_text
 from ragassay.formats.output import write_values
 from ragassay.formats.papers.jats import iter_jats
@@ -205,8 +205,8 @@ def _read_start(path: Path, n_bytes: int) -> bytes | Problem:
     try:
         with open_binary(path) as handle:
             return handle.read(n_bytes)
-    except DAMAGE as error:
-        return Problem("", damage_text(error), "a complete file")
+    except CORRUPTION_ERRORS as error:
+        return Problem("", corruption_text(error), "a complete file")
 
 
 def _opens_json(head: bytes) -> bool:

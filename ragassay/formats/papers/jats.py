@@ -9,7 +9,7 @@ from pathlib import Path
 from lxml.etree import Entity, QName, XMLPullParser, XMLSyntaxError, tostring
 from lxml.etree import _Element as Element
 
-from ragassay.formats.files import DAMAGE, damage_text, open_binary
+from ragassay.formats.files import CORRUPTION_ERRORS, corruption_text, open_binary
 from ragassay.formats.items import Place, shorten_text
 from ragassay.formats.papers.jats_text import Flow, lines_of, table_text, text_of
 from ragassay.formats.papers.prose import flat, kind_of_heading, plain_id
@@ -287,8 +287,8 @@ def _feed_parser(path: Path, parser: XMLPullParser) -> Iterator[tuple[int, Probl
             yield 1, _root_problem(parser.close())
     except XMLSyntaxError as error:
         yield error.lineno or n_lines, not_xml(error)
-    except DAMAGE as error:
-        yield n_lines, Problem("", damage_text(error), WHOLE_FILE)
+    except CORRUPTION_ERRORS as error:
+        yield n_lines, Problem("", corruption_text(error), WHOLE_FILE)
 
 
 def _root_problem(root: Element) -> Problem:

@@ -125,7 +125,7 @@ def propose_instructions(
 def _case(number: int, case: Mapping[str, Any]) -> str:
     words = load_proposals().improve
     parts = [words.case.replace("{number}", str(number))]
-    for title, key in ((words.given, "Inputs"), (words.replied, "Generated Outputs")):
+    for title, key in ((words.inputs, "Inputs"), (words.replied, "Generated Outputs")):
         values = case.get(key) or {}
         shown = values.items() if isinstance(values, Mapping) else [("", values)]
         parts += [f"{title} {name}: {str(value)[:MOST_CASE_CHARS]}" for name, value in shown]

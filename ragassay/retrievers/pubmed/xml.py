@@ -14,7 +14,7 @@ from pathlib import Path
 from lxml.etree import Entity, XMLPullParser, XMLSyntaxError, tostring
 from lxml.etree import _Element as Element
 
-from ragassay.formats.files import DAMAGE, damage_text, open_binary
+from ragassay.formats.files import CORRUPTION_ERRORS, corruption_text, open_binary
 from ragassay.formats.items import Place, shorten_text
 from ragassay.formats.papers.jats import WHOLE_FILE, declares_entities, forget, line_of, not_xml
 from ragassay.formats.problems import Problem, quote_text
@@ -118,9 +118,9 @@ class _Stream:
         except XMLSyntaxError as error:
             self._over = True
             return self._reject(error.lineno or self._line, not_xml(error))
-        except DAMAGE as error:
+        except CORRUPTION_ERRORS as error:
             self._over = True
-            return self._reject(self._line, Problem("", damage_text(error), WHOLE_FILE))
+            return self._reject(self._line, Problem("", corruption_text(error), WHOLE_FILE))
         self._line += chunk.count(b"\n")
         self._n_pending_bytes += len(chunk)
         if self._n_pending_bytes <= MAX_RECORD_BYTES:
