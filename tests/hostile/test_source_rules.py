@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, KeysView
 from pathlib import Path
 
 import pytest
@@ -271,6 +273,75 @@ def test_no_function_is_named_by_a_bare_participle(package: dict[str, list[ast.A
             if not any("property" in ast.unparse(one) for one in node.decorator_list):
                 found.add((module, node.name))
     assert found == set()
+
+
+def test_blanket_excepts_stand_only_at_boundaries(package: dict[str, list[ast.AST]]):
+    allowed = {
+        "applications/asking.py": 1,  # a question to an application
+        "cli/base.py": 1,  # a usage error, whose class Typer keeps to itself
+        "formats/papers/pdf.py": 1,  # a file, which may be damaged in any way
+        "graphs/qa.py": 1,  # a call, whose failure is kept
+        "formats/tables.py": 1,  # a damaged workbook
+        "models/batch_services.py": 1,  # every provider's errors are typed here
+        "models/batch_queue.py": 3,  # the calls that wait for a batch learn of its error
+        "models/computed.py": 2,  # a cache of damaged files, which never fails the work
+        "models/decisions.py": 1,  # every provider's errors are typed here
+        "models/gateway.py": 1,  # every provider's errors are typed here
+        "models/local/batcher.py": 1,  # the engine's thread answers every caller
+        "models/prompt_caching.py": 1,  # LiteLLM's, for a model that it does not list
+        "optimizers/compiling/compiling_lm.py": 1,  # a loop's thread hands its error to the caller
+        "models/serving/requests.py": 1,  # a request
+        "graphs/case.py": 1,  # a question
+        "runs/engine.py": 1,  # a record
+        "process.py": 1,  # a thread hands its error to the caller
+        "tracing.py": 1,  # a span ends with the error of what it spans
+    }
+    found = Counter(
+        module.removeprefix("ragassay/")
+        for module, node in definitions(package, ast.ExceptHandler)
+        if node.type is None or ast.unparse(node.type) in ("Exception", "BaseException")
+    )
+    blanket = {name: n for name, n in found.items() if not name.startswith("testing/")}
+    assert {name: n for name, n in blanket.items() if n > allowed.get(name, 0)} == {}
+
+
+def imported(nodes: Nodes, modules: KeysView[str]) -> set[str]:
+    """The modules of ours that one names in an import, also one for types or in a function."""
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = {f"{node.module}.{one.name}" for one in node.names}
+            found |= (names & modules) or {node.module}
+        elif isinstance(node, ast.Import):
+            found |= {one.name for one in node.names}
+    return found & modules
+
+
+def test_no_module_imports_itself_in_a_circle(package: dict[str, list[ast.AST]]):
+    modules = {
+        name.removesuffix(".py").replace("/", ".").removesuffix(".__init__"): nodes
+        for name, nodes in package.items()
+    }
+    graph = {name: imported(nodes, modules.keys()) - {name} for name, nodes in modules.items()}
+    # Raises with the circle, if there is one.
+    assert len(list(graphlib.TopologicalSorter(graph).static_order())) == len(modules)
+
+
+def test_no_module_catches_groups_with_a_star(package: dict[str, list[ast.AST]]):
+    """Errors raised in `except*` are wrapped in a group before Python 3.11.4."""
+    assert [module for module, _ in definitions(package, ast.TryStar)] == []
+
+
+RIDDLES = {"What", "Who", "How", "Whether"}
+
+
+def test_no_docstring_opens_with_a_riddle(package: dict[str, list[ast.AST]]):
+    found = []
+    for module, node in definitions(package, ast.Module, ast.ClassDef, *FUNCTIONS):
+        words = (ast.get_docstring(node) or "").split()
+        if words and words[0] in RIDDLES and not getattr(node, "name", "").startswith("_"):
+            found.append((module, getattr(node, "lineno", 1), *words[:9]))
+    assert found == []
 
 
 def is_private(name: str) -> bool:
