@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import re
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ class Block:
         return f"{self.page.relative_to(ROOT)}:{self.line}"
 
 
+@functools.cache
 def _tokens(page: Path) -> list[Token]:
     return MarkdownIt().enable("table").parse(page.read_text(encoding="utf-8"))
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import pickle
 import traceback
 
 import pytest
-from conftest import ROOT
 
 from ragassay.errors import (
     BatchError,
@@ -38,17 +36,6 @@ async def test_other_errors_stay_in_their_group():
         async with asyncio.TaskGroup() as group:
             group.create_task(fail(KeyError("other")))
     assert isinstance(caught.value.exceptions[0], KeyError)
-
-
-def test_no_module_catches_groups_with_a_star():
-    """Errors raised in `except*` are wrapped in a group before Python 3.11.4."""
-    found = [
-        str(path)
-        for path in (ROOT / "ragassay").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.TryStar)
-    ]
-    assert found == []
 
 
 @pytest.mark.parametrize("kind", [TransientModelError, BatchError])

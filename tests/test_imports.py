@@ -88,7 +88,8 @@ def test_a_judged_run_imports_only_what_it_uses(tmp_path):
 def test_a_run_with_the_instruments_imports_no_client_of_models_and_no_nltk(tmp_path):
     out = str(tmp_path / "run")
     answers, corpus = str(SAMPLE / "answers.jsonl"), str(SAMPLE / "abstracts.jsonl")
-    loaded = loaded_by("evaluate", answers, "--corpus", corpus, "--out", out, "--quiet")
+    options = ("--corpus", corpus, "--out", out, "--quiet", "--limit", "1")
+    loaded = loaded_by("evaluate", answers, *options)
     of_signals = {"onnxruntime", "safetensors", "scipy", "tokenizers"}
     assert libraries(loaded, HEAVY | {"litellm", "openai"}) == of_signals
     assert of_rooms(loaded) <= TABLES

@@ -53,6 +53,11 @@ def run(folder: str, call: str) -> dict[str, Any]:
 
     from ragassay.cli import app
 
+    if "--batch" in call:
+        from ragassay.models import batch_queue
+
+        # The scripted provider answers at once.
+        batch_queue.QUIET_S, batch_queue.FIRST_CHECK_S = 0.5, 0.1
     os.chdir(folder)
     before, begun = files(), time.monotonic()
     done = CliRunner().invoke(app, shlex.split(call))

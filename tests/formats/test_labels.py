@@ -232,9 +232,10 @@ def test_labels_are_read_back_equal(tmp_path: Path, given_labels: list[HumanLabe
 
 def test_ratings_of_the_real_yescieval_are_read_whole(shared_data):
     path = shared_data / "yescieval" / "bioasq-train-answers.jsonl.gz"
-    result = read_labels(path)
-    ids = {record.id for record in read_records(path).records}
-    assert result.rejections == ()
+    result, answers = read_labels(path), read_records(path)
+    ids = {record.id for record in answers.records}
+    assert result.rejections == answers.rejections == ()
+    assert (len(answers.records), len(result.labels)) == (3876, 19910)
     assert {label.record_id for label in result.labels} <= ids
     assert len({label.annotator for label in result.labels}) == 4
     assert len({label.item for label in result.labels}) == 9

@@ -103,9 +103,9 @@ def test_kappas_are_those_of_the_originals_formula(shared: Path) -> None:
     queries = read_graded_paragraphs(path).queries
     for chosen in (GradeFilter(items="question"), GradeFilter(items="nugget")):
         for tables in annotator_tables(queries, chosen, 2):
+            passages = passage_labels(queries, chosen, tables.min_answers)
+            truth = [one.judgment >= 2 for one in passages]
             for cut, found in tables.binary.items():
-                passages = passage_labels(queries, chosen, tables.min_answers)
-                truth = [one.judgment >= 2 for one in passages]
                 predicted = [(one.label or 0) >= cut for one in passages]
                 n = len(passages)
                 equal = sum(t == p for t, p in zip(truth, predicted, strict=True)) / n

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 from case_tables import each_case
@@ -25,6 +27,7 @@ def bound(**given: object) -> Bound:
     return Bound(**(fields | given))  # type: ignore[arg-type]
 
 
+@functools.cache
 def risk_at(threshold: float, right_at, n: int = 200_000) -> float:
     """The true risk of uniform confidences in [1/3, 1], by integration over a grid."""
     sure = np.linspace(1 / 3, 1, n)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from case_tables import each_case
 
 from benchmarks.qa_numbers import (
@@ -85,11 +84,10 @@ def test_nothing_is_found_in_nothing():
     assert context_marks("", "") == ()
 
 
-@pytest.mark.parametrize(
-    "text", ["the proposed ", "bee this bee ", "described ", "[1,1,1", "a", " ", "1,"]
-)
+@each_case("text", ["the proposed ", "bee this bee ", "described ", "[1,1,1", "a", " ", "1,"])
 def test_what_is_marked_in_a_long_text_stands_there(text: str):
-    whole = text * (1_000_000 // len(text))
+    # hostile/test_readers.py measures that the time is linear.
+    whole = text * (100_000 // len(text))
     assert all(mark.text in whole for mark in context_marks(whole, ""))
 
 

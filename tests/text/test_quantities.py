@@ -202,16 +202,17 @@ SIGNS = "0123456789,. -\u2212\u2013\u00d7^()/%eE"
 
 @each_case(
     "text",
+    # hostile/test_readers.py measures that the time is linear.
     [
-        "1" * 1_000_000,
-        "100," * 250_000,
-        " " * 1_000_000,
-        "two hundred and " * 60_000,
-        "fig. 1, " * 125_000,
-        "5 mg " + "m s " * 250_000,
-        "".join(random.Random(0).choices(SIGNS, k=200_000)),
-        "10^" * 60_000,
-        "1-1" * 60_000,
+        "1" * 100_000,
+        "100," * 25_000,
+        " " * 100_000,
+        "two hundred and " * 6_000,
+        "fig. 1, " * 12_000,
+        "5 mg " + "m s " * 25_000,
+        "".join(random.Random(0).choices(SIGNS, k=40_000)),
+        "10^" * 12_000,
+        "1-1" * 12_000,
     ],
     ids=["digits", "groups", "spaces", "words", "figures", "units", "mixed", "powers", "dashes"],
 )

@@ -395,7 +395,8 @@ def test_sample_answers_are_cut_as_a_reader_cuts_them(record_id: str, n_sentence
 )
 def test_long_answers_are_cut_in_order(piece: str) -> None:
     says_nothing = piece in ("[1]", "( ", "(10.1000/a) ")
-    assert bool(cut(piece * 10_000)) != says_nothing
+    # hostile/test_readers.py measures that the time is linear.
+    assert bool(cut(piece * 2_000)) != says_nothing
 
 
 PIECES = ("It grew", "approx", "Vit", "5", " ", ".", "\n", "[1]", "(2)", "[PMID 9]", "[", ")", "!")

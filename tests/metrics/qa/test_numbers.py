@@ -110,7 +110,7 @@ def test_an_answer_without_numbers_and_an_empty_paper_have_none():
 
 
 def test_many_equal_numbers_are_all_found():
-    source = SourceNumbers.of("1, " * 20_000 + "\n" + "1\t" * 20_000)
+    source = SourceNumbers.of("1, " * 5_000 + "\n" + "1\t" * 5_000)
     found = answer_numbers("1, " * 200, source)
     assert len(found) == 200 and all(one.is_found for one in found)
 

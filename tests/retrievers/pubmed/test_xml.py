@@ -449,16 +449,16 @@ def test_many_records_take_little_memory(tmp_path: Path) -> None:
     filler = f"<Abstract><AbstractText>{'word ' * 400}</AbstractText></Abstract>"
     with gzip.open(path, "wt", compresslevel=1) as handle:
         handle.write("<PubmedArticleSet>")
-        for i in range(8_000):
+        for i in range(4_000):
             handle.write(record(f"<PMID>{i + 1}</PMID>", article=filler))
         handle.write("</PubmedArticleSet>")
     # tracemalloc does not see libxml2's trees, so a process of its own is watched as a whole.
     command = [sys.executable, "-c", GROWTH, str(path)]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     n, peak, growth = (int(part) for part in told.split())
-    assert n == 8_000 - 500
-    assert peak < 5_000_000  # The file holds 19 MB.
-    assert growth < 16_000_000
+    assert n == 4_000 - 500
+    assert peak < 5_000_000  # All articles take 14 MB.
+    assert growth < 8_000_000  # All trees take 17 MB.
 
 
 def test_a_file_that_never_ends_a_record_is_left(
