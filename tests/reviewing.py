@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 from answers import answer, written_run
 from starlette.testclient import TestClient
 
+from ragassay.models.serving.server import server_of
 from ragassay.records import (
     AnswerSentence,
     Citation,
@@ -28,6 +32,7 @@ from ragassay.records import (
 )
 from ragassay.review.access import AccessControl
 from ragassay.review.app import WHO, build_app
+from ragassay.review.server import GRACE_S, open_source
 from ragassay.review.session import ReviewSession
 
 PORT = 8123
@@ -125,6 +130,32 @@ def hostile_run(path: Path) -> Path:
         }
     )
     return written_run(path, [one])
+
+
+class PageServer:
+    """The review page of a run, served by a thread of this process.
+
+    Attributes:
+        url: Address with the token.
+    """
+
+    def __init__(self, path: Path, who: str = "") -> None:
+        session = ReviewSession(open_source(path))
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        access = AccessControl(self._listener.getsockname()[1])
+        self.url = access.url
+        self._server = server_of(build_app(session, access, who), GRACE_S, lambda: None)
+        served = self._server.serve(sockets=[self._listener])
+        self._thread = threading.Thread(target=asyncio.run, args=(served,))
+
+    def __enter__(self) -> PageServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.should_exit = self._server.force_exit = True
+        self._thread.join()
+        self._listener.close()
 
 
 class Server:

@@ -21,8 +21,8 @@ PAPERS = [
 ]
 
 
-@pytest.fixture
-def answers(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write YESciEval's pair of files: ten questions with original and redundant answers."""
     names = [f"question-{n}" for n in range(10)]
     questions = [{"id": n, "question": "Does drug A help?", "papers": PAPERS} for n in names]
@@ -36,6 +36,7 @@ def answers(tmp_path: Path) -> Path:
             ("extreme", "Relevancy", f"{ANSWER} The match was lost.", {}),
         )
     ]
+    folder = tmp_path_factory.mktemp("yescieval")
     for name, lines in (("t-questions.jsonl", questions), ("t-answers.jsonl", rows)):
-        (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return tmp_path / "t-answers.jsonl"
+        (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder / "t-answers.jsonl"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from answers import answer, written_run
 from browsing import browse, chromium, until  # noqa: F401
-from reviewing import Server, hostile_run
+from reviewing import PageServer, Server, hostile_run
 
 from ragassay.runs.journal import journal_of
 
@@ -30,8 +30,8 @@ def open_page(browse) -> Callable[..., Any]:  # noqa: F811
 
 
 @pytest.fixture
-def server(run: Path) -> Iterator[Server]:
-    with Server(run, "--who", "ann") as started:
+def server(run: Path) -> Iterator[PageServer]:
+    with PageServer(run, "ann") as started:
         yield started
 
 
@@ -152,7 +152,7 @@ def test_search_narrows_the_queue_and_escape_goes_back_to_the_keys(server, open_
 
 
 def test_without_a_name_the_page_asks_once(run, open_page):
-    with Server(run) as server:
+    with PageServer(run) as server:
         page = open_page(server.url)
         assert page.locator("#ask").is_visible()
         page.keyboard.type("Zoë Ångström")
@@ -169,7 +169,7 @@ def test_without_a_name_the_page_asks_once(run, open_page):
 
 def test_two_people_see_what_the_other_said(server, open_page, run):
     ann = open_page(server.url)
-    with Server(run, "--who", "bob") as other:
+    with PageServer(run, "bob") as other:
         bob = open_page(other.url)
         ann.keyboard.press("1")
         saved(ann)
@@ -232,7 +232,7 @@ def test_the_focus_is_seen_and_every_control_has_a_name(server, open_page):
 
 def test_a_long_queue_keeps_few_rows_in_the_document(tmp_path, open_page):
     many = [answer(f"r{n}", labels=[("A sentence.", "required")] * 50) for n in range(100)]
-    with Server(written_run(tmp_path / "run", many), "--who", "ann") as server:
+    with PageServer(written_run(tmp_path / "run", many), "ann") as server:
         page = open_page(server.url)
         assert page.locator(".row").count() < 80
         page.locator("#list").evaluate("(list) => { list.scrollTop = list.scrollHeight; }")
@@ -244,7 +244,7 @@ def test_a_long_queue_keeps_few_rows_in_the_document(tmp_path, open_page):
 
 
 def test_hostile_texts_run_nothing(tmp_path, open_page):
-    with Server(hostile_run(tmp_path / "run"), "--who", "<b>eve</b>") as server:
+    with PageServer(hostile_run(tmp_path / "run"), "<b>eve</b>") as server:
         page = open_page(server.url)
         for _ in range(3):
             page.keyboard.press("a")

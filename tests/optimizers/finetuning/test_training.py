@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import json
 from dataclasses import replace
@@ -31,6 +32,14 @@ EXAMPLES = [
     for n in range(6)
 ]
 RECIPE = TrainingRecipe(row_tokens=400, learning_rate=1e-2, steps=4, rank=4, share_of_layers=1.0)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def frozen() -> None:
+    """Import what training imports, and freeze it: each training collects garbage."""
+    importlib.import_module("trl.trainer.sft_trainer")
+    importlib.import_module("trl.experimental.cpo")
+    gc.freeze()
 
 
 def likelihood(model: Any, tokenizer: Any, reply: str) -> float:

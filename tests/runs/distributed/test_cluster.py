@@ -82,25 +82,34 @@ async def test_with_all_that_a_judge_is_asked_the_files_are_those_of_a_local_run
 async def test_equal_answers_are_judged_once_and_either_engine_goes_on_with_the_other_s(
     job, tmp_path
 ):
-    equal = job_of(
-        [
-            record.model_copy(update={"id": f"{record.id}-{copy}"})
-            for copy in range(2)
-            for record in job.records[:2]
-        ],
-        job.corpus,
-    )
-    chosen = {"only": ("rubrics",)}
-    for engine in ("local", "ray"):
+    def copies(n: int) -> Job:
+        """Two copies of each of the first records."""
+        pairs = [(record, copy) for copy in range(2) for record in job.records[:n]]
+        named = [one.model_copy(update={"id": f"{one.id}-{copy}"}) for one, copy in pairs]
+        return job_of(named, job.corpus)
+
+    async def n_asked(n: int, engine: str, folder: Path, events: list[Event]) -> int:
+        """Judge the copies of n records with a folder's verdicts; return the number of requests."""
+        for name in SAME:
+            (folder / name).unlink(missing_ok=True)
+        given = copies(n)
         with ScriptedModel() as model:
-            await judged(equal, run_for(model, equal, engine, **chosen), tmp_path / engine)
-            assert model.n_requests == 2 * 9
+            run = run_for(model, given, engine, only=("rubrics",))
+            await run_job(given, run, RunFolder(folder), events.append)
+            return model.n_requests
+
+    local, ray = tmp_path / "local", tmp_path / "ray"
+    totals = []
+    for engine in ("local", "ray"):
+        events: list[Event] = []
+        assert await n_asked(2, engine, tmp_path / engine, events) == 2 * 9
+        total = sum(events, Event())
+        totals.append((total.n_expected, total.n_calls, total.n_records, total.usage))
+    assert totals[0] == totals[1]
     check_same_files(tmp_path)
-    with ScriptedModel() as model:
-        for first, engine in (("local", "ray"), ("ray", "local"), ("ray", "ray")):
-            (tmp_path / first / "evaluations.jsonl").unlink()
-            await judged(equal, run_for(model, equal, engine, **chosen), tmp_path / first)
-        assert model.n_requests == 0, "the verdicts are in the folder"
+    assert await n_asked(3, "local", ray, []) == 9, "two records were judged in the cluster"
+    assert await n_asked(4, "ray", ray, []) == 9, "three were judged, by either engine"
+    await n_asked(4, "local", local, [])
     check_same_files(tmp_path)
 
 
@@ -158,18 +167,6 @@ async def test_money_is_bounded_over_all_workers(job, tmp_path):
         with pytest.raises(BudgetError, match="max_usd"):
             await judged(job, run, tmp_path / "run")
         assert model.n_requests < 9 * len(job.records)
-
-
-async def test_progress_adds_up_to_what_a_local_run_tells(job, tmp_path):
-    totals = []
-    for engine in ("local", "ray"):
-        events: list[Event] = []
-        with ScriptedModel() as model:
-            run = run_for(model, job, engine, only=("rubrics",))
-            await run_job(job, run, RunFolder(tmp_path / engine), events.append)
-        total = sum(events, Event())
-        totals.append((total.n_expected, total.n_calls, total.n_records, total.usage))
-    assert totals[0] == totals[1]
 
 
 def deadly_run(job: Job, deadly: Record, mark: Path, *, is_always: bool) -> Run:
