@@ -46,7 +46,7 @@ from ragassay.store import opened_store
 from ragassay.tracing import answer_span, traced_run
 
 if TYPE_CHECKING:
-    from ragassay.runs.distributed.hub import Outbox
+    from ragassay.runs.distributed.worker import Outbox
 
 N_LOCAL_IN_FLIGHT = 2
 """Number of concurrent answers with the embedded judge, which judges one while the next is

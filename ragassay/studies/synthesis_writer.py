@@ -33,7 +33,7 @@ from ragassay.settings import Settings, result_values
 from ragassay.store import hash_of, opened_store
 
 if TYPE_CHECKING:
-    from ragassay.runs.distributed.hub import Outbox
+    from ragassay.runs.distributed.worker import Outbox
 
 
 WRITING_FIELDS = ("model", "max_reply_tokens", "source_chars", "local_dtype")

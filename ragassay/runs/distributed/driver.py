@@ -19,7 +19,8 @@ from ragassay.extras import EXTRAS, need
 from ragassay.model_names import is_local
 from ragassay.models.hosting import OwnModels
 from ragassay.records import Record
-from ragassay.runs.distributed.hub import EventBatch, Hub, WorkerTask, WorkKind, work_on_shard
+from ragassay.runs.distributed.hub import EventBatch, Hub
+from ragassay.runs.distributed.worker import WorkerTask, WorkKind, work_on_shard
 from ragassay.runs.progress import Event, Listener
 from ragassay.store import opened_store
 

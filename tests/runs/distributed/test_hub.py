@@ -6,7 +6,8 @@ import asyncio
 
 from ragassay.models.limiter import RunLimiter
 from ragassay.records import Failure, RecordFailure
-from ragassay.runs.distributed.hub import EventBatch, Hub, Outbox
+from ragassay.runs.distributed.hub import EventBatch, Hub
+from ragassay.runs.distributed.worker import Outbox
 from ragassay.runs.progress import Event
 from ragassay.store import Store
 
