@@ -105,6 +105,9 @@ class Place:
         )
 
 
+_NOWHERE = Place("", 0, "", "")
+
+
 @dataclass(frozen=True)
 class Item:
     """A JSON object with finite numbers, valid UTF-8 text and at most 100 nested levels.
@@ -312,31 +315,39 @@ def split_rejections(
     return values, tuple(one for one in results if isinstance(one, Rejection))
 
 
+def keep_first(
+    outcomes: Iterable[tuple[_Read | Problem | Rejection, Place]],
+    key_of: Callable[[_Read], Hashable],
+    repeated: Callable[[_Read, Place], Problem],
+) -> tuple[tuple[_Read, ...], list[Rejection]]:
+    """Return the first value with each key, and reject problems and values with a known key.
+
+    `repeated` receives the value of a duplicate and the place of the first value with its key.
+    """
+    first: dict[Hashable, tuple[_Read, Place]] = {}
+    rejections: list[Rejection] = []
+    for outcome, place in outcomes:
+        if not isinstance(outcome, Rejection | Problem):
+            known = first.setdefault(key_of(outcome), (outcome, place))
+            if known[0] is outcome:
+                continue
+            outcome = repeated(outcome, known[1])
+        rejections.append(place.reject(outcome) if isinstance(outcome, Problem) else outcome)
+    return tuple(value for value, _ in first.values()), rejections
+
+
 def read_once(
     items: Iterable[Item | Rejection],
     read: Callable[[Item], _Read | Problem],
     key_of: Callable[[_Read], Hashable],
-    repeated: Callable[[_Read, int], Problem],
+    repeated: Callable[[_Read, Place], Problem],
 ) -> tuple[tuple[_Read, ...], list[Rejection]]:
-    """Read items, and reject unreadable items and items with the key of an earlier item.
-
-    `repeated` receives the value of a duplicate and the line of the first item with its key.
-    """
-    values: dict[Hashable, _Read] = {}
-    lines: dict[Hashable, int] = {}
-    rejections: list[Rejection] = []
-    for item in items:
-        if isinstance(item, Rejection):
-            rejections.append(item)
-            continue
-        value = read_item(read, item)
-        if isinstance(value, Problem):
-            rejections.append(item.place.reject(value))
-        elif (key := key_of(value)) in values:
-            rejections.append(item.place.reject(repeated(value, lines[key])))
-        else:
-            values[key], lines[key] = value, item.place.line
-    return tuple(values.values()), rejections
+    """Read items, and reject unreadable items and items with the key of an earlier item."""
+    outcomes = (
+        (item, _NOWHERE) if isinstance(item, Rejection) else (read_item(read, item), item.place)
+        for item in items
+    )
+    return keep_first(outcomes, key_of, repeated)
 
 
 def content_of(value: object) -> str:

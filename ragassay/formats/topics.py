@@ -33,6 +33,7 @@ from ragassay.formats.problems import (
     Problem,
     ProblemError,
     describe_value,
+    empty_file_error,
     is_list,
     is_object,
     join_path,
@@ -79,8 +80,7 @@ def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
         ),
     )
     if not topics:
-        first = f" ({rejections[0].problem})" if rejections else ""
-        raise InputError(f"{path} has no topics{first}; expected {_SHAPES}")
+        raise empty_file_error(path, "topics", rejections, _SHAPES)
     return {topic.id: topic.question for topic in topics}, rejections
 
 
