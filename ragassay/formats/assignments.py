@@ -112,10 +112,8 @@ def read_assignments(path: AnyPath) -> tuple[tuple[AssignedAnswer, ...], tuple[R
 
     def read(item: Item) -> AssignedAnswer:
         row = parse(RetrievedRow if _is_retrieved(item) else AssignedRow, item.fields)
-        labels = [
-            *find_unknown_importances(row.nuggets, [FAILED]),
-            *find_unknown_assignments(row.nuggets),
-        ]
+        labels = find_unknown_importances(row.nuggets, [FAILED])
+        labels += find_unknown_assignments(row.nuggets)
         label_rejections.extend(map(item.place.reject, problems_of(labels)))
         return _answer(row, unknown_fields(row) | label_metadata(labels))
 

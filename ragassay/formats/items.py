@@ -215,11 +215,21 @@ def _header(document: CutDocument, number: int, file: str) -> Item | Rejection |
 def _document_rows(
     document: CutDocument, header: Item | Rejection, file: str, label: str
 ) -> Iterator[Item | Rejection]:
+    rows = (
+        parse_line(line, file, f"{label}-{count + 1}", f"{document.name}.{count}")
+        for count, line in enumerate(document.rows)
+    )
+    yield from _add_header(rows, header, document.name)
+
+
+def _add_header(
+    rows: Iterable[Item | Rejection], header: Item | Rejection, name: str
+) -> Iterator[Item | Rejection]:
+    """Yield rows with the other fields of their document, or the reason for its rejection first."""
     if isinstance(header, Rejection):
         yield header
-    around = header.fields if isinstance(header, Item) else {document.name: []}
-    for count, line in enumerate(document.rows):
-        row = parse_line(line, file, f"{label}-{count + 1}", f"{document.name}.{count}")
+    around = header.fields if isinstance(header, Item) else {name: []}
+    for row in rows:
         yield replace(row, around=around) if isinstance(row, Item) else row
 
 
@@ -267,15 +277,14 @@ def _row_items(place: Place, value: dict[str, object]) -> Iterator[Item | Reject
     if name is None or not is_list(rows):
         yield as_item(place, value)
         return
-    header = as_item(place, value | {name: []})
-    if isinstance(header, Rejection):
-        yield header
-    around = header.fields if isinstance(header, Item) else {name: []}
-    for count, row in enumerate(rows):
-        label, path = f"{place.label}-{count + 1}", f"{name}.{count}"
-        row_place = replace(place, label=label, path=path, content=content_of(row))
-        item = as_item(row_place, row)
-        yield replace(item, around=around) if isinstance(item, Item) else item
+    items = (
+        as_item(
+            Place(place.file, place.line, f"{place.label}-{n + 1}", content_of(row), f"{name}.{n}"),
+            row,
+        )
+        for n, row in enumerate(rows)
+    )
+    yield from _add_header(items, as_item(place, value | {name: []}), name)
 
 
 def read_item(read: Callable[[Item], _Read], item: Item) -> _Read | Problem:

@@ -120,13 +120,7 @@ class NuggetRow(Row):
 
     def to_nugget(self) -> Nugget:
         """Convert the row to a nugget."""
-        return Nugget(
-            text=self.text,
-            importance=self.importance,
-            origin=self.origin,
-            method=self.method,
-            sentence=self.sentence,
-        )
+        return Nugget.model_validate(self.model_dump(include=set(Nugget.model_fields)))
 
 
 SourceEntry = Annotated[SourceRow, BeforeValidator(text_as_object)]

@@ -17,10 +17,11 @@ from ragassay.formats.output import (
     team_and_run,
     unwritable,
 )
-from ragassay.formats.problems import describe_value, is_object, parse, wrong
+from ragassay.formats.problems import describe_value, is_list, is_object, parse, wrong
 from ragassay.formats.rows import IdText, Row, as_text, unknown_fields
 from ragassay.formats.sniff import Format
 from ragassay.formats.topics import question_of
+from ragassay.formats.values import parse_text
 from ragassay.records import Document, Record, SentenceInput
 
 REFERENCES = "references"
@@ -274,11 +275,8 @@ def _cited_ids(answer: Sequence[SentenceInput]) -> list[str]:
 
 def references_of(metadata: Mapping[str, str]) -> list[str]:
     """Return the references in the metadata of a record, or an empty list if there are none."""
-    try:
-        value: object = json.loads(metadata.get(REFERENCES, ""))
-    except (ValueError, RecursionError):
-        return []
-    references = value if isinstance(value, list) else []
+    value = parse_text(metadata.get(REFERENCES))
+    references = value if is_list(value) else []
     names = [str(name) for name in references if isinstance(name, str) and name.strip()]
     return names if len(names) == len(references) else []
 
