@@ -59,31 +59,6 @@ def test_ragassay_json_lines_lose_nothing(tmp_path: Path, records: list[Record])
     assert result.records == tuple(records)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.lists(SENTENCES, max_size=3).map(tuple),
-    TEXT.filter(bool),
-    IDS,
-    st.none() | TEXT,
-)
-def test_biogen_runs_lose_nothing_that_they_have_room_for(
-    tmp_path: Path, answer: tuple[SentenceInput, ...], question: str, topic: str, whole: str | None
-):
-    record = Record(
-        id=f"team/run/{topic}",
-        question=question,
-        answer=answer,
-        system="team/run",
-        topic=topic,
-        metadata={} if whole is None else {"answer": whole},
-    )
-    path = tmp_path / "run.jsonl"
-    write_answers([record], path, "biogen-2025-b")
-    result = read_records(path)
-    assert (result.format, result.rejections) == ("biogen-2025-b", ())
-    assert result.records == (record,)
-
-
 RECORD = Record(id="a", question="Q", answer="A")
 RUN = Record(id="a", question="Q", answer=(SentenceInput(text="S"),), system="t/r", topic="1")
 

@@ -78,16 +78,10 @@ CASES: dict[str, tuple[Any, str, list[Any], list[Any]]] = {
         [("([a](u))", ("https://a.org",))],
         [("https://a.org", "A", "")],
     ),
-    "OpenAI: one page twice": (
-        chat({"content": TEXT, "role": "assistant", "annotations": [url(0, 20), url(21, 35)]}),
+    "OpenAI: one page twice, and two pages at one place": (
+        chat({"content": TEXT, "annotations": [url(0, 20), url(21, 35), url(0, 20, "b")]}),
         TEXT,
-        [(FELL, ("https://a.org",)), (ROSE, ("https://a.org",))],
-        [("https://a.org", "A", "")],
-    ),
-    "OpenAI: two pages at one place": (
-        chat({"content": TEXT, "role": "assistant", "annotations": [url(0, 20), url(0, 20, "b")]}),
-        TEXT,
-        [(FELL, ("https://a.org", "b"))],
+        [(FELL, ("https://a.org", "b")), (ROSE, ("https://a.org",))],
         [("https://a.org", "A", ""), ("b", "A", "")],
     ),
     "OpenRouter: the page's content, no place": (
@@ -407,31 +401,16 @@ CASES: dict[str, tuple[Any, str, list[Any], list[Any]]] = {
                         | {"start_index": 0, "end_index": 20},
                         {"type": "citation", "title": "D", "cited_text": "R."}
                         | {"extras": {"document_index": 0}},
+                        # Gemini's citation repeats the answer, which is no source.
+                        {"type": "citation", "url": "g", "cited_text": FELL}
+                        | {"start_index": 0, "end_index": 20},
                     ],
                 },
             ],
         },
         TEXT,
-        [(FELL, ("u",)), (TEXT, ("D",))],
-        [("u", "U", "F."), ("D", "D", "R.")],
-    ),
-    "LangChain: Gemini's citation repeats the answer, which is no source": (
-        {
-            "type": "ai",
-            "content": [
-                {
-                    "type": "text",
-                    "text": TEXT,
-                    "annotations": [
-                        {"type": "citation", "url": "u", "cited_text": FELL}
-                        | {"start_index": 0, "end_index": 20}
-                    ],
-                }
-            ],
-        },
-        TEXT,
-        [(FELL, ("u",))],
-        [("u", "", "")],
+        [(FELL, ("u", "g")), (TEXT, ("D",))],
+        [("u", "U", "F."), ("D", "D", "R."), ("g", "", "")],
     ),
     "LangChain: Cohere's and Perplexity's in additional_kwargs": (
         {
@@ -528,16 +507,12 @@ def test_what_is_no_reply_is_not_taken_for_one(other: object):
     assert read_structured_reply(other) is None
 
 
-def note_for(start: int, end: int) -> dict[str, Any]:
-    return chat({"role": "assistant", "content": "It fell.", "annotations": [url(start, end)]})
-
-
 @pytest.mark.parametrize(
     ("start", "end", "kept"),
     [(5, 30, [(5, 8)]), (30, 40, []), (-3, 4, [(0, 4)]), (6, 2, []), (8, 9, []), (8, 8, [(8, 8)])],
 )
 def test_an_offset_outside_the_text_is_reported_and_what_lies_in_it_kept(start, end, kept):
-    found = read_structured_reply(note_for(start, end))
+    found = read_structured_reply(chat({"content": "It fell.", "annotations": [url(start, end)]}))
     assert found is not None
     assert [(one.start, one.end) for one in found.citations] == kept
     assert [one.id for one in found.sources] == ["https://a.org"]
