@@ -97,6 +97,26 @@ BANK: dict[str, Any] = {
         QUESTION | {"question_id": "q/3", "question_text": "Why?", "gold_answers": []},
     ],
 }
+JUDGMENT = {"paragraphId": "p1", "query": "q", "relevance": 2, "titleQuery": "q"}
+RANKING = {"method": "sys", "paragraphId": "p1", "queryId": "q", "rank": 6, "score": 17.560528}
+EXAM_GRADE: dict[str, Any] = {
+    "correctAnswered": ["q/1"],
+    "wrongAnswered": ["q/2"],
+    "self_ratings": [
+        {"question_id": "q/1", "self_rating": 4},
+        {"nugget_id": "q/2", "self_rating": 0},
+    ],
+    "answers": [["q/1", "text"]],
+    "llm": "flan",
+    "llm_options": {"temperature": 0.5, "seed": None},
+    "prompt_info": {"prompt_class": "QuestionSelfRatedPrompt", "context_first": False},
+    "exam_ratio": 0.25,
+    "prompt_type": "question",
+}
+GRADE: dict[str, Any] = {
+    **{"correctAnswered": True, "self_ratings": 4, "answer": "yes", "llm": "flan"},
+    **{"llm_options": {}, "prompt_info": None},
+}
 NULLS: dict[str, Any] = {
     "paragraph_id": "p",
     "text": "T",
@@ -106,55 +126,14 @@ NULLS: dict[str, Any] = {
         "rankings": [],
         "source": None,
     },
-    "exam_grades": [
-        {
-            "correctAnswered": ["q/1"],
-            "wrongAnswered": [],
-            "self_ratings": None,
-            "answers": [["q/1", "A"]],
-            "llm": "m",
-            "llm_options": {"seed": None},
-            "prompt_info": None,
-            "exam_ratio": 1.0,
-            "prompt_type": None,
-        }
-    ],
+    "exam_grades": [EXAM_GRADE | {"self_ratings": None, "prompt_info": None, "prompt_type": None}],
     "grades": None,
 }
 GRADED: dict[str, Any] = {
     "paragraph_id": "p1",
     "text": "T",
     "paragraph": {"markup": [None, 1]},
-    "paragraph_data": {
-        "judgments": [{"paragraphId": "p1", "query": "q", "relevance": 2, "titleQuery": "q"}],
-        "rankings": [
-            {"method": "sys", "paragraphId": "p1", "queryId": "q", "rank": 6, "score": 17.560528}
-        ],
-    },
-    "exam_grades": [
-        {
-            "correctAnswered": ["q/1"],
-            "wrongAnswered": ["q/2"],
-            "self_ratings": [
-                {"question_id": "q/1", "self_rating": 4},
-                {"nugget_id": "q/2", "self_rating": 0},
-            ],
-            "answers": [["q/1", "text"]],
-            "llm": "flan",
-            "llm_options": {"temperature": 0.5, "seed": None},
-            "prompt_info": {"prompt_class": "QuestionSelfRatedPrompt", "context_first": False},
-            "exam_ratio": 0.25,
-            "prompt_type": "question",
-        }
-    ],
-    "grades": [
-        {
-            "correctAnswered": True,
-            "self_ratings": 4,
-            "answer": "yes",
-            "llm": "flan",
-            "llm_options": {},
-            "prompt_info": None,
-        }
-    ],
+    "paragraph_data": {"judgments": [JUDGMENT], "rankings": [RANKING]},
+    "exam_grades": [EXAM_GRADE],
+    "grades": [GRADE],
 }

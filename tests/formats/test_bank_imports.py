@@ -62,28 +62,21 @@ def test_nuggets_of_trec_keep_their_importance(tmp_path: Path):
     assert found.banks[0].kind == "nuggets"
 
 
+def asked(text: str, choices: dict[str, str], correct: str) -> dict[str, object]:
+    return {
+        "beingAsked": {"processedText": text},
+        "answerChoices": {name: {"processedText": choice} for name, choice in choices.items()},
+        "correctAnswer": {"processedText": correct},
+    }
+
+
+QUESTIONS = {
+    "NDQ_1": asked("What pulls the water?", {"a": "the wind", "b": "the moon"}, "b"),
+    "NDQ_2": asked("How often?", {"a": "twice"}, "c"),
+}
 LESSON = {
-    "globalID": "L_0002",
-    "lessonName": "tides",
-    "topics": {},
-    "questions": {
-        "diagramQuestions": {"DQ_1": {}},
-        "nonDiagramQuestions": {
-            "NDQ_1": {
-                "beingAsked": {"processedText": "What pulls the water?"},
-                "answerChoices": {
-                    "a": {"processedText": "the wind"},
-                    "b": {"processedText": "the moon"},
-                },
-                "correctAnswer": {"processedText": "b"},
-            },
-            "NDQ_2": {
-                "beingAsked": {"processedText": "How often?"},
-                "answerChoices": {"a": {"processedText": "twice"}},
-                "correctAnswer": {"processedText": "c"},
-            },
-        },
-    },
+    **{"globalID": "L_0002", "lessonName": "tides", "topics": {}},
+    "questions": {"diagramQuestions": {"DQ_1": {}}, "nonDiagramQuestions": QUESTIONS},
 }
 
 

@@ -37,11 +37,17 @@ def test_an_answer_keeps_its_nuggets_whose_importance_failed(write):
 
 
 def test_labels_that_the_model_made_up_are_counted_and_the_others_read(write):
-    found = read_labels(write(ASSIGNED))
+    partial = {"text": "n5", "assignment": "partial_support"}
+    found = read_labels(write(ASSIGNED | {"nuggets": [*NUGGETS, partial]}))
+    assert found.format == "nuggetizer-assign"
     assert [(one.item, one.label) for one in found.labels] == [
         ("n1", "support"),
         ("n2", "not_support"),
+        ("n5", "partial_support"),
     ]
+    assert {(one.record_id, one.topic, one.system) for one in found.labels} == {
+        ("run/2024-1", "2024-1", "run")
+    }
     (odd,) = found.rejections
     assert (odd.field, odd.problem) == (
         "nuggets.3.assignment",

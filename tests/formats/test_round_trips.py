@@ -171,17 +171,10 @@ def assert_nothing_lost(path: Path, record: Record, form: str) -> None:
 
 
 @SETTINGS
-@given(records(IDS))
-def test_trec_rag_2024(tmp_path: Path, record: Record):
-    record = record.model_copy(update={"id": f"{record.system}/{record.topic}"})
-    assert_nothing_lost(tmp_path / "run", record, "trec-rag-2024")
-
-
-@SETTINGS
 @given(records(TEAMS))
-def test_runs_of_teams(tmp_path: Path, record: Record):
+def test_runs(tmp_path: Path, record: Record):
     record = record.model_copy(update={"id": f"{record.system}/{record.topic}"})
-    for form in ("trec-rag-2025", "biogen-2025-a", "biogen-2025-b"):
+    for form in ("trec-rag-2024", "trec-rag-2025", "biogen-2025-a", "biogen-2025-b"):
         assert_nothing_lost(tmp_path / "run", record, form)
 
 
