@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -201,14 +200,3 @@ def test_labels_are_read_back_equal(tmp_path: Path, given_labels: list[HumanLabe
     path.write_bytes(gzip.compress("\n".join(lines).encode()))
     result = read_labels(path)
     assert (result.labels, result.rejections) == (tuple(given_labels), ())
-
-
-def test_ratings_of_the_real_yescieval_are_read_whole(shared_data):
-    path = shared_data / "yescieval" / "bioasq-train-answers.jsonl.gz"
-    result = read_labels(path)
-    ids = {record.id for record in read_records(path).records}
-    assert result.rejections == ()
-    assert {label.record_id for label in result.labels} <= ids
-    assert len({label.annotator for label in result.labels}) == 4
-    assert len({label.item for label in result.labels}) == 9
-    assert set(Counter(label.label for label in result.labels)) == set("12345")

@@ -255,20 +255,3 @@ def test_bad_lines_of_a_corpus_are_rejected(write):
 def test_a_file_that_is_no_corpus_is_an_input_error(write):
     with pytest.raises(InputError, match="pmid or id or docid"):
         read_corpus(write(SAMPLE))
-
-
-def test_the_real_yescieval_pair_is_read_whole(shared_data):
-    result = read_records(shared_data / "yescieval" / "bioasq-train-answers.jsonl.gz")
-    assert (result.format, result.rejections, len(result.records)) == ("yescieval", (), 3876)
-    first = result.records[0]
-    assert first.id == "bioasq-train-0/meta-llama-3.1-8b-instruct/benign"
-    assert [source.id for source in first.sources[:3]] == ["1", "2", "3"]
-    assert all(record.sources and record.metadata["variant"] for record in result.records)
-
-
-def test_the_real_corpus_is_read_whole(shared_data):
-    result = read_corpus(shared_data / "corpus" / "abstracts.jsonl.gz")
-    assert len(result.documents) + len(result.rejections) == 31932
-    # One PMID stands there twice.
-    assert [one.field for one in result.rejections] == ["pmid"]
-    assert all(document.text for document in result.documents)

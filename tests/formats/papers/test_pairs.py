@@ -163,9 +163,3 @@ def test_a_folder_of_sciqags_files(put, tmp_path):
     assert [paper.id for paper in found.papers] == ["10.1000/a", "2"]
     assert len(found.pairs) == 4
     assert "10.1000/a" in found.rejections[0].problem
-
-
-def test_the_published_pairs_are_read(shared):
-    found = read_pairs(shared / "data" / "sciqag" / "papers.jsonl.gz")
-    assert (len(found.pairs), len(found.papers), found.rejections) == (350, 35, ())
-    assert all(paper.id.count("/") == 1 for paper in found.papers)
