@@ -134,13 +134,6 @@ def test_a_biogen_answer_without_its_question_takes_it_from_the_topics(write):
         assert "nor is the topic in the questions file" in result.rejections[0].problem
 
 
-def test_a_biogen_answer_without_question_or_topics_names_the_mend(write):
-    bare = {**ANSWER, "metadata": {"team_id": "t", "run_id": "r", "topic_id": "116"}}
-    (rejection,) = read_records(write(bare)).rejections
-    assert rejection.field == "metadata.question"
-    assert "questions file" in rejection.expected
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
