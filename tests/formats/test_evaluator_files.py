@@ -93,9 +93,8 @@ def test_a_bad_paragraph_or_line_is_rejected_alone(write, line, field, problem):
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"q 0 d 1", b"\x1f\x8b\x08\x00"])
-def test_a_file_without_paragraphs_is_an_input_error(tmp_path: Path, content):
-    path = tmp_path / "graded"
-    path.write_bytes(content)
+def test_a_file_without_paragraphs_is_an_input_error(write, content):
+    path = write(content, name="graded", end=b"")
     with pytest.raises(InputError, match="no graded paragraphs"):
         read_graded_paragraphs(path)
 
@@ -259,9 +258,8 @@ BAD_RUN_LINES = [
 
 
 @each_case(("line", "field", "problem"), BAD_RUN_LINES)
-def test_a_bad_line_of_a_run_is_rejected_alone(tmp_path: Path, line, field, problem):
-    path = tmp_path / "run"
-    path.write_bytes(b"q Q0 first 1 3 t\n\n" + line + b"\nq Q0 last 3 1 t\n")
+def test_a_bad_line_of_a_run_is_rejected_alone(write, line, field, problem):
+    path = write(b"q Q0 first 1 3 t\n\n" + line + b"\nq Q0 last 3 1 t\n", name="run")
     run, (rejection,) = read_run(path)
     assert run.tag == "t"
     assert [(d.id, d.score) for d in run.rankings["q"]] == [("first", 3.0), ("last", 1.0)]
@@ -284,9 +282,8 @@ BAD_QRELS_LINES = [
 
 
 @each_case(("line", "field", "problem"), BAD_QRELS_LINES)
-def test_a_bad_judgment_is_rejected_alone(tmp_path: Path, line, field, problem):
-    path = tmp_path / "qrels"
-    path.write_bytes(b"q 0 first 1\n\n" + line + b"\nq 0 last 0\n")
+def test_a_bad_judgment_is_rejected_alone(write, line, field, problem):
+    path = write(b"q 0 first 1\n\n" + line + b"\nq 0 last 0\n", name="qrels")
     qrels, (rejection,) = read_qrels(path)
     assert qrels == {"q": {"first": 1, "last": 0}}
     assert (rejection.file, rejection.line, rejection.field) == (str(path), 3, field)
@@ -299,11 +296,8 @@ def test_a_bad_judgment_is_rejected_alone(tmp_path: Path, line, field, problem):
     ("content", "message"),
     [(b"", "has no (rankings|judgments)$"), (b"q\n", ":1: found 1 columns, expected `qid")],
 )
-def test_a_file_without_a_usable_line_is_refused_by_its_first(
-    tmp_path: Path, read, content, message
-):
-    path = tmp_path / "columns"
-    path.write_bytes(content)
+def test_a_file_without_a_usable_line_is_refused_by_its_first(write, read, content, message):
+    path = write(content, name="columns", end=b"")
     with pytest.raises(InputError, match=message):
         read(path)
 

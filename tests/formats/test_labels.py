@@ -163,9 +163,8 @@ def test_a_line_of_another_form_that_does_not_fit_is_rejected(write, row, change
     [b"", b"[]", b"116 0 31452104 2\n", b'{"question": "Q", "answer": "A"}', b'["q", "p"]',
      b"\x1f\x8b\x08\x00 no", b"\xff\xfe[\x00"],
 )  # fmt: skip
-def test_a_file_without_labels_is_an_input_error(tmp_path: Path, content):
-    path = tmp_path / "labels"
-    path.write_bytes(content)
+def test_a_file_without_labels_is_an_input_error(write, content):
+    path = write(content, name="labels", end=b"")
     with pytest.raises(InputError):
         read_labels(path)
 

@@ -164,9 +164,8 @@ def test_a_table_without_a_record_is_not_written(tmp_path):
         write_answers([Record(id="a", question="Q?", answer="")], tmp_path / "o.csv", "ragas")
 
 
-def test_goldens_alone_are_nothing_to_evaluate(tmp_path):
-    path = tmp_path / "g.jsonl"
-    path.write_text(json.dumps(joined(GOLDENS[0])))
+def test_goldens_alone_are_nothing_to_evaluate(write):
+    path = write(json.dumps(joined(GOLDENS[0])), name="g.jsonl")
     assert read_records(path).format == "deepeval"
     with pytest.raises(NoRecordError):
         read_records(path, answered=True)

@@ -41,9 +41,8 @@ def test_a_mapped_table_of_text_is_read_by_its_content(mark, tmp_path):
     assert shape(read_records(path, columns=MAP)) == WANTED
 
 
-def test_a_packed_table_with_a_byte_order_mark_is_read(tmp_path):
-    path = tmp_path / "answers.csv.gz"
-    path.write_bytes(gzip.compress(b"\xef\xbb\xbf" + TEXT.encode()))
+def test_a_packed_table_with_a_byte_order_mark_is_read(write):
+    path = write(gzip.compress(b"\xef\xbb\xbf" + TEXT.encode()), name="answers.csv.gz", end=b"")
     assert shape(read_records(path, columns=MAP)) == WANTED
 
 
@@ -242,9 +241,8 @@ def test_all_sheets_of_a_workbook_are_read(tmp_path):
     assert [record.id for record in read_records(tmp_path / "a.xlsx").records] == ["0", "1"]
 
 
-def test_a_table_names_its_systems_without_being_told(tmp_path):
-    path = tmp_path / "answers.csv"
-    path.write_text("q,a,system,topic\nWhy?,Rain.,x,1\nWhy?,It rains.,y,1\n")
+def test_a_table_names_its_systems_without_being_told(write):
+    path = write("q,a,system,topic\nWhy?,Rain.,x,1\nWhy?,It rains.,y,1", name="answers.csv")
     found = read_records(path, columns=column_map("question=q,answer=a"))
     assert [(r.system, r.topic, r.metadata) for r in found.records] == [
         ("x", "1", {}),
