@@ -43,7 +43,7 @@ from ragassay.formats.problems import (
     is_object,
     parse,
 )
-from ragassay.formats.rows import IdText, Row, as_text, rubric_label, unknown_fields
+from ragassay.formats.rows import IdText, Row, as_text, record_label, unknown_fields
 from ragassay.formats.sniff import Format
 from ragassay.records import Document, HumanLabel, Record
 
@@ -181,7 +181,7 @@ def read_summeval_labels(item: Item, turkers: bool = False) -> list[HumanLabel]:
     rated = parse(AnnotationsRow, {name: item.fields.get(name) for name in names})
     by_kind = (("expert", rated.expert_annotations), ("turker", rated.turker_annotations))
     return [
-        _label_of(record, rubric, rating, f"{kind} {n}")
+        record_label(record, rubric, rating, f"{kind} {n}")
         for kind, rows in by_kind
         for n, ratings in enumerate(rows, start=1)
         for rubric in AnnotatorRow.model_fields
@@ -297,15 +297,6 @@ USR_MEANS = Format(
 )
 
 
-def _label_of(record: Record, rubric: str, rating: int, annotator: str) -> HumanLabel:
-    return rubric_label(
-        *(rubric, rating, annotator),
-        record_id=record.id,
-        topic=record.topic,
-        system=record.system,
-    )
-
-
 def _is_within(mean: object, low: int, high: int) -> TypeGuard[float]:
     return isinstance(mean, int | float) and not isinstance(mean, bool) and low <= mean <= high
 
@@ -351,7 +342,7 @@ def _ratings(
     for n, rating in enumerate(ratings):
         whole = _whole(rating)
         if whole is not None and low <= whole <= high:
-            yield _label_of(record, rubric, whole, f"rater {n + 1}")
+            yield record_label(record, rubric, whole, f"rater {n + 1}")
         else:
             expected = f"a rating from {low} to {high}"
             yield Problem(f"{field}.{n}", f"found {describe_value(rating)}", expected)
@@ -386,7 +377,7 @@ def _read_means(
         elif high - low == 1 and abs(mean * N_RATERS - round(mean * N_RATERS)) < 1e-6:
             n_high = round(mean * N_RATERS) - low * N_RATERS
             ratings = [high] * n_high + [low] * (N_RATERS - n_high)
-            labels += [_label_of(record, rubric, rating, "") for rating in ratings]
+            labels += [record_label(record, rubric, rating, "") for rating in ratings]
         else:
-            labels.append(_label_of(record, rubric, floor(mean + 0.5), annotator))
+            labels.append(record_label(record, rubric, floor(mean + 0.5), annotator))
     return labels

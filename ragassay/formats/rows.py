@@ -18,6 +18,7 @@ from ragassay.records import (
     Nugget,
     NuggetMethod,
     NuggetOrigin,
+    Record,
     SentenceInput,
 )
 
@@ -191,6 +192,16 @@ def rubric_label(
         item=rubric,
         annotator=annotator,
         reason=reason,
+    )
+
+
+def record_label(record: Record, rubric: str, rating: object, annotator: str) -> HumanLabel:
+    """Return the rating of a record on a rubric as a human label."""
+    return rubric_label(
+        *(rubric, rating, annotator),
+        record_id=record.id,
+        topic=record.topic,
+        system=record.system,
     )
 
 

@@ -58,14 +58,7 @@ ReferenceOrId = Annotated[int | str, BeforeValidator(_citation)]
 
 
 class CitingSentenceRow(Row):
-    """A sentence with citations of references or documents."""
-
-    text: str
-    citations: list[ReferenceOrId] = Field(default_factory=list)
-
-
-class ReportSentenceRow(Row):
-    """A sentence of a report with citations, which may have confidence scores."""
+    """A sentence with citations of references or documents, which may have confidence scores."""
 
     text: str
     citations: Annotated[list[ReferenceOrId], BeforeValidator(_by_confidence)] = Field(
@@ -125,7 +118,7 @@ class ReportRow(Row):
 
     metadata: ReportMetadataRow
     references: list[IdText] = Field(default_factory=list)
-    responses: list[ReportSentenceRow] = Field(validation_alias=AliasChoices("responses", "answer"))
+    responses: list[CitingSentenceRow] = Field(validation_alias=AliasChoices("responses", "answer"))
     documents: dict[str, ReportDocumentRow] = Field(default_factory=dict)
 
 
@@ -229,7 +222,7 @@ REPORT = Format(
 
 
 def _answer(
-    rows: Sequence[CitingSentenceRow | ReportSentenceRow], references: Sequence[str]
+    rows: Sequence[CitingSentenceRow], references: Sequence[str]
 ) -> tuple[SentenceInput, ...]:
     return tuple(
         SentenceInput(text=row.text, citations=resolve(row.citations, references)) for row in rows
