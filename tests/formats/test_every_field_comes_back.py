@@ -55,11 +55,8 @@ CREATE = {
 }
 BIOGEN_B = {
     "metadata": {
-        "team_id": "t",
-        "run_id": "r",
-        "topic_id": "116",
-        "question": "Q?",
-        "answer": "S1.",
+        **{"team_id": "t", "run_id": "r", "topic_id": "116"},
+        **{"question": "Q?", "answer": "S1."},
     },
     "responses": [{"text": "S1.", "citations": ["1", "2"]}],
 }
