@@ -308,13 +308,6 @@ def iter_read(
             yield item.place.reject(value) if isinstance(value, Problem) else value
 
 
-def read_each(
-    items: Iterable[Item | Rejection], read: Callable[[Item], Sequence[_Read | Problem]]
-) -> tuple[tuple[_Read, ...], tuple[Rejection, ...]]:
-    """Read all items, and return the values and, separately, the rejections."""
-    return split_rejections(iter_read(items, read))
-
-
 def split_rejections(
     outcomes: Iterable[_Read | Rejection],
 ) -> tuple[tuple[_Read, ...], tuple[Rejection, ...]]:

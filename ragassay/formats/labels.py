@@ -16,7 +16,7 @@ from typing import get_args
 from pydantic import ConfigDict, Field
 
 from ragassay.files import AnyPath
-from ragassay.formats.items import iter_items, read_each
+from ragassay.formats.items import iter_items, iter_read, split_rejections
 from ragassay.formats.problems import ProblemError, describe_value, parse, quote_text
 from ragassay.formats.read import FORMATS
 from ragassay.formats.reviews import REVIEWS, ReviewedRun, reviews_file
@@ -123,7 +123,8 @@ def read_labels(path: AnyPath) -> LabelResult:
     else:
         known = [LABELS, *(form for form in FORMATS if form.read_labels)]
         match, items = sniff(iter_items(path), known, str(path))
-    labels, rejections = read_each(items, match.read_labels or (lambda _: []))
+    outcomes = iter_read(items, match.read_labels or (lambda _: []))
+    labels, rejections = split_rejections(outcomes)
     return LabelResult(labels, rejections, match.name)
 
 

@@ -221,6 +221,7 @@ def test_test_banks_of_nuggets_and_questions_are_read(write):
         ({"items": [*BANK["items"], *QUESTIONS["items"]]}, "items.0", "both nuggets and questions"),
         ({"items": [{"nugget_text": ""}]}, "items.0.nugget_text", "empty text"),
         ({"items": {}}, "items", "empty object"),
+        ({"items": [{"query_id": "1", "nugget_text": "n"}]}, "items.0.query_id", "not the bank's"),
         ({"query_id": " "}, "query_id", "empty id"),
         ({}, "query_id", "line 1"),
     ],

@@ -203,14 +203,3 @@ def test_items_are_handed_to_grading(tmp_path: Path):
     )
     assert (nugget.kind, nugget.facet) == ("nugget", "f")
     assert nugget.id.startswith("940547/f/")
-
-
-def test_an_item_of_another_query_is_named(tmp_path: Path):
-    path = tmp_path / "bank.jsonl"
-    path.write_text(
-        '{"query_id": "q", "items": [{"question_text": "A?"}, '
-        '{"query_id": "r", "question_text": "B?"}]}\n'
-        '{"query_id": "s", "items": []}\n'
-    )
-    (rejection,) = read_test_banks(path).rejections
-    assert (rejection.line, rejection.field) == (1, "items.1.query_id")
