@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 
 from ragassay.errors import InputError
 from ragassay.files import AnyPath
@@ -112,10 +112,8 @@ def read_assignments(path: AnyPath) -> tuple[tuple[AssignedAnswer, ...], tuple[R
 
     def read(item: Item) -> AssignedAnswer:
         row = parse(RetrievedRow if _is_retrieved(item) else AssignedRow, item.fields)
-        labels = [
-            *find_unknown_importances(row.nuggets, [FAILED]),
-            *find_unknown_assignments(row.nuggets),
-        ]
+        labels = find_unknown_importances(row.nuggets, [FAILED])
+        labels += find_unknown_assignments(row.nuggets)
         label_rejections.extend(map(item.place.reject, problems_of(labels)))
         return _answer(row, unknown_fields(row) | label_metadata(labels))
 
@@ -239,4 +237,4 @@ def _scores_row(scores: NuggetScores) -> JsonRow:
 
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
-    return math.fsum(known) / len(known) if known else None
+    return fmean(known) if known else None

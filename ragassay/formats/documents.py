@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ragassay.files import max_line_bytes
 from ragassay.formats.files import RawLine, too_long
-from ragassay.formats.problems import is_list, is_object
+from ragassay.formats.problems import Problem, is_list, is_object
+from ragassay.formats.values import parse_json
 
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{},]')
 _OPENS_ITEM = (b"[", b"{", b",")
@@ -28,15 +28,7 @@ def is_array(head: Sequence[RawLine]) -> bool:
     first, second = head[0].data.rstrip(), head[1].data.lstrip()
     if first.endswith(_OPENS_ITEM):
         return True
-    return second.startswith((b",", b"]")) and not _is_json(first)
-
-
-def _is_json(data: bytes) -> bool:
-    try:
-        json.loads(data)
-    except (ValueError, RecursionError):
-        return False
-    return True
+    return second.startswith((b",", b"]")) and isinstance(parse_json(first), Problem)
 
 
 @dataclass

@@ -20,9 +20,16 @@ from typing import Annotated
 from pydantic import AliasChoices, BeforeValidator, Field
 
 from ragassay.errors import InputError
-from ragassay.formats.items import Item, Place, iter_items, read_once, shorten_text
+from ragassay.formats.items import Item, Place, iter_items, keep_first, read_once, shorten_text
 from ragassay.formats.output import JsonRow, write_values
-from ragassay.formats.problems import Problem, ProblemError, is_object, parse, quote_text
+from ragassay.formats.problems import (
+    Problem,
+    ProblemError,
+    empty_file_error,
+    is_object,
+    parse,
+    quote_text,
+)
 from ragassay.formats.read import FORMATS, read_records
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.topics import read_small_file, read_topics
@@ -148,27 +155,28 @@ def _topics(text: str) -> Iterator[tuple[int, str]]:
 def _of_tags(path: Path, data: bytes) -> QueryFile:
     """Read topics from SGML, in which inner tags may be unclosed."""
     text = data.decode("utf-8", "replace")
-    queries: dict[str, ExamQuery] = {}
-    rejections: list[Rejection] = []
-    for line, topic in _topics(text):
-        number, title = _NUMBER.search(topic), _TITLE.search(topic)
-        name = (number[1] or number[2]) if number else ""
-        query = " ".join(html.unescape(title[1]).split()) if title else ""
-        query = query.removeprefix("Topic:").strip()
-        problem = None
-        if not name or not query:
-            missing = "title" if name else "num"
-            problem = Problem(missing, f"the topic has no {missing}", f"<{missing}> with a text")
-        elif name in queries:
-            problem = Problem("num", f"the topic {quote_text(name)} already appeared", "unique ids")
-        if problem:
-            place = Place(str(path), line, f"line-{line}", shorten_text(topic))
-            rejections.append(place.reject(problem))
-        else:
-            queries[name] = ExamQuery(name, query)
-    if not queries:
-        raise InputError(f"{path} has no query; expected:\n{SHAPES}")
-    return QueryFile(tuple(queries.values()), rejections=tuple(rejections))
+    queries, rejections = keep_first(
+        (
+            (_topic_query(topic), Place(str(path), line, f"line-{line}", shorten_text(topic)))
+            for line, topic in _topics(text)
+        ),
+        key_of=lambda query: query.id,
+        repeated=lambda query, _: Problem(
+            "num", f"the topic {quote_text(query.id)} already appeared", "unique ids"
+        ),
+    )
+    return _query_file(path, queries, rejections)
+
+
+def _topic_query(topic: str) -> ExamQuery | Problem:
+    number, title = _NUMBER.search(topic), _TITLE.search(topic)
+    name = (number[1] or number[2]) if number else ""
+    query = " ".join(html.unescape(title[1]).split()) if title else ""
+    query = query.removeprefix("Topic:").strip()
+    if not name or not query:
+        missing = "title" if name else "num"
+        return Problem(missing, f"the topic has no {missing}", f"<{missing}> with a text")
+    return ExamQuery(name, query)
 
 
 def _plain(queries: dict[str, str], rejections: Iterable[Rejection] = ()) -> QueryFile:
@@ -181,13 +189,18 @@ def _of_rows(path: Path, items: Iterable[Item | Rejection]) -> QueryFile:
         items,
         read=_query,
         key_of=lambda query: query.id,
-        repeated=lambda query, line: Problem(
-            "id", f"the query {quote_text(query.id)} is already on line {line}", "unique ids"
+        repeated=lambda query, first: Problem(
+            "id", f"the query {quote_text(query.id)} is already on line {first.line}", "unique ids"
         ),
     )
+    return _query_file(path, queries, rejections)
+
+
+def _query_file(
+    path: Path, queries: tuple[ExamQuery, ...], rejections: list[Rejection]
+) -> QueryFile:
     if not queries:
-        first = f" ({rejections[0].problem})" if rejections else ""
-        raise InputError(f"{path} has no query{first}; expected:\n{SHAPES}")
+        raise empty_file_error(path, "query", rejections, f"one of:\n{SHAPES}")
     return QueryFile(queries, rejections=tuple(rejections))
 
 

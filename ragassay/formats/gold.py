@@ -180,7 +180,7 @@ def _from_created(item: Item) -> list[NuggetBank | Problem]:
     row = parse(CreatedRow, item.fields)
     # The other fields of a line with assignments describe the answer.
     metadata = unknown_fields(row) if not _OF_ANSWERS & item.keys else {}
-    odd = list(find_unknown_importances(row.nuggets))
+    odd = find_unknown_importances(row.nuggets)
     metadata |= label_metadata(odd)
     bank = NuggetBank(row.qid, row.query, gold_nuggets(row.nuggets), metadata)
     return [bank, *problems_of(odd)]
@@ -208,7 +208,7 @@ def _read_mapping(path: Path, gold: _Gold) -> None:
         row = find_bad_value(topic) or find_bad_value(fields) or validate(NuggetsRow, fields)
         if not isinstance(row, Problem) and not topic.strip():
             row = Problem("", "found an empty topic", "a topic id that is not empty")
-        odd = [] if isinstance(row, Problem) else list(find_unknown_importances(row.nuggets))
+        odd = [] if isinstance(row, Problem) else find_unknown_importances(row.nuggets)
         for problem in [row] if isinstance(row, Problem) else problems_of(odd):
             field_name = f"{join_path((topic,))}{problem.field.removeprefix('nuggets')}"
             gold.rejections.append(place.reject(replace(problem, field=field_name)))

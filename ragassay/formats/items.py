@@ -105,6 +105,9 @@ class Place:
         )
 
 
+_NOWHERE = Place("", 0, "", "")
+
+
 @dataclass(frozen=True)
 class Item:
     """A JSON object with finite numbers, valid UTF-8 text and at most 100 nested levels.
@@ -212,11 +215,21 @@ def _header(document: CutDocument, number: int, file: str) -> Item | Rejection |
 def _document_rows(
     document: CutDocument, header: Item | Rejection, file: str, label: str
 ) -> Iterator[Item | Rejection]:
+    rows = (
+        parse_line(line, file, f"{label}-{count + 1}", f"{document.name}.{count}")
+        for count, line in enumerate(document.rows)
+    )
+    yield from _add_header(rows, header, document.name)
+
+
+def _add_header(
+    rows: Iterable[Item | Rejection], header: Item | Rejection, name: str
+) -> Iterator[Item | Rejection]:
+    """Yield rows with the other fields of their document, or the reason for its rejection first."""
     if isinstance(header, Rejection):
         yield header
-    around = header.fields if isinstance(header, Item) else {document.name: []}
-    for count, line in enumerate(document.rows):
-        row = parse_line(line, file, f"{label}-{count + 1}", f"{document.name}.{count}")
+    around = header.fields if isinstance(header, Item) else {name: []}
+    for row in rows:
         yield replace(row, around=around) if isinstance(row, Item) else row
 
 
@@ -264,15 +277,14 @@ def _row_items(place: Place, value: dict[str, object]) -> Iterator[Item | Reject
     if name is None or not is_list(rows):
         yield as_item(place, value)
         return
-    header = as_item(place, value | {name: []})
-    if isinstance(header, Rejection):
-        yield header
-    around = header.fields if isinstance(header, Item) else {name: []}
-    for count, row in enumerate(rows):
-        label, path = f"{place.label}-{count + 1}", f"{name}.{count}"
-        row_place = replace(place, label=label, path=path, content=content_of(row))
-        item = as_item(row_place, row)
-        yield replace(item, around=around) if isinstance(item, Item) else item
+    items = (
+        as_item(
+            Place(place.file, place.line, f"{place.label}-{n + 1}", content_of(row), f"{name}.{n}"),
+            row,
+        )
+        for n, row in enumerate(rows)
+    )
+    yield from _add_header(items, as_item(place, value | {name: []}), name)
 
 
 def read_item(read: Callable[[Item], _Read], item: Item) -> _Read | Problem:
@@ -296,13 +308,6 @@ def iter_read(
             yield item.place.reject(value) if isinstance(value, Problem) else value
 
 
-def read_each(
-    items: Iterable[Item | Rejection], read: Callable[[Item], Sequence[_Read | Problem]]
-) -> tuple[tuple[_Read, ...], tuple[Rejection, ...]]:
-    """Read all items, and return the values and, separately, the rejections."""
-    return split_rejections(iter_read(items, read))
-
-
 def split_rejections(
     outcomes: Iterable[_Read | Rejection],
 ) -> tuple[tuple[_Read, ...], tuple[Rejection, ...]]:
@@ -312,31 +317,39 @@ def split_rejections(
     return values, tuple(one for one in results if isinstance(one, Rejection))
 
 
+def keep_first(
+    outcomes: Iterable[tuple[_Read | Problem | Rejection, Place]],
+    key_of: Callable[[_Read], Hashable],
+    repeated: Callable[[_Read, Place], Problem],
+) -> tuple[tuple[_Read, ...], list[Rejection]]:
+    """Return the first value with each key, and reject problems and values with a known key.
+
+    `repeated` receives the value of a duplicate and the place of the first value with its key.
+    """
+    first: dict[Hashable, tuple[_Read, Place]] = {}
+    rejections: list[Rejection] = []
+    for outcome, place in outcomes:
+        if not isinstance(outcome, Rejection | Problem):
+            known = first.setdefault(key_of(outcome), (outcome, place))
+            if known[0] is outcome:
+                continue
+            outcome = repeated(outcome, known[1])
+        rejections.append(place.reject(outcome) if isinstance(outcome, Problem) else outcome)
+    return tuple(value for value, _ in first.values()), rejections
+
+
 def read_once(
     items: Iterable[Item | Rejection],
     read: Callable[[Item], _Read | Problem],
     key_of: Callable[[_Read], Hashable],
-    repeated: Callable[[_Read, int], Problem],
+    repeated: Callable[[_Read, Place], Problem],
 ) -> tuple[tuple[_Read, ...], list[Rejection]]:
-    """Read items, and reject unreadable items and items with the key of an earlier item.
-
-    `repeated` receives the value of a duplicate and the line of the first item with its key.
-    """
-    values: dict[Hashable, _Read] = {}
-    lines: dict[Hashable, int] = {}
-    rejections: list[Rejection] = []
-    for item in items:
-        if isinstance(item, Rejection):
-            rejections.append(item)
-            continue
-        value = read_item(read, item)
-        if isinstance(value, Problem):
-            rejections.append(item.place.reject(value))
-        elif (key := key_of(value)) in values:
-            rejections.append(item.place.reject(repeated(value, lines[key])))
-        else:
-            values[key], lines[key] = value, item.place.line
-    return tuple(values.values()), rejections
+    """Read items, and reject unreadable items and items with the key of an earlier item."""
+    outcomes = (
+        (item, _NOWHERE) if isinstance(item, Rejection) else (read_item(read, item), item.place)
+        for item in items
+    )
+    return keep_first(outcomes, key_of, repeated)
 
 
 def content_of(value: object) -> str:

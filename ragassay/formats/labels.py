@@ -8,7 +8,7 @@ ragassay's own format is one `HumanLabel` per line:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
@@ -16,7 +16,7 @@ from typing import get_args
 from pydantic import ConfigDict, Field
 
 from ragassay.files import AnyPath
-from ragassay.formats.items import iter_items, read_each
+from ragassay.formats.items import iter_items, iter_read, split_rejections
 from ragassay.formats.problems import ProblemError, describe_value, parse, quote_text
 from ragassay.formats.read import FORMATS
 from ragassay.formats.reviews import REVIEWS, ReviewedRun, reviews_file
@@ -24,7 +24,6 @@ from ragassay.formats.rows import IdText, Row, rubric_label
 from ragassay.formats.sniff import Format, sniff
 from ragassay.formats.workbench.paragraphs import (
     RESPONSES,
-    GradedParagraph,
     is_paragraph_file,
     read_graded_paragraphs,
     response_id,
@@ -124,25 +123,25 @@ def read_labels(path: AnyPath) -> LabelResult:
     else:
         known = [LABELS, *(form for form in FORMATS if form.read_labels)]
         match, items = sniff(iter_items(path), known, str(path))
-    labels, rejections = read_each(items, match.read_labels or (lambda _: []))
+    outcomes = iter_read(items, match.read_labels or (lambda _: []))
+    labels, rejections = split_rejections(outcomes)
     return LabelResult(labels, rejections, match.name)
 
 
 def _read_workbench(path: Path) -> LabelResult:
     result = read_graded_paragraphs(path)
-    pairs = ((query.query_id, one) for query in result.queries for one in query.paragraphs)
-    labels = tuple(label for pair in pairs for label in _judgments(*pair))
-    return LabelResult(labels, result.rejections, RESPONSES.name)
-
-
-def _judgments(query: str, paragraph: GradedParagraph) -> Iterator[HumanLabel]:
-    for judgment in paragraph.paragraph_data.judgments:
-        yield rubric_label(
+    labels = tuple(
+        rubric_label(
             *(RELEVANCE_ITEM, judgment.relevance, ""),
-            record_id=response_id(query, paragraph.paragraph_id),
-            topic=query,
+            record_id=response_id(query.query_id, paragraph.paragraph_id),
+            topic=query.query_id,
             system=system_of(paragraph),
         )
+        for query in result.queries
+        for paragraph in query.paragraphs
+        for judgment in paragraph.paragraph_data.judgments
+    )
+    return LabelResult(labels, result.rejections, RESPONSES.name)
 
 
 def _label(fields: Mapping[str, object]) -> HumanLabel:

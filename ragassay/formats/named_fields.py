@@ -166,21 +166,13 @@ def input_notes(fields: Mapping[str, str], records: Iterable[Record]) -> tuple[s
             f"{answers} text in `{_escape_name(name)}` that was not read; "
             f"to read it as sources, pass --map sources={_escape_name(name)}"
         )
-    notes.append(turns_note(sum(bool(record.turns) for record in rows)))
-    return tuple(filter(None, notes))
-
-
-def turns_note(n_answers: int) -> str:
-    """Return a note about the number of answers that end a conversation, or "" for 0 answers.
-
-    Example:
-        >>> turns_note(0)
-        ''
-    """
-    if not n_answers:
-        return ""
-    are = "1 answer is" if n_answers == 1 else f"{n_answers:,} answers are"
-    return f"{are} the last turn of a conversation; earlier turns were read as context, not judged."
+    if n := sum(bool(record.turns) for record in rows):
+        answers = "1 answer is" if n == 1 else f"{n:,} answers are"
+        notes.append(
+            f"{answers} the last turn of a conversation; earlier turns were read as context, "
+            "not judged."
+        )
+    return tuple(notes)
 
 
 def _escape_name(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, get_args
@@ -188,13 +188,14 @@ def gold_nuggets(rows: Sequence[GoldNuggetRow]) -> tuple[Nugget, ...]:
 
 def find_unknown_importances(
     rows: Sequence[GoldNuggetRow], known: Sequence[str] = ()
-) -> Iterator[UnknownLabel]:
-    """Yield importances that are neither valid nor in `known`."""
-    for i, row in enumerate(rows):
-        if row.importance not in (None, *known, *_IMPORTANCES):
-            yield UnknownLabel(
-                f"nuggets.{i}.importance", row.importance, tuple(_IMPORTANCES.values())
-            )
+) -> list[UnknownLabel]:
+    """Return importances that are neither valid nor in `known`."""
+    names = tuple(_IMPORTANCES.values())
+    return [
+        UnknownLabel(f"nuggets.{i}.importance", row.importance, names)
+        for i, row in enumerate(rows)
+        if row.importance not in (None, *known, *names)
+    ]
 
 
 def problems_of(odd: Sequence[UnknownLabel]) -> list[Problem]:
@@ -289,15 +290,17 @@ def read_assigned(item: Item, model: AssignedModel) -> list[Record | Problem]:
     record reports unknown labels.
     """
     row = parse(model, item.fields)
-    odd = [*find_unknown_importances(row.nuggets), *find_unknown_assignments(row.nuggets)]
+    odd = find_unknown_importances(row.nuggets) + find_unknown_assignments(row.nuggets)
     return [row.to_record(), *problems_of(odd)]
 
 
-def find_unknown_assignments(rows: Sequence[AssignedNuggetRow]) -> Iterator[UnknownLabel]:
-    """Yield assignments that are neither valid nor "failed"."""
-    for i, row in enumerate(rows):
-        if row.assignment not in (FAILED, *_ASSIGNMENTS):
-            yield UnknownLabel(f"nuggets.{i}.assignment", row.assignment, tuple(ASSIGNMENTS))
+def find_unknown_assignments(rows: Sequence[AssignedNuggetRow]) -> list[UnknownLabel]:
+    """Return assignments that are neither valid nor "failed"."""
+    return [
+        UnknownLabel(f"nuggets.{i}.assignment", row.assignment, tuple(ASSIGNMENTS))
+        for i, row in enumerate(rows)
+        if row.assignment not in (FAILED, *ASSIGNMENTS)
+    ]
 
 
 def read_assigned_labels(item: Item, model: AssignedModel) -> list[HumanLabel | Problem]:
@@ -316,7 +319,7 @@ def read_assigned_labels(item: Item, model: AssignedModel) -> list[HumanLabel | 
         for nugget in row.nuggets
         if nugget.label is not None
     ]
-    return [*labels, *problems_of(list(find_unknown_assignments(row.nuggets)))]
+    return [*labels, *problems_of(find_unknown_assignments(row.nuggets))]
 
 
 RETRIEVED = Format(

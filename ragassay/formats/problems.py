@@ -219,10 +219,12 @@ def require_records(records: Sequence[Record], rejections: Sequence[Rejection], 
     raise NoRecordError("\n  ".join([f"{name}: no usable record", *lines]), tuple(rejections))
 
 
-def empty_file_error(path: Path, what: str, rejections: Sequence[Rejection]) -> InputError:
+def empty_file_error(
+    path: Path, what: str, rejections: Sequence[Rejection], expected: str = ""
+) -> InputError:
     """Return the error for a file without usable content, including its first rejection."""
     first = f": {rejection_line(rejections[0])}" if rejections else ""
-    return InputError(f"{path} has no {what}{first}")
+    return InputError(f"{path} has no {what}{first}{f'; expected {expected}' if expected else ''}")
 
 
 def rejection_line(rejection: Rejection) -> str:

@@ -28,7 +28,7 @@ from ragassay.formats.rows import (
     SourceEntry,
     SourceRow,
     distinct_documents,
-    rubric_label,
+    record_label,
     unknown_fields,
 )
 from ragassay.formats.sniff import Format
@@ -109,12 +109,7 @@ def read_pair_labels(item: Item) -> list[HumanLabel]:
     # The two annotators are not identified, but their rows alternate.
     annotator = f"annotator {2 - int(item.place.label.rpartition('-')[2]) % 2}"
     return [
-        rubric_label(
-            *(f"preference.{name}", sign * preferred, annotator),
-            record_id=record.id,
-            topic=record.topic,
-            system=record.system,
-        )
+        record_label(record, f"preference.{name}", sign * preferred, annotator)
         for name in PREFERENCES
         for record, sign in zip(records, (-1, 1), strict=True)
         if (preferred := getattr(row, f"{name}_label")) is not None

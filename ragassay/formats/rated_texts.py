@@ -28,7 +28,7 @@ The dialogue becomes the question of a record, the turn its answer, and the fact
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from math import floor
 from typing import TypeGuard
 
@@ -43,7 +43,7 @@ from ragassay.formats.problems import (
     is_object,
     parse,
 )
-from ragassay.formats.rows import IdText, Row, as_text, rubric_label, unknown_fields
+from ragassay.formats.rows import IdText, Row, as_text, record_label, unknown_fields
 from ragassay.formats.sniff import Format
 from ragassay.records import Document, HumanLabel, Record
 
@@ -181,7 +181,7 @@ def read_summeval_labels(item: Item, turkers: bool = False) -> list[HumanLabel]:
     rated = parse(AnnotationsRow, {name: item.fields.get(name) for name in names})
     by_kind = (("expert", rated.expert_annotations), ("turker", rated.turker_annotations))
     return [
-        _label_of(record, rubric, rating, f"{kind} {n}")
+        record_label(record, rubric, rating, f"{kind} {n}")
         for kind, rows in by_kind
         for n, ratings in enumerate(rows, start=1)
         for rubric in AnnotatorRow.model_fields
@@ -209,22 +209,10 @@ def read_summeval_means_labels(item: Item) -> list[HumanLabel | Problem]:
 
     `overall`, the mean of the four rubrics, is skipped.
     """
-    record, scores = read_summeval_means(item), parse(MeansRow, item.fields).scores
-    labels: list[HumanLabel | Problem] = []
-    for rubric, mean in scores.items():
-        if rubric == OVERALL or mean is None:
-            continue
-        if rubric not in AnnotatorRow.model_fields:
-            known = " or ".join(AnnotatorRow.model_fields)
-            labels.append(
-                Problem(f"scores.{rubric[:60]}", "the name is not a rubric of SummEval", known)
-            )
-        elif not _is_within(mean, 1, 5):
-            text = f"found {describe_value(mean)}"
-            labels.append(Problem(f"scores.{rubric}", text, "a mean from 1 to 5"))
-        else:
-            labels.append(_label_of(record, rubric, floor(mean + 0.5), EXPERT_MEAN))
-    return labels
+    scores = {k: v for k, v in parse(MeansRow, item.fields).scores.items() if k != OVERALL}
+    scales = {rubric: (rubric, 1, 5) for rubric in AnnotatorRow.model_fields}
+    record = read_summeval_means(item)
+    return _read_means(record, scores, scales, "rubric of SummEval", EXPERT_MEAN)
 
 
 def read_usr(item: Item) -> list[Record | Problem]:
@@ -266,14 +254,8 @@ def read_usr_means_labels(item: Item) -> list[HumanLabel | Problem]:
     record, scores = read_usr_means(item), parse(AveragedTurnRow, item.fields).scores
     if not is_object(scores):
         raise ProblemError("scores", f"found {describe_value(scores)}", "an object: {…}")
-    labels: list[HumanLabel | Problem] = []
-    for field, mean in scores.items():
-        if (rubric := _AVERAGED.get(field)) is None:
-            known = " or ".join(_AVERAGED)
-            labels.append(Problem(f"scores.{field[:60]}", "the name is not a metric of USR", known))
-        elif mean is not None:
-            labels += _mean_labels(record, field, rubric, mean)
-    return labels
+    scales = {field: (rubric, *USR_SCALES[rubric]) for field, rubric in _AVERAGED.items()}
+    return _read_means(record, scores, scales, "metric of USR", RATER_MEAN)
 
 
 SUMMEVAL = Format(
@@ -313,15 +295,6 @@ USR_MEANS = Format(
     read=read_usr_means,
     read_labels=read_usr_means_labels,
 )
-
-
-def _label_of(record: Record, rubric: str, rating: int, annotator: str) -> HumanLabel:
-    return rubric_label(
-        *(rubric, rating, annotator),
-        record_id=record.id,
-        topic=record.topic,
-        system=record.system,
-    )
 
 
 def _is_within(mean: object, low: int, high: int) -> TypeGuard[float]:
@@ -369,7 +342,7 @@ def _ratings(
     for n, rating in enumerate(ratings):
         whole = _whole(rating)
         if whole is not None and low <= whole <= high:
-            yield _label_of(record, rubric, whole, f"rater {n + 1}")
+            yield record_label(record, rubric, whole, f"rater {n + 1}")
         else:
             expected = f"a rating from {low} to {high}"
             yield Problem(f"{field}.{n}", f"found {describe_value(rating)}", expected)
@@ -381,16 +354,30 @@ def _whole(rating: object) -> int | None:
     return rating if isinstance(rating, int) and not isinstance(rating, bool) else None
 
 
-def _mean_labels(
-    record: Record, field: str, rubric: str, mean: object
-) -> Sequence[HumanLabel | Problem]:
-    low, high = USR_SCALES[rubric]
-    if not _is_within(mean, low, high):
-        expected = f"a mean of ratings from {low} to {high}"
-        return [Problem(f"scores.{field}", f"found {describe_value(mean)}", expected)]
-    total = mean * N_RATERS
-    if high - low == 1 and abs(total - round(total)) < 1e-6:
-        n_high = round(total) - low * N_RATERS
-        ratings = [high] * n_high + [low] * (N_RATERS - n_high)
-        return [_label_of(record, rubric, rating, "") for rating in ratings]
-    return [_label_of(record, rubric, floor(mean + 0.5), RATER_MEAN)]
+def _read_means(
+    record: Record,
+    scores: Mapping[str, object],
+    scales: Mapping[str, tuple[str, int, int]],
+    kind: str,
+    annotator: str,
+) -> list[HumanLabel | Problem]:
+    """Return the labels of mean ratings. `scales` contains the rubric and range of each field."""
+    labels: list[HumanLabel | Problem] = []
+    for field, mean in scores.items():
+        if mean is None:
+            continue
+        if field not in scales:
+            text = f"the name is not a {kind}"
+            labels.append(Problem(f"scores.{field[:60]}", text, " or ".join(scales)))
+            continue
+        rubric, low, high = scales[field]
+        if not _is_within(mean, low, high):
+            expected = f"a mean of ratings from {low} to {high}"
+            labels.append(Problem(f"scores.{field}", f"found {describe_value(mean)}", expected))
+        elif high - low == 1 and abs(mean * N_RATERS - round(mean * N_RATERS)) < 1e-6:
+            n_high = round(mean * N_RATERS) - low * N_RATERS
+            ratings = [high] * n_high + [low] * (N_RATERS - n_high)
+            labels += [record_label(record, rubric, rating, "") for rating in ratings]
+        else:
+            labels.append(record_label(record, rubric, floor(mean + 0.5), annotator))
+    return labels

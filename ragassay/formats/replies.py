@@ -106,10 +106,6 @@ def _is_chat(fields: Fields) -> bool:
     return _is_message({"role": "assistant"} | get_fields(fields, "message"))
 
 
-def _read_chat(fields: Fields, reply: ReplyBuilder) -> None:
-    read_message(get_fields(fields, "message"), reply, fields)
-
-
 def _is_cohere_text(fields: Fields) -> bool:
     cites = any("document_ids" in one for one in each_object(get(fields, "citations")))
     return isinstance(get(fields, "text"), str) and (cites or "generation_id" in fields)
@@ -119,12 +115,8 @@ def _read_cohere_text(fields: Fields, reply: ReplyBuilder) -> None:
     read_message({**fields, "content": get_text(fields, "text")}, reply)
 
 
-def _is_converse(fields: Fields) -> bool:
-    return bool(get_list(get_fields(get_fields(fields, "output"), "message"), "content"))
-
-
-def _read_converse(fields: Fields, reply: ReplyBuilder) -> None:
-    read_message(get_fields(get_fields(fields, "output"), "message"), reply)
+def _converse_message(fields: Fields) -> Fields:
+    return get_fields(get_fields(fields, "output"), "message")
 
 
 def _is_knowledge_base(fields: Fields) -> bool:
@@ -160,7 +152,12 @@ SHAPES: tuple[ReplyShape, ...] = (
         ("choices", "citations", "search_results"),
     ),
     ReplyShape("responses (OpenAI)", _has_output_messages, _read_output, ("output", "output_text")),
-    ReplyShape("converse (Amazon Bedrock)", _is_converse, _read_converse, ("output",)),
+    ReplyShape(
+        "converse (Amazon Bedrock)",
+        lambda fields: bool(get_list(_converse_message(fields), "content")),
+        lambda fields, reply: read_message(_converse_message(fields), reply),
+        ("output",),
+    ),
     ReplyShape(
         "knowledge bases (Amazon Bedrock)",
         _is_knowledge_base,
@@ -185,7 +182,12 @@ SHAPES: tuple[ReplyShape, ...] = (
         read_search_answer,
         ("answer_text", "answerText", "citations", "references"),
     ),
-    ReplyShape("chat (Cohere v2, Ollama)", _is_chat, _read_chat, ("message",)),
+    ReplyShape(
+        "chat (Cohere v2, Ollama)",
+        _is_chat,
+        lambda fields, reply: read_message(get_fields(fields, "message"), reply, fields),
+        ("message",),
+    ),
     ReplyShape(
         "chat (Cohere v1)", _is_cohere_text, _read_cohere_text, ("text", "citations", "documents")
     ),

@@ -7,7 +7,7 @@ file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -253,13 +253,12 @@ def _sentence(verdict: VerdictBase, evaluation: Evaluation) -> AnswerSentence | 
 
 
 def _record(evaluation: Evaluation) -> Record:
-    sentences: Sequence[AnswerSentence] = evaluation.sentences
     return Record(
         id=evaluation.record_id,
         question=evaluation.question,
         answer=tuple(
             SentenceInput(text=s.text, citations=tuple(c.document or c.marker for c in s.citations))
-            for s in sentences
+            for s in evaluation.sentences
         )
         or evaluation.answer,
         sources=evaluation.sources,

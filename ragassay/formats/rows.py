@@ -18,6 +18,7 @@ from ragassay.records import (
     Nugget,
     NuggetMethod,
     NuggetOrigin,
+    Record,
     SentenceInput,
 )
 
@@ -120,13 +121,7 @@ class NuggetRow(Row):
 
     def to_nugget(self) -> Nugget:
         """Convert the row to a nugget."""
-        return Nugget(
-            text=self.text,
-            importance=self.importance,
-            origin=self.origin,
-            method=self.method,
-            sentence=self.sentence,
-        )
+        return Nugget.model_validate(self.model_dump(include=set(Nugget.model_fields)))
 
 
 SourceEntry = Annotated[SourceRow, BeforeValidator(text_as_object)]
@@ -197,6 +192,16 @@ def rubric_label(
         item=rubric,
         annotator=annotator,
         reason=reason,
+    )
+
+
+def record_label(record: Record, rubric: str, rating: object, annotator: str) -> HumanLabel:
+    """Return the rating of a record on a rubric as a human label."""
+    return rubric_label(
+        *(rubric, rating, annotator),
+        record_id=record.id,
+        topic=record.topic,
+        system=record.system,
     )
 
 

@@ -132,7 +132,7 @@ def _csv_rows(path: Path) -> Iterator[TableRow]:
         lines = _Lines(text, limit)
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         try:
-            columns = _columns(next(filter(None, reader), []), path)
+            columns = distinct_columns(next(filter(None, reader), []), path)
         except (csv.Error, *CORRUPTION_ERRORS) as error:
             raise InputError(f"{path} cannot be read: its first row is not CSV: {error}") from error
         while True:
@@ -235,7 +235,8 @@ def _cell(value: object) -> object:
     return TableCell(value)
 
 
-def _columns(names: Iterable[object], path: Path) -> list[str]:
+def distinct_columns(names: Iterable[object], path: Path) -> list[str]:
+    """Return column names without surrounding spaces, and refuse a name that occurs twice."""
     columns = [str(name).strip() if name is not None else "" for name in names]
     twice = next((name for name in columns if name and columns.count(name) > 1), None)
     if twice is not None:
@@ -278,7 +279,7 @@ def _excel_rows(path: Path) -> Iterator[TableRow]:
             book = excel.load_workbook(file, read_only=True, data_only=True)
             for sheet in book.worksheets:
                 rows = sheet.iter_rows(values_only=True)
-                columns = _columns(next(rows, ()), path)
+                columns = distinct_columns(next(rows, ()), path)
                 for line, values in enumerate(rows, 1):
                     cells = {n: _cell(v) for n, v in zip(columns, values, strict=False) if n}
                     if any(value is not None for value in cells.values()):

@@ -33,6 +33,7 @@ from ragassay.formats.problems import (
     Problem,
     ProblemError,
     describe_value,
+    empty_file_error,
     is_list,
     is_object,
     join_path,
@@ -40,6 +41,7 @@ from ragassay.formats.problems import (
     quote_text,
 )
 from ragassay.formats.rows import IdText, Row
+from ragassay.formats.tables import distinct_columns
 from ragassay.formats.values import parse_json
 from ragassay.records import Rejection
 
@@ -79,8 +81,7 @@ def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
         ),
     )
     if not topics:
-        first = f" ({rejections[0].problem})" if rejections else ""
-        raise InputError(f"{path} has no topics{first}; expected {_SHAPES}")
+        raise empty_file_error(path, "topics", rejections, _SHAPES)
     return {topic.id: topic.question for topic in topics}, rejections
 
 
@@ -158,12 +159,7 @@ def _csv_topics(path: Path, data: bytes) -> Iterator[Item | Rejection]:
         delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
         reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         rows = [(reader.line_num, row) for row in reader]
-        names = reader.fieldnames or []
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise InputError(
-                f"{path} contains the column {twice!r} twice; rename one of the two columns"
-            )
+        distinct_columns(reader.fieldnames or [], path)
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} cannot be read as CSV ({error}); expected {_SHAPES}") from error
     numbers = [line.number for line in iter_lines(path)]

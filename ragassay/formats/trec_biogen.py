@@ -51,6 +51,7 @@ from ragassay.formats.trec_rag import (
     references_of,
     run_record,
 )
+from ragassay.formats.values import parse_text
 from ragassay.records import Record, SentenceInput
 
 MAX_PMIDS = 3
@@ -319,10 +320,7 @@ def biogen_2025_a_row(record: Record) -> JsonRow:
 def _read_contradicted(record: Record, n_sentences: int) -> Sequence[object]:
     if CONTRADICTED not in record.metadata:
         return [[] for _ in range(n_sentences)]
-    try:
-        value: object = json.loads(record.metadata[CONTRADICTED])
-    except (ValueError, RecursionError):
-        value = None
+    value = parse_text(record.metadata[CONTRADICTED])
     if not is_list(value) or len(value) != n_sentences:
         field, expected = f"metadata.{CONTRADICTED}", "a JSON list with the PMIDs for each sentence"
         raise unwritable(

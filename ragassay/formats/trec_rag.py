@@ -17,10 +17,11 @@ from ragassay.formats.output import (
     team_and_run,
     unwritable,
 )
-from ragassay.formats.problems import describe_value, is_object, parse, wrong
+from ragassay.formats.problems import describe_value, is_list, is_object, parse, wrong
 from ragassay.formats.rows import IdText, Row, as_text, unknown_fields
 from ragassay.formats.sniff import Format
 from ragassay.formats.topics import question_of
+from ragassay.formats.values import parse_text
 from ragassay.records import Document, Record, SentenceInput
 
 REFERENCES = "references"
@@ -57,14 +58,7 @@ ReferenceOrId = Annotated[int | str, BeforeValidator(_citation)]
 
 
 class CitingSentenceRow(Row):
-    """A sentence with citations of references or documents."""
-
-    text: str
-    citations: list[ReferenceOrId] = Field(default_factory=list)
-
-
-class ReportSentenceRow(Row):
-    """A sentence of a report with citations, which may have confidence scores."""
+    """A sentence with citations of references or documents, which may have confidence scores."""
 
     text: str
     citations: Annotated[list[ReferenceOrId], BeforeValidator(_by_confidence)] = Field(
@@ -124,7 +118,7 @@ class ReportRow(Row):
 
     metadata: ReportMetadataRow
     references: list[IdText] = Field(default_factory=list)
-    responses: list[ReportSentenceRow] = Field(validation_alias=AliasChoices("responses", "answer"))
+    responses: list[CitingSentenceRow] = Field(validation_alias=AliasChoices("responses", "answer"))
     documents: dict[str, ReportDocumentRow] = Field(default_factory=dict)
 
 
@@ -228,7 +222,7 @@ REPORT = Format(
 
 
 def _answer(
-    rows: Sequence[CitingSentenceRow | ReportSentenceRow], references: Sequence[str]
+    rows: Sequence[CitingSentenceRow], references: Sequence[str]
 ) -> tuple[SentenceInput, ...]:
     return tuple(
         SentenceInput(text=row.text, citations=resolve(row.citations, references)) for row in rows
@@ -274,11 +268,8 @@ def _cited_ids(answer: Sequence[SentenceInput]) -> list[str]:
 
 def references_of(metadata: Mapping[str, str]) -> list[str]:
     """Return the references in the metadata of a record, or an empty list if there are none."""
-    try:
-        value: object = json.loads(metadata.get(REFERENCES, ""))
-    except (ValueError, RecursionError):
-        return []
-    references = value if isinstance(value, list) else []
+    value = parse_text(metadata.get(REFERENCES))
+    references = value if is_list(value) else []
     names = [str(name) for name in references if isinstance(name, str) and name.strip()]
     return names if len(names) == len(references) else []
 

@@ -37,6 +37,7 @@ from ragassay.formats.problems import (
     Problem,
     ProblemError,
     describe_value,
+    empty_file_error,
     is_list,
     parse,
     quote_text,
@@ -123,10 +124,8 @@ def read_questions(path: Path) -> tuple[dict[str, SynthesisQuestion], list[Rejec
         ),
     )
     if not rows:
-        first = f" (line {rejections[0].line}: {rejections[0].problem})" if rejections else ""
-        raise InputError(
-            f"{path} has no YESciEval questions{first}; expected id, question, papers[]"
-        )
+        what, expected = "YESciEval questions", "id, question, papers[]"
+        raise empty_file_error(path, what, rejections, expected)
     questions = {row.id: SynthesisQuestion(row.question, _papers(row.papers)) for row in rows}
     return questions, rejections
 

@@ -22,9 +22,8 @@ def shown(path: Path, **given: object) -> list[tuple[object, ...]]:
     ]
 
 
-def test_items_of_one_query_a_line(tmp_path: Path):
-    path = tmp_path / "mine.txt"
-    path.write_text("# my questions\nWho began it?\n\nWhere?\nWho began it?\n")
+def test_items_of_one_query_a_line(write):
+    path = write("# my questions\nWho began it?\n\nWhere?\nWho began it?", name="mine.txt")
     assert shown(path, query="q1") == [
         ("q1", "", "questions", "Who began it?", ()),
         ("q1", "", "questions", "Where?", ()),
@@ -53,43 +52,37 @@ def test_items_of_several_queries_by_tab_and_by_comma(tmp_path: Path):
     ]
 
 
-def test_nuggets_of_trec_keep_their_importance(tmp_path: Path):
-    path = tmp_path / "other_answers.txt"
-    path.write_text("52.6 1 vital a first fact\n52.6 2 okay a second one\n53.1 1 vital other\n")
+def test_nuggets_of_trec_keep_their_importance(write):
+    path = write(
+        "52.6 1 vital a first fact\n52.6 2 okay a second one\n53.1 1 vital other",
+        name="other_answers.txt",
+    )
     found = read_bank_import(path)
     assert [len(bank.items) for bank in found.banks] == [2, 1]
     assert [json.loads(i.info)["importance"] for i in found.banks[0].items] == ["vital", "okay"]
     assert found.banks[0].kind == "nuggets"
 
 
+def asked(text: str, choices: dict[str, str], correct: str) -> dict[str, object]:
+    return {
+        "beingAsked": {"processedText": text},
+        "answerChoices": {name: {"processedText": choice} for name, choice in choices.items()},
+        "correctAnswer": {"processedText": correct},
+    }
+
+
+QUESTIONS = {
+    "NDQ_1": asked("What pulls the water?", {"a": "the wind", "b": "the moon"}, "b"),
+    "NDQ_2": asked("How often?", {"a": "twice"}, "c"),
+}
 LESSON = {
-    "globalID": "L_0002",
-    "lessonName": "tides",
-    "topics": {},
-    "questions": {
-        "diagramQuestions": {"DQ_1": {}},
-        "nonDiagramQuestions": {
-            "NDQ_1": {
-                "beingAsked": {"processedText": "What pulls the water?"},
-                "answerChoices": {
-                    "a": {"processedText": "the wind"},
-                    "b": {"processedText": "the moon"},
-                },
-                "correctAnswer": {"processedText": "b"},
-            },
-            "NDQ_2": {
-                "beingAsked": {"processedText": "How often?"},
-                "answerChoices": {"a": {"processedText": "twice"}},
-                "correctAnswer": {"processedText": "c"},
-            },
-        },
-    },
+    **{"globalID": "L_0002", "lessonName": "tides", "topics": {}},
+    "questions": {"diagramQuestions": {"DQ_1": {}}, "nonDiagramQuestions": QUESTIONS},
 }
 
 
-def test_tqa_gives_questions_with_the_text_of_the_right_choice(tmp_path: Path):
-    path = tmp_path / "tqa.json"
-    path.write_text(json.dumps([LESSON, {"globalID": "L_3"}]))
+def test_tqa_gives_questions_with_the_text_of_the_right_choice(write):
+    path = write(json.dumps([LESSON, {"globalID": "L_3"}]), name="tqa.json")
     found = read_bank_import(path, collection="tqa")
     (bank,) = found.banks
     assert (bank.query_id, bank.query_text, bank.test_collection) == ("L_0002", "tides", "tqa")
@@ -133,9 +126,8 @@ def test_questions_with_a_key_a_line(tmp_path: Path):
         '"importance": "vital"}]}\n',
     ],
 )
-def test_gold_nuggets_and_the_nuggetizers(tmp_path: Path, content: str):
-    path = tmp_path / "gold.json"
-    path.write_text(content)
+def test_gold_nuggets_and_the_nuggetizers(write, content: str):
+    path = write(content, name="gold.json", end=b"")
     (bank,) = read_bank_import(path).banks
     assert [i.text for i in bank.items] == ["a fact", "another"]
     assert [i.info for i in bank.items] == ["", '{"importance": "vital"}']

@@ -106,12 +106,6 @@ def test_questions_on_lines_as_data_sets_keep_them_are_the_experts(write):
     assert record.metadata == {"type": "yesno", "pmids": '["123"]'}
 
 
-def test_the_released_questions_are_read_whole(shared_data):
-    found = read_records(shared_data / "bioasq" / "questions.jsonl.gz")
-    assert (len(found.records), found.rejections) == (1867, ())
-    assert all(record.reference for record in found.records)
-
-
 @pytest.mark.parametrize(
     "address",
     [

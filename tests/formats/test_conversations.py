@@ -26,6 +26,14 @@ def openai(*pairs: tuple[str, Any]) -> list[dict[str, Any]]:
 
 
 TWO = (("user", "A?"), ("assistant", "A."), ("user", "B?"), ("assistant", "B."))
+
+
+def named(role: str, user: str, assistant: str, text: str) -> list[dict[str, str]]:
+    """The messages with other names of their fields and roles."""
+    names = {"user": user, "assistant": assistant}
+    return [{role: names[one], text: said} for one, said in TWO]
+
+
 SHAPES: dict[str, Any] = {
     "OpenAI": {"messages": openai(*TWO)},
     "OpenAI, a developer's prompt": {"messages": openai(("developer", "Be brief."), *TWO)},
@@ -33,15 +41,11 @@ SHAPES: dict[str, Any] = {
     "input and output parts": {
         "messages": openai(*((r, [{"type": "input_text", "text": t}]) for r, t in TWO))
     },
-    "ShareGPT": {
-        "conversations": [
-            {"from": "human" if role == "user" else "gpt", "value": text} for role, text in TWO
-        ]
-    },
+    "ShareGPT": {"conversations": named("from", "human", "gpt", "value")},
     "Gemini": {
         "messages": [
-            {"role": "model" if role == "assistant" else role, "parts": [{"text": text}]}
-            for role, text in TWO
+            {"role": one["role"], "parts": [{"text": one["text"]}]}
+            for one in named("role", "user", "model", "text")
         ]
     },
     "LangChain, pairs": {"messages": [["human" if r == "user" else "ai", t] for r, t in TWO]},
@@ -60,9 +64,7 @@ SHAPES: dict[str, Any] = {
         ]
     },
     "ragas, several turns": {
-        "user_input": [
-            {"type": "human" if role == "user" else "ai", "content": text} for role, text in TWO
-        ],
+        "user_input": named("type", "human", "ai", "content"),
         "reference_topics": ["a"],
     },
 }

@@ -54,11 +54,10 @@ def test_a_document_that_breaks_off_gives_its_whole_rows(write, cut):
     assert "not closed" in result.rejections[-1].problem
 
 
-def test_a_packed_document_that_breaks_off_gives_its_whole_rows(tmp_path: Path):
+def test_a_packed_document_that_breaks_off_gives_its_whole_rows(write):
     rows = [{**ROW, "query_id": str(i), "query": f"Q{i * i}"} for i in range(4000)]
     whole = gzip.compress(json.dumps({"results": rows}, indent=1).encode())
-    path = tmp_path / "cut.json"
-    path.write_bytes(whole[: len(whole) // 2])
+    path = write(whole[: len(whole) // 2], name="cut.json", end=b"")
     result = read_records(path)
     assert 0 < len(result.records) < 4000
     assert any("is truncated" in one.problem for one in result.rejections)

@@ -41,13 +41,6 @@ def test_a_line_in_windows_1252_is_named_and_the_others_are_read(write):
     assert "it looks like Windows-1252: save it as UTF-8" in rejection.problem
 
 
-def test_a_cell_in_windows_1252_is_named(write):
-    path = write(b"question,answer", b"Q?,Yes.", b"Na\xefve?,\x93Yes\x94.", name="a.csv")
-    (rejection,) = read_records(path).rejections
-    assert (rejection.line, rejection.field) == (3, "question")
-    assert "byte 0xef; it looks like Windows-1252" in rejection.problem
-
-
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 def test_a_file_in_utf_16_or_32_is_named(encoding, write):
     path = write(LINE.encode(encoding), end=b"")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from format_samples import ASSIGNED, BANK, GRADED, NULLS, RAG24, RAG25, RETRIEVED, RUN24, TASK_A
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -36,12 +37,6 @@ from ragassay.formats import (
 
 QUERY = {"qid": "1", "text": "Q?"}
 DOC = {"url": "u", "segment": "S", "title": "T"}
-SCORE_NAMES = ("strict_vital_score", "strict_all_score", "vital_score", "all_score")
-NUGGETS = [
-    {"text": "n1", "importance": "vital", "assignment": "support"},
-    {"text": "n2", "importance": "failed", "assignment": "failed"},
-    {"text": "n3", "importance": "strong prose", "assignment": "supporter"},
-]
 CREATED = {
     "query": "Q?",
     "qid": "1",
@@ -51,15 +46,6 @@ CREATED = {
         {"text": "n3", "importance": "failed"},
     ],
 }
-ASSIGNED = {
-    "query": "Q?",
-    "qid": "1",
-    "answer_text": "A.",
-    "response_length": 9,
-    "run_id": "r",
-    "nuggets": NUGGETS,
-}
-RETRIEVED = {"text": "Q?", "qid": "1", "candidate_text": "A.", "docid": "d", "nuggets": NUGGETS}
 CREATE = {
     "query": QUERY,
     "candidates": [
@@ -67,127 +53,19 @@ CREATE = {
         {"docid": "d", "score": 0.5, "doc": {"segment": "S2"}},
     ],
 }
-RAG_2024 = {
-    "run_id": "r",
-    "topic_id": "2024-1",
-    "topic": "Q?",
-    "references": ["d1", "d2", "d3"],
-    "response_length": 7,
-    "answer": [{"text": "One two.", "citations": [1, 0]}, {"text": "Three.", "citations": []}],
-}
-RAG_2025 = {
-    "metadata": {
-        "team_id": "t",
-        "run_id": "r",
-        "narrative_id": "14",
-        "narrative": "Q?",
-        "type": "automatic",
-        "prompt": "P",
-    },
-    "references": ["d1", "d2"],
-    "answer": [{"text": "S1.", "citations": [1, "d9"]}],
-}
-BIOGEN_2024 = {
-    "team_id": "t",
-    "run_name": "r",
-    "contact_email": "a@b.c",
-    "results": [
-        {
-            "topic_id": "116",
-            "answer": "S1 [111,222, 333,444].",
-            "references": ["9", "111", "222", "333", "444"],
-        },
-    ],
-}
-BIOGEN_A = {
-    "metadata": {
-        "team_id": "t",
-        "run_id": "r",
-        "qa_id": "116",
-        "question": "Q?",
-        "existing_supported_citations": [1, 2],
-    },
-    "answer": [
-        {"text": "S1.", "supported_citations": ["1"], "contradicted_citations": ["2"]},
-    ],
-}
 BIOGEN_B = {
     "metadata": {
-        "team_id": "t",
-        "run_id": "r",
-        "topic_id": "116",
-        "question": "Q?",
-        "answer": "S1.",
+        **{"team_id": "t", "run_id": "r", "topic_id": "116"},
+        **{"question": "Q?", "answer": "S1."},
     },
     "responses": [{"text": "S1.", "citations": ["1", "2"]}],
 }
-BANK = {
-    "query_id": "q",
-    "facet_id": "f",
-    "facet_text": "F",
-    "test_collection": "c",
-    "query_text": "Q?",
-    "info": {"gpt_model": "m"},
-    "hash": 1,
-    "items": [
-        {
-            "query_id": "q",
-            "facet_id": "f",
-            "info": None,
-            "question_id": "q/1",
-            "question_text": "?",
-            "gold_answers": ["a", "b"],
-        },
-    ],
-}
-GRADED = [
-    "q",
-    [
-        {
-            "paragraph_id": "p",
-            "text": "T",
-            "paragraph": {"markup": None},
-            "paragraph_data": {
-                "judgments": [
-                    {"paragraphId": "p", "query": "q", "relevance": 1, "titleQuery": "q"}
-                ],
-                "rankings": [
-                    {"method": "m", "paragraphId": "p", "queryId": "q", "rank": 1, "score": 2.5}
-                ],
-            },
-            "exam_grades": [
-                {
-                    "correctAnswered": ["q/1"],
-                    "wrongAnswered": [],
-                    "self_ratings": [{"question_id": "q/1", "self_rating": 4}],
-                    "answers": [["q/1", "A"]],
-                    "llm": "m",
-                    "llm_options": {"seed": None},
-                    "prompt_info": {"prompt_class": "x"},
-                    "exam_ratio": 1.0,
-                    "llm_response_errors": None,
-                    "prompt_type": "question",
-                }
-            ],
-            "grades": [
-                {
-                    "correctAnswered": True,
-                    "self_ratings": 3,
-                    "answer": "yes",
-                    "llm": "m",
-                    "llm_options": {},
-                    "prompt_info": None,
-                }
-            ],
-        }
-    ],
-]
 
 
 def answers(form: str) -> Callable[[Path, Path], object]:
     def through(given: Path, again: Path) -> None:
         topics = given.with_name("topics.json")
-        topics.write_text('{"116": "Q?"}')
+        topics.write_text('{"116": "Q?", "117": "Q?"}')
         found = read_records(given, questions=topics if form == "biogen-2024" else None)
         assert found.rejections == ()
         write_answers(found.records, again, form)
@@ -201,13 +79,19 @@ FORMS: dict[str, tuple[object, Through]] = {
     "created": (CREATED, lambda a, b: write_nugget_banks(read_nugget_banks(a)[0], b)),
     "assigned": (ASSIGNED, lambda a, b: write_assignments(read_assignments(a)[0], b)),
     "retrieved": (RETRIEVED, lambda a, b: write_assignments(read_assignments(a)[0], b)),
-    "rag-2024": (RAG_2024, answers("trec-rag-2024")),
-    "rag-2025": (RAG_2025, answers("trec-rag-2025")),
-    "biogen-2024": (BIOGEN_2024, answers("biogen-2024")),
-    "biogen-2025-a": (BIOGEN_A, answers("biogen-2025-a")),
+    "rag-2024": (RAG24, answers("trec-rag-2024")),
+    "rag-2025": (
+        RAG25 | {"answer": [{"text": "S1.", "citations": [2, 0, "d9"]}]},
+        answers("trec-rag-2025"),
+    ),
+    "biogen-2024": (RUN24, answers("biogen-2024")),
+    "biogen-2025-a": (TASK_A, answers("biogen-2025-a")),
     "biogen-2025-b": (BIOGEN_B, answers("biogen-2025-b")),
     "bank": (BANK, lambda a, b: write_test_banks(read_test_banks(a).banks, b)),
-    "graded": (GRADED, lambda a, b: write_graded_paragraphs(read_graded_paragraphs(a).queries, b)),
+    "graded": (
+        ["q", [GRADED, NULLS | {"paragraph_id": "p2"}]],
+        lambda a, b: write_graded_paragraphs(read_graded_paragraphs(a).queries, b),
+    ),
 }
 FREE = {"info", "llm_options", "prompt_info", "paragraph"}
 """Objects of any content: what is added there is no unknown field of the format."""

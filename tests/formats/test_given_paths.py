@@ -51,9 +51,8 @@ def test_records_come_from_a_path_of_any_kind_and_go_to_one(as_given, tmp_path):
     assert read_records(str(tmp_path / "copy.jsonl")).records == found
 
 
-def test_further_files_are_named_as_text_too(tmp_path):
-    path = tmp_path / "gold.jsonl"
-    path.write_text('{"query": "1", "nuggets": ["It fell."]}\n', encoding="utf-8")
+def test_further_files_are_named_as_text_too(write):
+    path = write('{"query": "1", "nuggets": ["It fell."]}', name="gold.jsonl")
     rows = [{"id": "1", "topic": "1", "question": "Q?", "answer": "It fell."}]
     assert read_nuggets(str(path)) == read_nuggets(path)
     found = records_from_rows(rows, nuggets=str(path)).records

@@ -127,7 +127,7 @@ def test_a_bank_of_exam_questions_holds_no_nuggets_and_says_so(write):
 def test_answers_take_their_nuggets_from_any_form(write):
     answers = write({"question": "Q", "answer": "A", "topic": "116"})
     for content in (CREATED, BANK):
-        gold = write(content, name="gold.jsonl")
+        gold = write(content, name="gold.jsonl", end=b"")
         result = read_records(answers, nuggets=gold)
         assert result.rejections == ()
         assert [nugget.text for nugget in result.records[0].nuggets] == ["n1", "n2"]
@@ -155,9 +155,8 @@ def test_a_bad_line_is_rejected_and_the_others_are_read(write, line, field, prob
     [b"", b"\n", b"[]", b"[1]", b"{}", b'{"116": "n1"}', b"n1\nn2", 
      b'{"question": "Q", "answer": "A"}', b'{"116": ["a"]}\n{"117": ["b"]}'],
 )  # fmt: skip
-def test_a_file_without_nuggets_is_an_input_error_that_names_the_forms(tmp_path: Path, content):
-    path = tmp_path / "gold"
-    path.write_bytes(content)
+def test_a_file_without_nuggets_is_an_input_error_that_names_the_forms(write, content):
+    path = write(content, name="gold", end=b"")
     with pytest.raises(InputError, match="expected") as caught:
         read_nuggets(path)
     assert "nuggetizer-nuggets" in str(caught.value)
@@ -222,6 +221,7 @@ def test_test_banks_of_nuggets_and_questions_are_read(write):
         ({"items": [*BANK["items"], *QUESTIONS["items"]]}, "items.0", "both nuggets and questions"),
         ({"items": [{"nugget_text": ""}]}, "items.0.nugget_text", "empty text"),
         ({"items": {}}, "items", "empty object"),
+        ({"items": [{"query_id": "1", "nugget_text": "n"}]}, "items.0.query_id", "not the bank's"),
         ({"query_id": " "}, "query_id", "empty id"),
         ({}, "query_id", "line 1"),
     ],

@@ -175,10 +175,9 @@ def test_official_leaderboards(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_line_of_an_official_leaderboard_is_rejected_alone(
-    tmp_path: Path, name: str, text: str, line: int, problem: str
+    write, name: str, text: str, line: int, problem: str
 ) -> None:
-    path = tmp_path / name
-    path.write_text(text)
+    path = write(text, name=name, end=b"")
     scores, (rejection,) = read_official(path)
     assert scores == {"s": 1.0}
     assert rejection.line == line
@@ -194,11 +193,8 @@ def test_a_bad_line_of_an_official_leaderboard_is_rejected_alone(
         ("a.tsv", "system\tscore\n", "has no system$"),
     ],
 )
-def test_malformed_official_leaderboards(
-    tmp_path: Path, name: str, text: str, problem: str
-) -> None:
-    path = tmp_path / name
-    path.write_text(text)
+def test_malformed_official_leaderboards(write, name: str, text: str, problem: str) -> None:
+    path = write(text, name=name, end=b"")
     with pytest.raises(InputError, match=problem):
         read_official(path)
 

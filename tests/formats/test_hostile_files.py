@@ -105,11 +105,10 @@ def test_gzip_is_told_by_content(tmp_path: Path):
     assert read_records(packed).records[0].id == "good"
 
 
-def test_a_damaged_gzip_file_is_reported(tmp_path: Path):
+def test_a_damaged_gzip_file_is_reported(write):
     packed = bytearray(gzip.compress((GOOD + "\n").encode()))
     packed[-6] ^= 0xFF
-    path = tmp_path / "damaged.gz"
-    path.write_bytes(packed)
+    path = write(bytes(packed), name="damaged.gz", end=b"")
     result = read_records(path)
     assert [record.id for record in result.records] == ["good"]
     assert "damaged" in result.rejections[0].problem
@@ -117,9 +116,8 @@ def test_a_damaged_gzip_file_is_reported(tmp_path: Path):
 
 @each_case("read", [read_records, read_corpus])
 @each_case("content", [b"", b"\n \n", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0)])
-def test_an_empty_file_is_an_input_error(read, content, tmp_path: Path):
-    path = tmp_path / "empty.jsonl"
-    path.write_bytes(content)
+def test_an_empty_file_is_an_input_error(read, content, write):
+    path = write(content, name="empty.jsonl", end=b"")
     with pytest.raises(InputError, match="empty"):
         read(path)
 
@@ -226,11 +224,8 @@ def test_text_after_an_array_is_reported(write):
         max_size=8,
     ),
 )
-def test_no_junk_raises_anything_but_an_input_error(
-    tmp_path: Path, start: bytes, junk: list[bytes]
-):
-    path = tmp_path / "junk"
-    path.write_bytes(start + b"\n".join([*junk, LAST.encode()]))
+def test_no_junk_raises_anything_but_an_input_error(write, start: bytes, junk: list[bytes]):
+    path = write(start + b"\n".join([*junk, LAST.encode()]), name="junk", end=b"")
     try:
         result = read_records(path)
     except InputError as error:

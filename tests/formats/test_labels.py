@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import gzip
-from collections import Counter
 from pathlib import Path
 
 import pytest
 from case_tables import each_case
+from format_samples import ASSIGNED, NUGGETS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -35,34 +35,17 @@ RATED = {
         "judge2": {"Cohesion": {"rating": 5, "rationale": None}},
     },
 }
-ASSIGNED = {
-    "query": "Q?",
-    "qid": 116,
-    "answer_text": "A",
-    "run_id": "r",
-    "nuggets": [
-        {"text": "n1", "importance": "vital", "assignment": "support"},
-        {"text": "n2", "assignment": "partial_support"},
-        {"text": "n3", "assignment": "failed"},
-        {"text": "n4", "assignment": "not_support"},
+DATA = {
+    "judgments": [
+        {"paragraphId": "p1", "query": "940547", "relevance": 3, "titleQuery": "x"},
+        {"paragraphId": "p1", "query": "940547/f", "relevance": -1},
     ],
+    "rankings": [{"method": "sys", "paragraphId": "p1", "queryId": "q", "rank": 1, "score": 2.5}],
 }
 PARAGRAPHS = [
     "940547",
     [
-        {
-            "paragraph_id": "p1",
-            "text": "T",
-            "paragraph_data": {
-                "judgments": [
-                    {"paragraphId": "p1", "query": "940547", "relevance": 3, "titleQuery": "x"},
-                    {"paragraphId": "p1", "query": "940547/f", "relevance": -1},
-                ],
-                "rankings": [
-                    {"method": "sys", "paragraphId": "p1", "queryId": "q", "rank": 1, "score": 2.5}
-                ],
-            },
-        },
+        {"paragraph_id": "p1", "text": "T", "paragraph_data": DATA},
         {"paragraph_id": "p2", "text": "T", "paragraph_data": {"judgments": [], "rankings": []}},
     ],
 ]
@@ -76,21 +59,6 @@ def test_labels_of_our_own_form_are_read(write):
         HumanLabel(**CITATION),
         HumanLabel(task="rubric", label="4", topic="1", system="s", item="cohesion"),
     )
-
-
-def test_assignments_are_nugget_labels_and_failed_ones_are_absent(write):
-    path = write(ASSIGNED)
-    result = read_labels(path)
-    assert (result.format, result.rejections) == ("nuggetizer-assign", ())
-    assert [(one.item, one.label) for one in result.labels] == [
-        ("n1", "support"),
-        ("n2", "partial_support"),
-        ("n4", "not_support"),
-    ]
-    (record,) = read_records(path).records
-    assert {(one.record_id, one.topic, one.system) for one in result.labels} == {
-        (record.id, "116", "r")
-    }
 
 
 def test_ratings_of_yescieval_are_labels_of_their_judges(write):
@@ -173,7 +141,11 @@ def test_a_bad_label_is_rejected_and_the_others_are_read(write, line, field, pro
 @pytest.mark.parametrize(
     ("row", "change", "field"),
     [
-        (ASSIGNED, {"nuggets": [{"text": "n", "assignment": None}]}, "nuggets.0.assignment"),
+        (
+            ASSIGNED | {"nuggets": NUGGETS[:1]},
+            {"nuggets": [{"text": "n", "assignment": None}]},
+            "nuggets.0.assignment",
+        ),
         (RATED, {"ratings": {"j": {"Cohesion": {"rating": 6}}}}, "ratings.j.Cohesion.rating"),
         (RATED, {"ratings": {"j": {"Cohesion": {"rating": "5"}}}}, "ratings.j.Cohesion.rating"),
         (RATED, {"ratings": [1]}, "ratings"),
@@ -191,9 +163,8 @@ def test_a_line_of_another_form_that_does_not_fit_is_rejected(write, row, change
     [b"", b"[]", b"116 0 31452104 2\n", b'{"question": "Q", "answer": "A"}', b'["q", "p"]',
      b"\x1f\x8b\x08\x00 no", b"\xff\xfe[\x00"],
 )  # fmt: skip
-def test_a_file_without_labels_is_an_input_error(tmp_path: Path, content):
-    path = tmp_path / "labels"
-    path.write_bytes(content)
+def test_a_file_without_labels_is_an_input_error(write, content):
+    path = write(content, name="labels", end=b"")
     with pytest.raises(InputError):
         read_labels(path)
 
@@ -239,4 +210,4 @@ def test_ratings_of_the_real_yescieval_are_read_whole(shared_data):
     assert {label.record_id for label in result.labels} <= ids
     assert len({label.annotator for label in result.labels}) == 4
     assert len({label.item for label in result.labels}) == 9
-    assert set(Counter(label.label for label in result.labels)) == set("12345")
+    assert {label.label for label in result.labels} == set("12345")

@@ -40,19 +40,14 @@ def answers_on_topics(path: Path) -> Read:
     return answers(path, topics)
 
 
-def labels(path: Path) -> Read:
-    found = read_labels(path)
-    return found.labels, found.rejections
+def both(read: Callable[[Path], Any], name: str) -> Callable[[Path], Read]:
+    """A reader whose values are in the attribute of this name."""
 
+    def read_both(path: Path) -> Read:
+        found = read(path)
+        return getattr(found, name), found.rejections
 
-def corpus(path: Path) -> Read:
-    found = read_corpus(path)
-    return found.documents, found.rejections
-
-
-def banks(path: Path) -> Read:
-    found = read_test_banks(path)
-    return found.banks, found.rejections
+    return read_both
 
 
 READERS: dict[str, tuple[Callable[[Path], Read], dict[str, Any]]] = {
@@ -88,11 +83,14 @@ READERS: dict[str, tuple[Callable[[Path], Read], dict[str, Any]]] = {
             "answer": [{"text": "S.", "supported_citations": ["1"]}],
         },
     ),
-    "labels": (labels, {"task": "nugget", "label": "support", "record_id": "1", "item": "n"}),
+    "labels": (
+        both(read_labels, "labels"),
+        {"task": "nugget", "label": "support", "record_id": "1", "item": "n"},
+    ),
     "nuggets": (read_nugget_banks, {"query": "Q?", "qid": "1", "nuggets": [NUGGET]}),
     "assignments": (read_assignments, ASSIGNED),
-    "banks": (banks, {"query_id": "1", "items": [{"nugget_text": "n"}]}),
-    "corpus": (corpus, {"id": "1", "text": "T"}),
+    "banks": (both(read_test_banks, "banks"), {"query_id": "1", "items": [{"nugget_text": "n"}]}),
+    "corpus": (both(read_corpus, "documents"), {"id": "1", "text": "T"}),
 }
 BAD = {
     "NaN": b'{"x": NaN, ',

@@ -203,28 +203,3 @@ def test_items_are_handed_to_grading(tmp_path: Path):
     )
     assert (nugget.kind, nugget.facet) == ("nugget", "f")
     assert nugget.id.startswith("940547/f/")
-
-
-def test_an_item_of_another_query_is_named(tmp_path: Path):
-    path = tmp_path / "bank.jsonl"
-    path.write_text(
-        '{"query_id": "q", "items": [{"question_text": "A?"}, '
-        '{"query_id": "r", "question_text": "B?"}]}\n'
-        '{"query_id": "s", "items": []}\n'
-    )
-    (rejection,) = read_test_banks(path).rejections
-    assert (rejection.line, rejection.field) == (1, "items.1.query_id")
-
-
-@pytest.mark.parametrize("kind", ["questions", "nuggets"])
-def test_the_released_banks_come_back_whole(shared_data: Path, tmp_path: Path, kind: str):
-    path, out = shared_data / f"workbench/dl20-{kind}.jsonl.gz", tmp_path / "bank.jsonl.gz"
-    found = read_test_banks(path)
-    assert (len(found.banks), found.rejections) == (54, ())
-    write_test_banks(found.banks, out)
-    rows = [
-        [json.loads(line) for line in gzip.open(one, "rt", encoding="utf-8")] for one in (path, out)
-    ]
-    assert rows[0] == rows[1]
-    assert theirs(path) == theirs(out)
-    assert sum(len(exam_items(bank)) for bank in found.banks) == 540

@@ -19,15 +19,13 @@ from ragassay.formats.retrieval import read_qrels, read_queries
         "q1 d1 2\r\nq1 d2 0\r\nq2 d1 1\r\n",
     ],
 )
-def test_both_shapes_of_judgments(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "qrels.gz"
-    path.write_bytes(gzip.compress(text.encode()))
+def test_both_shapes_of_judgments(write, text: str) -> None:
+    path = write(gzip.compress(text.encode()), name="qrels.gz", end=b"")
     assert read_qrels(path) == ({"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1}}, [])
 
 
-def test_a_first_line_with_a_bad_grade_is_no_header(tmp_path: Path) -> None:
-    path = tmp_path / "qrels"
-    path.write_text("q1 d1 -x\nq1 d2 1\n")
+def test_a_first_line_with_a_bad_grade_is_no_header(write) -> None:
+    path = write("q1 d1 -x\nq1 d2 1", name="qrels")
     qrels, (rejection,) = read_qrels(path)
     assert qrels == {"q1": {"d2": 1}}
     assert (rejection.line, rejection.field) == (1, "grade")
@@ -51,12 +49,11 @@ def test_queries_as_json_lines_or_columns(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_query_is_rejected_alone(
-    tmp_path: Path, name: str, line: str, problem: str, expected: str
+    write, name: str, line: str, problem: str, expected: str
 ) -> None:
     good = ('{"id": "a", "text": "b"}', '{"id": "z", "text": "y"}')
     first, last = good if name == "q.jsonl" else ("a\tb", "z\ty")
-    path = tmp_path / name
-    path.write_text(f"{first}\n{line}\n{last}\n")
+    path = write(f"{first}\n{line}\n{last}", name=name)
     queries, (rejection,) = read_queries(path)
     assert queries == {"a": "b", "z": "y"}
     assert rejection.line == 2

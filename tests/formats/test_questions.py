@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 from lazy import LazyModule
 
@@ -25,9 +22,8 @@ pd = LazyModule("pandas")
         ({"input": "Q?", "expected_output": "R."}, "deepeval"),
     ],
 )
-def test_a_question_needs_no_answer(row, name, tmp_path: Path):
-    path = tmp_path / "questions.jsonl"
-    path.write_text(json.dumps(row) + "\n")
+def test_a_question_needs_no_answer(row, name, write):
+    path = write(row, name="questions.jsonl")
     for found in (
         read_records(path, only_questions=True),
         records_from_rows([row], only_questions=True),

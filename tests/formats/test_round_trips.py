@@ -59,31 +59,6 @@ def test_ragassay_json_lines_lose_nothing(tmp_path: Path, records: list[Record])
     assert result.records == tuple(records)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.lists(SENTENCES, max_size=3).map(tuple),
-    TEXT.filter(bool),
-    IDS,
-    st.none() | TEXT,
-)
-def test_biogen_runs_lose_nothing_that_they_have_room_for(
-    tmp_path: Path, answer: tuple[SentenceInput, ...], question: str, topic: str, whole: str | None
-):
-    record = Record(
-        id=f"team/run/{topic}",
-        question=question,
-        answer=answer,
-        system="team/run",
-        topic=topic,
-        metadata={} if whole is None else {"answer": whole},
-    )
-    path = tmp_path / "run.jsonl"
-    write_answers([record], path, "biogen-2025-b")
-    result = read_records(path)
-    assert (result.format, result.rejections) == ("biogen-2025-b", ())
-    assert result.records == (record,)
-
-
 RECORD = Record(id="a", question="Q", answer="A")
 RUN = Record(id="a", question="Q", answer=(SentenceInput(text="S"),), system="t/r", topic="1")
 
@@ -196,17 +171,10 @@ def assert_nothing_lost(path: Path, record: Record, form: str) -> None:
 
 
 @SETTINGS
-@given(records(IDS))
-def test_trec_rag_2024(tmp_path: Path, record: Record):
-    record = record.model_copy(update={"id": f"{record.system}/{record.topic}"})
-    assert_nothing_lost(tmp_path / "run", record, "trec-rag-2024")
-
-
-@SETTINGS
 @given(records(TEAMS))
-def test_runs_of_teams(tmp_path: Path, record: Record):
+def test_runs(tmp_path: Path, record: Record):
     record = record.model_copy(update={"id": f"{record.system}/{record.topic}"})
-    for form in ("trec-rag-2025", "biogen-2025-a", "biogen-2025-b"):
+    for form in ("trec-rag-2024", "trec-rag-2025", "biogen-2025-a", "biogen-2025-b"):
         assert_nothing_lost(tmp_path / "run", record, form)
 
 

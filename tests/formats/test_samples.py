@@ -18,36 +18,31 @@ from ragassay.errors import InputError, NoRecordError
 from ragassay.formats import read_records, write_answers
 from ragassay.records import Document, Record, SentenceInput
 
-GOLDENS = [
-    {
+FIELDS = (
+    *("input", "actual_output", "expected_output", "retrieval_context", "context", "name"),
+    *("source_file", "tools_called", "expected_tools", "token_cost", "additional_metadata"),
+    *("custom_column_key_values", "expectations"),
+)
+GOLDENS: list[dict[str, object]] = [
+    dict.fromkeys(FIELDS)
+    | {
         "input": "Does iron help?",
-        "actual_output": None,
         "expected_output": "Yes; it does.",
-        "retrieval_context": None,
         "context": ["Ideal a", "Ideal b"],
         "name": "n1",
         "source_file": "f.pdf",
-        "tools_called": None,
         "expected_tools": [{"name": "search", "inputParameters": {"q": "iron"}}],
-        "token_cost": None,
         "additional_metadata": {"year": 2024, "x": None},
         "custom_column_key_values": {"k": "v"},
-        "expectations": None,
     },
-    {
+    dict.fromkeys(FIELDS)
+    | {
         "input": 'Second, with "quotes"?\nand a line',
         "actual_output": "An answer, here.",
-        "expected_output": None,
         "retrieval_context": ["P1", "P2", "deepeval_source=s.pdf,deepeval_context=P3, with comma"],
         "context": ["only"],
-        "name": None,
-        "source_file": None,
         "tools_called": [{"name": "search", "inputParameters": {"q": "iron"}}],
-        "expected_tools": None,
         "token_cost": 0.5,
-        "additional_metadata": None,
-        "custom_column_key_values": None,
-        "expectations": None,
     },
 ]
 
@@ -169,9 +164,8 @@ def test_a_table_without_a_record_is_not_written(tmp_path):
         write_answers([Record(id="a", question="Q?", answer="")], tmp_path / "o.csv", "ragas")
 
 
-def test_goldens_alone_are_nothing_to_evaluate(tmp_path):
-    path = tmp_path / "g.jsonl"
-    path.write_text(json.dumps(joined(GOLDENS[0])))
+def test_goldens_alone_are_nothing_to_evaluate(write):
+    path = write(json.dumps(joined(GOLDENS[0])), name="g.jsonl")
     assert read_records(path).format == "deepeval"
     with pytest.raises(NoRecordError):
         read_records(path, answered=True)

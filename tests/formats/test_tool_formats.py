@@ -58,43 +58,37 @@ EXPERT = {
     "exact_answer": [["e1", "e2"]],
     "concepts": ["c"],
 }
+
+
+def cited(pmid, relation):
+    return {"cited_pmid": pmid, "evidence_relation": relation}
+
+
+SENTENCES = [
+    {
+        **{"answer_sentence_id": "1", "answer_sentence": "S1."},
+        "answer_sentence_relevance": "required",
+        "citation_assessment": [
+            *(cited(111, "supporting"), cited("222", "invalid citation")),
+            *(cited("111", "neutral"), cited("", "invalid citation")),
+        ],
+    },
+    {"answer_sentence": "  ", "answer_sentence_relevance": "required"},
+    {"answer_sentence": "S2.", "answer_sentence_relevance": None, "citation_assessment": None},
+    {
+        "answer_sentence": "S3.",
+        "answer_sentence_relevance": "borderline",
+        "citation_assessment": [cited("333", None), cited("444", "Not relevant")],
+    },
+]
+MACHINE = {"answer": "S1. S2. S3.", "is_answer_accurate": "yes", "answer_sentences": SENTENCES}
 ASSESSED = {
     "question_id": 132,
     "question": "Q?",
     "question_frame": {"Type": "x"},
     "expert_curated_answer": "Expert [1].",
     "machine_generated_answers": {
-        "M1": {
-            "answer": "S1. S2. S3.",
-            "is_answer_accurate": "yes",
-            "answer_sentences": [
-                {
-                    "answer_sentence_id": "1",
-                    "answer_sentence": "S1.",
-                    "answer_sentence_relevance": "required",
-                    "citation_assessment": [
-                        {"cited_pmid": 111, "evidence_relation": "supporting"},
-                        {"cited_pmid": "222", "evidence_relation": "invalid citation"},
-                        {"cited_pmid": "111", "evidence_relation": "neutral"},
-                        {"cited_pmid": "", "evidence_relation": "invalid citation"},
-                    ],
-                },
-                {"answer_sentence": "  ", "answer_sentence_relevance": "required"},
-                {
-                    "answer_sentence": "S2.",
-                    "answer_sentence_relevance": None,
-                    "citation_assessment": None,
-                },
-                {
-                    "answer_sentence": "S3.",
-                    "answer_sentence_relevance": "borderline",
-                    "citation_assessment": [
-                        {"cited_pmid": "333", "evidence_relation": None},
-                        {"cited_pmid": "444", "evidence_relation": "Not relevant"},
-                    ],
-                },
-            ],
-        },
+        "M1": MACHINE,
         "M2": {"answer": "Plain.", "is_answer_accurate": None, "answer_sentences": None},
     },
 }
@@ -235,7 +229,7 @@ def test_limit_stops_within_a_question(write):
 
 
 def test_a_bad_machine_answer_does_not_take_the_others_with_it(write):
-    answers = {"M1": ASSESSED["machine_generated_answers"]["M1"], "M2": 3, "M3": {"answer": []}}
+    answers = {"M1": MACHINE, "M2": 3, "M3": {"answer": []}}
     result = read_records(write({**ASSESSED, "machine_generated_answers": answers}))
     assert [record.id for record in result.records] == ["132/M1"]
     assert [one.field for one in result.rejections] == [

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from case_tables import each_case
 
@@ -73,17 +71,3 @@ def test_a_rejected_topic_names_its_place(write, content: str, line: int, field:
 def test_lines_without_a_topic_are_an_input_error(write):
     with pytest.raises(InputError, match="no topic"):
         read_topics(write("a\t \nb\t"))
-
-
-def test_the_topics_of_three_tracks_are_read_whole(shared_data):
-    for name, n in (
-        ("nuggetizer/trec-rag-2025-queries.jsonl", 105),
-        ("trec-biogen/topics2024.json", 65),
-        ("workbench/dl20-queries.json", 54),
-    ):
-        topics, rejections = read_topics(shared_data / name)
-        assert (len(topics), rejections) == (n, [])
-        assert all(text.strip() for text in topics.values())
-    first = json.loads((shared_data / "nuggetizer/trec-rag-2025-queries.jsonl").open().readline())
-    topics, _ = read_topics(shared_data / "nuggetizer/trec-rag-2025-queries.jsonl")
-    assert topics[first["id"]] == first["title"]

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from case_tables import each_case
+from format_samples import RAG24, RAG25, RUN24, TASK_A
 
 from ragassay.errors import InputError
 from ragassay.formats import (
@@ -14,52 +15,6 @@ from ragassay.formats import (
 )
 from ragassay.formats.write import WRITABLE_FORMATS
 from ragassay.records import Document, Record, SentenceInput
-
-RAG24 = {
-    "run_id": "r",
-    "topic_id": "2024-1",
-    "topic": "Q?",
-    "references": ["d1", "d2"],
-    "response_length": 3,
-    "answer": [
-        {"text": "One two.", "citations": [0, 1]},
-        {"text": "Three.", "citations": []},
-    ],
-}
-RAG25 = {
-    "metadata": {
-        "team_id": "t",
-        "run_id": "r",
-        "narrative_id": 14,
-        "narrative": "Q?",
-        "type": "automatic",
-        "prompt": "P",
-    },
-    "references": ["d1", "d2", "d3"],
-    "answer": [
-        {"text": "S1.", "citations": [2, "d1"]},
-        {"text": "S2.", "citations": [9]},
-    ],
-}
-RUN24 = {
-    "team_id": "t",
-    "run_name": "r",
-    "contact_email": "a@b.c",
-    "results": [
-        {"topic_id": 116, "answer": "S1 [111,222, 333,444]. S2 [111].",
-         "references": [111, 222, 333, 444]},
-        {"topic_id": "117", "answer": "None cited.", "references": ["9"]},
-    ],
-}  # fmt: skip
-TASK_A = {
-    "metadata": {"team_id": "t", "run_id": "r", "qa_id": "116", "question": "Q?",
-                 "existing_supported_citations": [1, 2]},
-    "answer": [
-        {"text": "S1.", "supported_citations": [111, "222"], "contradicted_citations": [333]},
-        {"text": "S2.", "supported_citations": [], "contradicted_citations": [],
-         "existing_supported_citations": ["5"]},
-    ],
-}  # fmt: skip
 
 
 @pytest.fixture
@@ -188,7 +143,7 @@ def test_a_biogen_2024_run_without_a_name_or_topics_names_the_mend(write, topics
     "wild",
     [
         json.dumps(TASK_A),
-        json.dumps([TASK_A], indent=2),
+        json.dumps([TASK_A], indent=2).replace('"111"', "111"),
         json.dumps(TASK_A).replace('"metadata"', '"meta_data"'),
         json.dumps(TASK_A).replace("contradicted", "contradicting"),
     ],
@@ -234,25 +189,6 @@ def test_an_answer_that_does_not_fit_is_rejected(write, row, change, field, prob
     (rejection,) = result.rejections
     assert (rejection.line, rejection.field) == (2, field)
     assert problem in rejection.problem
-
-
-def test_a_hostile_header_does_not_hide_the_results(write, topics):
-    text = json.dumps(RUN24, indent=1).replace('"r"', '"r", "x": NaN')
-    result = read_records(write(text), questions=topics)
-    assert result.rejections[0].field == "x"
-    assert "NaN" in result.rejections[0].problem
-
-
-def test_a_rag_run_keeps_its_words_and_positions(write, tmp_path):
-    path = tmp_path / "again.jsonl"
-    write_answers(read_records(write(RAG25)).records, path, "trec-rag-2025")
-    written = json.loads(path.read_text())
-    assert written["metadata"] == {**RAG25["metadata"], "narrative_id": "14"}
-    assert written["references"] == RAG25["references"]
-    assert written["answer"][0]["citations"] == [2, 0]
-    assert written["answer"][1]["citations"] == [9]
-    write_answers(read_records(write(RAG24)).records, path, "trec-rag-2024")
-    assert json.loads(path.read_text()) == RAG24
 
 
 PLAIN = Record(id="a", question="Q", answer="A [1].", system="t/r", topic="1")

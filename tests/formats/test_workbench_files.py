@@ -6,8 +6,9 @@ and on the released DL19 nuggets, where an id comes twice; their text is invente
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+
+from format_samples import NULLS
 
 from ragassay.formats import (
     bank_item_id,
@@ -15,83 +16,19 @@ from ragassay.formats import (
     read_labels,
     read_records,
     read_test_banks,
-    write_graded_paragraphs,
     write_test_banks,
 )
 from ragassay.workbench.graded_files import merge_grades
-
-QUESTION = {
-    "query_id": "q",
-    "facet_id": None,
-    "info": None,
-    "question_id": "q/1",
-    "question_text": "Who?",
-    "gold_answers": None,
-}
-BANK = {
-    "query_id": "q",
-    "facet_id": None,
-    "facet_text": None,
-    "test_collection": "c",
-    "query_text": "Q?",
-    "info": {"gpt_model": "m", "hash": "2024"},
-    "hash": 1243234,
-    "items": [
-        QUESTION,
-        QUESTION | {"question_id": "q/2", "question_text": "When?", "gold_answers": ["a", "b"]},
-        QUESTION | {"question_id": "q/3", "question_text": "Why?", "gold_answers": []},
-    ],
-}
-PARAGRAPH = {
-    "paragraph_id": "p",
-    "text": "T",
-    "paragraph": None,
-    "paragraph_data": {
-        "judgments": [{"paragraphId": "p", "query": "q", "relevance": 1, "titleQuery": None}],
-        "rankings": [],
-        "source": None,
-    },
-    "exam_grades": [
-        {
-            "correctAnswered": ["q/1"],
-            "wrongAnswered": [],
-            "self_ratings": None,
-            "answers": [["q/1", "A"]],
-            "llm": "m",
-            "llm_options": {"seed": None},
-            "prompt_info": None,
-            "exam_ratio": 1.0,
-            "prompt_type": None,
-        }
-    ],
-    "grades": None,
-}
 
 
 def nugget(name: str, text: str, **more: object) -> dict[str, object]:
     return {"query_id": "q", "nugget_id": name, "nugget_text": text} | more
 
 
-def test_every_field_of_a_bank_comes_back_nulls_included(write, tmp_path: Path):
-    found = read_test_banks(write(BANK))
-    write_test_banks(found.banks, tmp_path / "again")
-    assert json.loads((tmp_path / "again").read_text()) == BANK
-    assert read_test_banks(tmp_path / "again") == found
-
-
-def test_every_field_of_graded_paragraphs_comes_back_nulls_included(write, tmp_path: Path):
-    given = ["q", [PARAGRAPH, {"paragraph_id": "p2", "text": "T"}]]
-    queries = read_graded_paragraphs(write(given)).queries
-    write_graded_paragraphs(queries, tmp_path / "again")
-    query, (first, second) = json.loads((tmp_path / "again").read_text())
-    assert (query, first) == ("q", PARAGRAPH)
-    assert second["paragraph_data"] == {"judgments": [], "rankings": []}
-
-
 def test_files_that_differ_in_nulls_only_are_merged(write):
-    bare = {name: value for name, value in PARAGRAPH.items() if value is not None}
+    bare = {name: value for name, value in NULLS.items() if value is not None}
     bare["paragraph_data"] = {"judgments": [{"paragraphId": "p", "query": "q", "relevance": 1}]}
-    one = read_graded_paragraphs(write(["q", [PARAGRAPH]])).queries
+    one = read_graded_paragraphs(write(["q", [NULLS]])).queries
     two = read_graded_paragraphs(write(["q", [bare]], name="b.jsonl")).queries
     ((merged,),) = (query.paragraphs for query in merge_grades([one, two]))
     assert len(merged.paragraph_data.judgments) == 1

@@ -23,8 +23,14 @@ from pydantic import AliasChoices, Field
 
 from ragassay.errors import InputError
 from ragassay.files import AnyPath
-from ragassay.formats.files import CORRUPTION_ERRORS, corruption_text, open_binary
-from ragassay.formats.items import Item, Place, iter_items, read_item, shorten_text
+from ragassay.formats.files import (
+    CORRUPTION_ERRORS,
+    UTF8_BOM,
+    corruption_text,
+    encoding_of_start,
+    open_binary,
+)
+from ragassay.formats.items import Item, Place, iter_items, keep_first, read_item
 from ragassay.formats.output import write_values
 from ragassay.formats.papers.jats import iter_jats
 from ragassay.formats.papers.pdf import read_pdf
@@ -131,21 +137,14 @@ def read_papers(path: AnyPath) -> PaperFile:
         InputError: The path does not exist, cannot be opened, or is a folder without files.
     """
     path = Path(path)
-    papers: dict[str, Paper] = {}
-    rejections: list[Rejection] = []
-    places: dict[str, Place] = {}
-    for file, name in files_of(path):
-        for paper, place in _read_file(file, name):
-            if isinstance(paper, Rejection):
-                rejections.append(paper)
-            elif paper.id in papers:
-                first = places[paper.id]
-                where = f"line {first.line} of {first.file}" if first.line else first.file
-                text = f"the paper {quote_text(paper.id)} is already on {where}"
-                rejections.append(place.reject(Problem("id", text, "unique ids")))
-            else:
-                papers[paper.id], places[paper.id] = paper, place
-    return PaperFile(tuple(papers.values()), tuple(rejections))
+    read = (one for file, name in files_of(path) for one in _read_file(file, name))
+    papers, rejections = keep_first(read, lambda paper: paper.id, _repeated_paper)
+    return PaperFile(papers, tuple(rejections))
+
+
+def _repeated_paper(paper: Paper, first: Place) -> Problem:
+    where = f"line {first.line} of {first.file}" if first.line else first.file
+    return Problem("id", f"the paper {quote_text(paper.id)} is already on {where}", "unique ids")
 
 
 def write_papers(papers: Iterable[Paper], path: AnyPath) -> None:
@@ -185,32 +184,33 @@ _Read = Iterator[tuple[Paper | Rejection, Place]]
 
 
 def _read_file(path: Path, name: str) -> _Read:
-    head = _read_start(path, 1024)
-    if isinstance(head, bytes) and not head.strip():
-        head = Problem("", "the file is empty", _FORMS)
-    if isinstance(head, Problem):
-        place = Place(str(path), 0, name, "")
-        yield place.reject(head), place
-    elif b"%PDF-" in head:
-        yield from _read_pdf(path, name)
-    elif _opens_json(head):
-        yield from _read_json(path, name)
-    elif head.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"<") or _is_utf16_xml(head):
-        yield from iter_jats(path, name)
-    else:
-        yield from _read_text(path, name)
+    place = Place(str(path), 0, name, "")
+    try:
+        head = _read_start(path, 1024)
+        if not head.strip():
+            raise ProblemError("", "the file is empty", _FORMS)
+        if b"%PDF-" in head:
+            yield read_pdf(_read_bytes(path), name), place
+        elif _opens_json(head):
+            yield from _read_json(path, name)
+        elif head.removeprefix(UTF8_BOM).lstrip().startswith(b"<") or _is_utf16_xml(head):
+            yield from iter_jats(path, name)
+        else:
+            yield _text_paper(_decode_text(_read_bytes(path)), name), place
+    except ProblemError as error:
+        yield place.reject(error.problem), place
 
 
-def _read_start(path: Path, n_bytes: int) -> bytes | Problem:
+def _read_start(path: Path, n_bytes: int) -> bytes:
     try:
         with open_binary(path) as handle:
             return handle.read(n_bytes)
     except CORRUPTION_ERRORS as error:
-        return Problem("", corruption_text(error), "a complete file")
+        raise ProblemError("", corruption_text(error), "a complete file") from error
 
 
 def _opens_json(head: bytes) -> bool:
-    start = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    start = head.removeprefix(UTF8_BOM).lstrip()
     return start.startswith(b"{") or (
         start.startswith(b"[") and start[1:].lstrip().startswith((b"{", b"]"))
     )
@@ -220,11 +220,11 @@ def _is_utf16_xml(head: bytes) -> bool:
     return head.startswith((codecs.BOM_UTF16_LE + b"<\0", codecs.BOM_UTF16_BE + b"\0<"))
 
 
-def read_bytes(path: Path) -> bytes | Problem:
-    """Return the unpacked content of a file, or a problem if it is damaged or too large."""
+def _read_bytes(path: Path) -> bytes:
     data = _read_start(path, MAX_FILE_BYTES + 1)
-    if isinstance(data, bytes) and len(data) > MAX_FILE_BYTES:
-        return Problem("", f"the file has more than {MAX_FILE_BYTES:,} bytes", "a smaller file")
+    if len(data) > MAX_FILE_BYTES:
+        text = f"the file has more than {MAX_FILE_BYTES:,} bytes"
+        raise ProblemError("", text, "a smaller file")
     return data
 
 
@@ -269,44 +269,25 @@ def read_paper_row(item: Item, name: str) -> tuple[Paper, tuple[PairRow, ...]]:
     return paper, pairs
 
 
-def _read_text(path: Path, name: str) -> _Read:
-    data = read_bytes(path)
-    text = data if isinstance(data, Problem) else _decode_text(data)
-    place = Place(str(path), 0, name, "" if isinstance(text, Problem) else shorten_text(text))
-    paper = text if isinstance(text, Problem) else _text_paper(text, name)
-    yield place.reject(paper) if isinstance(paper, Problem) else paper, place
-
-
-def _decode_text(data: bytes) -> str | Problem:
-    encoding = "utf-8-sig"
-    if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-        encoding = "utf-32"
-    elif data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        encoding = "utf-16"
-    elif any(byte in data for byte in _BINARY):
-        return Problem("", "the file is not text", _FORMS)
+def _decode_text(data: bytes) -> str:
+    encoding, data = encoding_of_start(data) or "UTF-8", data.removeprefix(UTF8_BOM)
+    if encoding == "UTF-8" and any(byte in data for byte in _BINARY):
+        raise ProblemError("", "the file is not text", _FORMS)
     try:
         text = data.decode(encoding)
-        if "\x00" in text:
-            return Problem("", "the file contains NUL characters, so it is not text", _FORMS)
-        return text
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        text = f"not {encoding.removesuffix('-sig').upper()}: byte 0x{data[error.start]:02x}"
-        return Problem("", f"{text} on line {line}", "text in UTF-8; convert the file")
+        problem = f"not {encoding}: byte 0x{data[error.start]:02x} on line {line}"
+        raise ProblemError("", problem, "text in UTF-8; convert the file") from error
+    if "\x00" in text:
+        raise ProblemError("", "the file contains NUL characters, so it is not text", _FORMS)
+    return text
 
 
-def _text_paper(text: str, name: str) -> Paper | Problem:
+def _text_paper(text: str, name: str) -> Paper:
     prose = read_prose(text, may_have_title=True)
     if not prose.sections:
-        return Problem("", "the file has no text except a title", "the text of the paper")
+        raise ProblemError("", "the file has no text except a title", "the text of the paper")
     return Paper(
         id=plain_id(name), title=prose.title, sections=prose.sections, keywords=prose.keywords
     )
-
-
-def _read_pdf(path: Path, name: str) -> _Read:
-    data = read_bytes(path)
-    paper = data if isinstance(data, Problem) else read_pdf(data, name)
-    place = Place(str(path), 0, name, "")
-    yield place.reject(paper) if isinstance(paper, Problem) else paper, place

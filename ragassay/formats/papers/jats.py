@@ -234,6 +234,11 @@ MAX_ARTICLE_BYTES = 64 * 1024 * 1024
 
 _CHUNK_BYTES = 64 * 1024
 _EXPECTED = "a JATS article or a set of articles"
+_OWN_ENTITIES = Problem(
+    field="",
+    text="the file declares its own entities and was not read",
+    expected="a file as distributed by PubMed Central",
+)
 
 
 def iter_jats(path: Path, name: str) -> Iterator[tuple[Paper | Rejection, Place]]:
@@ -257,7 +262,7 @@ def iter_jats(path: Path, name: str) -> Iterator[tuple[Paper | Rejection, Place]
         for _, element in parser.read_events():
             place = _place(path, element)
             if declares_entities(element):
-                yield place.reject(_entities()), place
+                yield place.reject(_OWN_ENTITIES), place
                 return
             count += 1
             paper = _replace_entities(element) or read_jats(
@@ -293,15 +298,10 @@ def _feed_parser(path: Path, parser: XMLPullParser) -> Iterator[tuple[int, Probl
 
 def _root_problem(root: Element) -> Problem:
     if declares_entities(root):
-        return _entities()
+        return _OWN_ENTITIES
     message = " ".join(" ".join(map(str, root.itertext())).split())
     content = f" with the text {quote_text(message)}" if message else ""
     return Problem("root", f"the root element is {quote_text(root.tag)}{content}", _EXPECTED)
-
-
-def _entities() -> Problem:
-    text = "the file declares its own entities and was not read"
-    return Problem("", text, "a file as distributed by PubMed Central")
 
 
 def _place(path: Path, element: Element) -> Place:

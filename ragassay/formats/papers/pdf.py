@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ragassay.formats.papers.prose import flat, plain_id, read_prose
-from ragassay.formats.problems import Problem
+from ragassay.formats.problems import ProblemError
 from ragassay.records import Paper
 
 if TYPE_CHECKING:
@@ -40,25 +40,24 @@ _NO_TITLE = re.compile(r"\.(?:docx?|tex|pdf|indd|rtf)\b|^(?:untitled|microsoft)"
 _EXPECTED = "a complete PDF; download the file again"
 
 
-def read_pdf(data: bytes, name: str) -> Paper | Problem:
+def read_pdf(data: bytes, name: str) -> Paper:
     """Convert a PDF to a paper with the given id.
 
-    Return a problem if the file is damaged, password-protected or too long, or has no text.
+    Raises:
+        ProblemError: The file is damaged, password-protected or too long, or has no text.
     """
-    pages = _pages(data)
-    if isinstance(pages, Problem):
-        return pages
-    title, texts = pages
+    title, texts = _pages(data)
     if sum(map(len, texts)) < _LEAST_CHARS_A_PAGE * max(1, len(texts)):
         text = f"the PDF has {len(texts)} pages without text, possibly scanned"
-        return Problem("", text, "a PDF with text; apply OCR first")
+        raise ProblemError("", text, "a PDF with text; apply OCR first")
     prose = read_prose("\n".join(without_heads(texts)))
     if not prose.sections:
-        return Problem("", "the file has no text except running heads", "the text of the paper")
+        text = "the file has no text except running heads"
+        raise ProblemError("", text, "the text of the paper")
     return Paper(id=plain_id(name), title=title, sections=prose.sections, keywords=prose.keywords)
 
 
-def _pages(data: bytes) -> tuple[str, list[str]] | Problem:
+def _pages(data: bytes) -> tuple[str, list[str]]:
     """Return the title from the metadata, if it is plausible, and the text of each page."""
     from pypdf import PdfReader
     from pypdf.errors import DependencyError
@@ -68,27 +67,31 @@ def _pages(data: bytes) -> tuple[str, list[str]] | Problem:
     try:
         reader = PdfReader(io.BytesIO(data))
         if reader.is_encrypted and not reader.decrypt(""):
-            return Problem("", "the PDF is encrypted with a password", "a PDF without a password")
+            text = "the PDF is encrypted with a password"
+            raise ProblemError("", text, "a PDF without a password")
         return _read_pages(reader)
-    except DependencyError:
-        return Problem("", "the PDF is encrypted", "a PDF without encryption")
+    except ProblemError:
+        raise
+    except DependencyError as error:
+        raise ProblemError("", "the PDF is encrypted", "a PDF without encryption") from error
     except Exception as error:
         # A damaged PDF can raise any exception, which must not stop the other files.
         message = f"{type(error).__name__}: {flat(str(error))[:200]}"
-        return Problem("", f"the PDF cannot be read ({message})", _EXPECTED)
+        raise ProblemError("", f"the PDF cannot be read ({message})", _EXPECTED) from error
 
 
-def _read_pages(reader: PdfReader) -> tuple[str, list[str]] | Problem:
+def _read_pages(reader: PdfReader) -> tuple[str, list[str]]:
     if len(reader.pages) > MAX_PAGES:
         text = f"the PDF has {len(reader.pages):,} pages"
-        return Problem("", text, f"a paper of at most {MAX_PAGES:,} pages")
+        raise ProblemError("", text, f"a paper of at most {MAX_PAGES:,} pages")
     texts: list[str] = []
     n_chars = 0
     for page in reader.pages:
         texts.append(_page_text(page).translate(_LIGATURES).replace("\x00", ""))
         n_chars += len(texts[-1])
         if n_chars > MAX_CHARS:
-            return Problem("", f"the PDF has more than {MAX_CHARS:,} characters", "a single paper")
+            text = f"the PDF has more than {MAX_CHARS:,} characters"
+            raise ProblemError("", text, "a single paper")
     title = flat(str((reader.metadata or {}).get("/Title") or "").replace("\x00", ""))
     return (title if len(title.split()) > 2 and not _NO_TITLE.search(title) else ""), texts
 

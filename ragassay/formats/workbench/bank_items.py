@@ -11,12 +11,10 @@ from typing import Literal
 from pydantic import Field
 
 from ragassay.errors import InputError
+from ragassay.formats.output import JsonRow
 from ragassay.formats.problems import Problem, is_object, validate
 from ragassay.formats.rows import Row
 from ragassay.records import ExamItem, Review
-
-JsonRow = dict[str, object]
-
 
 _OURS = {"secret", "history", "info"}
 

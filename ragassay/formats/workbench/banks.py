@@ -32,7 +32,7 @@ from pydantic import Field
 
 from ragassay.errors import InputError
 from ragassay.files import AnyPath
-from ragassay.formats.items import Item, iter_items, read_once
+from ragassay.formats.items import Item, Place, iter_items, read_once
 from ragassay.formats.output import JsonRow, write_values
 from ragassay.formats.problems import (
     Problem,
@@ -280,8 +280,8 @@ def read_test_banks(path: AnyPath) -> BankResult:
     return BankResult(banks, tuple(sorted([*rejections, *repeated], key=lambda one: one.line)))
 
 
-def _repeated_bank_problem(bank: RubricBank, line: int) -> Problem:
-    text = f"the bank of {quote_text(bank.query_id)} is already on line {line}"
+def _repeated_bank_problem(bank: RubricBank, first: Place) -> Problem:
+    text = f"the bank of {quote_text(bank.query_id)} is already on line {first.line}"
     return Problem("query_id", text, "one bank for each query and facet")
 
 

@@ -31,11 +31,19 @@ from pydantic import (
 from ragassay.errors import InputError
 from ragassay.files import AnyPath
 from ragassay.formats.files import RawLine, iter_lines
-from ragassay.formats.items import Item, Place, UnreadableLineCount, content_of, shorten_text
+from ragassay.formats.items import (
+    Item,
+    Place,
+    UnreadableLineCount,
+    content_of,
+    keep_first,
+    shorten_text,
+)
 from ragassay.formats.output import JsonRow, write_values
 from ragassay.formats.problems import (
     Problem,
     describe_value,
+    empty_file_error,
     is_list,
     is_object,
     parse,
@@ -218,21 +226,18 @@ def read_graded_paragraphs(path: AnyPath) -> ParagraphResult:
         InputError: The file cannot be opened, is empty, or contains no query with paragraphs.
     """
     path = Path(path)
-    queries: dict[str, QueryParagraphs] = {}
-    rejections: list[Rejection] = []
-    for query, place in _iter_queries(path):
-        if isinstance(query, Rejection):
-            rejections.append(query)
-        elif query.query_id in queries:
-            text = f"the query {quote_text(query.query_id)} already appeared"
-            expected = "all paragraphs of a query on one line"
-            rejections.append(place.reject(Problem("0", text, expected)))
-        else:
-            queries[query.query_id] = query
+    queries, rejections = keep_first(
+        _iter_queries(path),
+        key_of=lambda query: query.query_id,
+        repeated=lambda query, _: Problem(
+            "0",
+            f"the query {quote_text(query.query_id)} already appeared",
+            "all paragraphs of a query on one line",
+        ),
+    )
     if not queries:
-        first = f" (line {rejections[0].line}: {rejections[0].problem})" if rejections else ""
-        raise InputError(f"{path} has no graded paragraphs{first}; expected {SHAPE}")
-    return ParagraphResult(tuple(queries.values()), tuple(rejections))
+        raise empty_file_error(path, "graded paragraphs", rejections, SHAPE)
+    return ParagraphResult(queries, tuple(rejections))
 
 
 def _iter_queries(path: Path) -> Iterator[tuple[QueryParagraphs | Rejection, Place]]:

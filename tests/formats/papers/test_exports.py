@@ -26,6 +26,7 @@ PAPER = Paper(
         PaperSection(title="Results", text="In all, rats slept 5 h. Good."),
     ),
 )
+ORIGIN = {"paper": PAPER.id, "journal": "J", "licence": PAPER.licence, "generator": "gpt"}
 BARE = Paper(id="PMC7", sections=(PaperSection(text="Whole text."),))
 PAIRS = (
     QAPair(
@@ -61,16 +62,16 @@ def rows_of(path):
 def test_ragas_is_a_test_set_that_becomes_records_with_responses(export):
     # The fields of ragas 0.4.3's SingleTurnSample, and of the pair's origin.
     first, second, third = rows_of(export("ragas"))
-    assert first == {
-        "id": "p1",
-        "user_input": "How long?",
-        "reference": "5 h.",
-        "reference_contexts": ["It hurt.", "rats slept 5 h.", "Not in it."],
-        "paper": "10.1000/a",
-        "journal": "J",
-        "licence": "https://creativecommons.org/licenses/by/4.0/",
-        "generator": "gpt",
-    }
+    assert (
+        first
+        == {
+            "id": "p1",
+            "user_input": "How long?",
+            "reference": "5 h.",
+            "reference_contexts": list(PAIRS[0].sources),
+        }
+        | ORIGIN
+    )
     assert "reference_contexts" not in second and "licence" not in third
     answered = [row | {"response": "Own reply."} for row in (first, second, third)]
     found = records_from_rows(answered)
@@ -87,14 +88,9 @@ def test_deepevals_goldens_become_records_with_outputs(export):
         "name": "p1",
         "input": "How long?",
         "expected_output": "5 h.",
-        "context": ["It hurt.", "rats slept 5 h.", "Not in it."],
+        "context": list(PAIRS[0].sources),
         "source_file": "10.1000/a",
-        "additional_metadata": {
-            "paper": "10.1000/a",
-            "journal": "J",
-            "licence": "https://creativecommons.org/licenses/by/4.0/",
-            "generator": "gpt",
-        },
+        "additional_metadata": ORIGIN,
     }
     found = records_from_rows([golden | {"actual_output": "Own."} for golden in goldens])
     assert (found.format, found.rejections) == ("deepeval", ())

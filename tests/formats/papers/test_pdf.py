@@ -75,11 +75,8 @@ def rejection(path):
     return one.problem
 
 
-def test_a_scanned_pdf_has_no_text(put, to_pdf):
+def test_a_scanned_pdf_and_one_without_pages_have_no_text(put, to_pdf):
     assert "2 pages without text" in rejection(put("p.pdf", to_pdf([], [])))
-
-
-def test_a_pdf_without_pages_is_named(put, to_pdf):
     assert "0 pages without text" in rejection(put("p.pdf", to_pdf()))
 
 
@@ -103,14 +100,13 @@ def test_a_damaged_pdf_is_named_or_read_as_far_as_it_goes(put, to_pdf, cut):
     assert len(found.rejections) == 1
 
 
-def test_a_pdf_of_too_many_pages_is_named(put, to_pdf, monkeypatch):
-    monkeypatch.setattr(pdf, "MAX_PAGES", 2)
-    assert "has 3 pages" in rejection(put("p.pdf", to_pdf(*PAGES)))
-
-
-def test_a_pdf_of_too_many_characters_is_named(put, to_pdf, monkeypatch):
-    monkeypatch.setattr(pdf, "MAX_CHARS", 100)
-    assert "more than 100 characters" in rejection(put("p.pdf", to_pdf(*PAGES)))
+@pytest.mark.parametrize(
+    ("limit", "most", "problem"),
+    [("MAX_PAGES", 2, "has 3 pages"), ("MAX_CHARS", 100, "more than 100 characters")],
+)
+def test_a_pdf_that_is_too_long_is_named(put, to_pdf, monkeypatch, limit, most, problem):
+    monkeypatch.setattr(pdf, limit, most)
+    assert problem in rejection(put("p.pdf", to_pdf(*PAGES)))
 
 
 def test_lines_that_repeat_inside_a_page_stay():

@@ -62,6 +62,16 @@ def gemini(parts: list[Any], chunks: list[Any], supports: list[Any]) -> dict[str
     return {"candidates": [{"content": {"parts": parts}, "grounding_metadata": grounding}]}
 
 
+def ai(*blocks: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"type": "ai", "content": list(blocks)} | more
+
+
+def at(start: int, end: int, text: str, *sources: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A citation of Cohere."""
+    cited_part = {"start": start, "end": end, "text": text} | more
+    return cited_part | ({"sources": list(sources)} if sources else {})
+
+
 def support(start: int | None, end: int, text: str, *chunks: int, part: int | None = None) -> Any:
     segment = {"start_index": start, "end_index": end, "text": text, "part_index": part}
     return {"segment": segment, "grounding_chunk_indices": list(chunks)}
@@ -69,6 +79,24 @@ def support(start: int | None, end: int, text: str, *chunks: int, part: int | No
 
 WEB = {"web": {"uri": "https://a.org", "title": "a.org"}}
 OWN = {"retrieved_context": {"uri": "gs://b/x.pdf", "title": "X", "text": "Fell by 2."}}
+SEARCHED = {
+    "role": "tool",
+    "content": json.dumps({"citations": [{"content": "C.", "url": "u", "title": None}]}),
+}
+GROUNDING = {
+    "groundingChunks": [{"retrievedContext": {"uri": "u", "text": "F."}}],
+    "groundingSupports": [{"segment": {"endIndex": 20}, "groundingChunkIndices": [0]}],
+}
+RECITED = {"citationSources": [{"startIndex": 21, "endIndex": 35, "uri": "u"}]}
+MARK = {
+    **{"type": "file_citation", "text": "【4:0†s】", "start_index": 7, "end_index": 14},
+    "file_citation": {"file_id": "f", "quote": "Fell."},
+}
+MARKED = {"value": "It fell【4:0†s】.", "annotations": [MARK]}
+RETRIEVED = [
+    {"content": {"text": "F."}, "location": {"type": "S3", "s3Location": {"uri": "s3"}}},
+    {"content": {"text": "G."}, "location": {"webLocation": {"url": "w"}}},
+]
 NAIVE = "Naïve adults fell. Others — no."
 
 CASES: dict[str, tuple[Any, str, list[Any], list[Any]]] = {
@@ -78,16 +106,10 @@ CASES: dict[str, tuple[Any, str, list[Any], list[Any]]] = {
         [("([a](u))", ("https://a.org",))],
         [("https://a.org", "A", "")],
     ),
-    "OpenAI: one page twice": (
-        chat({"content": TEXT, "role": "assistant", "annotations": [url(0, 20), url(21, 35)]}),
+    "OpenAI: one page twice, and two pages at one place": (
+        chat({"content": TEXT, "annotations": [url(0, 20), url(21, 35), url(0, 20, "b")]}),
         TEXT,
-        [(FELL, ("https://a.org",)), (ROSE, ("https://a.org",))],
-        [("https://a.org", "A", "")],
-    ),
-    "OpenAI: two pages at one place": (
-        chat({"content": TEXT, "role": "assistant", "annotations": [url(0, 20), url(0, 20, "b")]}),
-        TEXT,
-        [(FELL, ("https://a.org", "b"))],
+        [(FELL, ("https://a.org", "b")), (ROSE, ("https://a.org",))],
         [("https://a.org", "A", ""), ("b", "A", "")],
     ),
     "OpenRouter: the page's content, no place": (
@@ -113,14 +135,8 @@ CASES: dict[str, tuple[Any, str, list[Any], list[Any]]] = {
             output_text(
                 TEXT,
                 {"type": "file_path", "file_id": "out", "index": 0},
-                {
-                    "type": "container_file_citation",
-                    "container_id": "c",
-                    "file_id": "f",
-                    "filename": "f.csv",
-                    "start_index": 0,
-                    "end_index": 20,
-                },
+                {"type": "container_file_citation", "container_id": "c", "file_id": "f"}
+                | {"filename": "f.csv", "start_index": 0, "end_index": 20},
             )
         ),
         TEXT,
@@ -136,26 +152,7 @@ CASES: dict[str, tuple[Any, str, list[Any], list[Any]]] = {
     "Assistants: the mark in the text": (
         {
             "data": [
-                {
-                    "role": "assistant",
-                    "content": [
-                        {
-                            "type": "text",
-                            "text": {
-                                "value": "It fell【4:0†s】.",
-                                "annotations": [
-                                    {
-                                        "type": "file_citation",
-                                        "text": "【4:0†s】",
-                                        "start_index": 7,
-                                        "end_index": 14,
-                                        "file_citation": {"file_id": "f", "quote": "Fell."},
-                                    }
-                                ],
-                            },
-                        }
-                    ],
-                },
+                {"role": "assistant", "content": [{"type": "text", "text": MARKED}]},
                 {"role": "user", "content": [{"type": "text", "text": {"value": "Q?"}}]},
             ]
         },
@@ -181,21 +178,7 @@ CASES: dict[str, tuple[Any, str, list[Any], list[Any]]] = {
         [("x.pdf", "T", "One."), ("x.pdf#2", "T", "Two.")],
     ),
     "Azure: citations in a tool's message": (
-        chat(
-            {
-                "content": "It fell [doc1].",
-                "context": {
-                    "messages": [
-                        {
-                            "role": "tool",
-                            "content": json.dumps(
-                                {"citations": [{"content": "C.", "url": "u", "title": None}]}
-                            ),
-                        }
-                    ]
-                },
-            }
-        ),
+        chat({"content": "It fell [doc1].", "context": {"messages": [SEARCHED]}}),
         "It fell [doc1].",
         [],
         [("u", "", "C.")],
@@ -290,14 +273,8 @@ CASES: dict[str, tuple[Any, str, list[Any], list[Any]]] = {
                 "role": "assistant",
                 "content": [{"type": "text", "text": TEXT}],
                 "citations": [
-                    {"start": 3, "end": 7, "text": "fell", "content_index": 0}
-                    | {
-                        "sources": [
-                            {"type": "document", "id": "d:0", "document": {"snippet": "F."}}
-                        ]
-                    },
-                    {"start": 24, "end": 28, "text": "rose"}
-                    | {"sources": [{"type": "tool", "id": "t:0", "tool_output": {"n": "Rose."}}]},
+                    at(3, 7, "fell", {"id": "d:0", "document": {"snippet": "F."}}, content_index=0),
+                    at(24, 28, "rose", {"id": "t:0", "tool_output": {"n": "Rose."}}),
                 ],
             },
         },
@@ -309,7 +286,7 @@ CASES: dict[str, tuple[Any, str, list[Any], list[Any]]] = {
         {
             "text": TEXT,
             "generation_id": "g",
-            "citations": [{"start": 3, "end": 7, "text": "fell", "document_ids": ["doc_1"]}],
+            "citations": [at(3, 7, "fell", document_ids=["doc_1"])],
             "documents": [{"id": "doc_0", "snippet": "No."}, {"id": "doc_1", "text": "F."}],
         },
         TEXT,
@@ -340,34 +317,13 @@ CASES: dict[str, tuple[Any, str, list[Any], list[Any]]] = {
         [("X", "X", "F.")],
     ),
     "Gemini: camel case": (
-        {
-            "candidates": [
-                {
-                    "content": {"role": "model", "parts": [{"text": TEXT}]},
-                    "groundingMetadata": {
-                        "groundingChunks": [{"retrievedContext": {"uri": "u", "text": "F."}}],
-                        "groundingSupports": [
-                            {"segment": {"endIndex": 20}, "groundingChunkIndices": [0]}
-                        ],
-                    },
-                }
-            ]
-        },
+        {"candidates": [{"content": {"parts": [{"text": TEXT}]}, "groundingMetadata": GROUNDING}]},
         TEXT,
         [(FELL, ("u",))],
         [("u", "", "F.")],
     ),
     "Gemini: recitation": (
-        {
-            "candidates": [
-                {
-                    "content": {"parts": [{"text": TEXT}]},
-                    "citationMetadata": {
-                        "citationSources": [{"startIndex": 21, "endIndex": 35, "uri": "u"}]
-                    },
-                }
-            ]
-        },
+        {"candidates": [{"content": {"parts": [{"text": TEXT}]}, "citationMetadata": RECITED}]},
         TEXT,
         [(ROSE, ("u",))],
         [("u", "", "")],
@@ -380,13 +336,7 @@ CASES: dict[str, tuple[Any, str, list[Any], list[Any]]] = {
                     "generatedResponsePart": {
                         "textResponsePart": {"text": FELL, "span": {"start": 0, "end": 19}}
                     },
-                    "retrievedReferences": [
-                        {
-                            "content": {"text": "F."},
-                            "location": {"type": "S3", "s3Location": {"uri": "s3"}},
-                        },
-                        {"content": {"text": "G."}, "location": {"webLocation": {"url": "w"}}},
-                    ],
+                    "retrievedReferences": RETRIEVED,
                 }
             ],
         },
@@ -395,55 +345,33 @@ CASES: dict[str, tuple[Any, str, list[Any], list[Any]]] = {
         [("s3", "", "F."), ("w", "", "G.")],
     ),
     "LangChain: standard blocks": (
-        {
-            "type": "ai",
-            "content": [
-                {"type": "reasoning", "reasoning": "Hm."},
-                {
-                    "type": "text",
-                    "text": TEXT,
-                    "annotations": [
-                        {"type": "citation", "url": "u", "title": "U", "cited_text": "F."}
-                        | {"start_index": 0, "end_index": 20},
-                        {"type": "citation", "title": "D", "cited_text": "R."}
-                        | {"extras": {"document_index": 0}},
-                    ],
-                },
-            ],
-        },
+        ai(
+            {"type": "reasoning", "reasoning": "Hm."},
+            {
+                "type": "text",
+                "text": TEXT,
+                "annotations": [
+                    {"type": "citation", "url": "u", "title": "U", "cited_text": "F."}
+                    | {"start_index": 0, "end_index": 20},
+                    {"type": "citation", "title": "D", "cited_text": "R."}
+                    | {"extras": {"document_index": 0}},
+                    # Gemini's citation repeats the answer, which is no source.
+                    {"type": "citation", "url": "g", "cited_text": FELL}
+                    | {"start_index": 0, "end_index": 20},
+                ],
+            },
+        ),
         TEXT,
-        [(FELL, ("u",)), (TEXT, ("D",))],
-        [("u", "U", "F."), ("D", "D", "R.")],
-    ),
-    "LangChain: Gemini's citation repeats the answer, which is no source": (
-        {
-            "type": "ai",
-            "content": [
-                {
-                    "type": "text",
-                    "text": TEXT,
-                    "annotations": [
-                        {"type": "citation", "url": "u", "cited_text": FELL}
-                        | {"start_index": 0, "end_index": 20}
-                    ],
-                }
-            ],
-        },
-        TEXT,
-        [(FELL, ("u",))],
-        [("u", "", "")],
+        [(FELL, ("u", "g")), (TEXT, ("D",))],
+        [("u", "U", "F."), ("D", "D", "R."), ("g", "", "")],
     ),
     "LangChain: Cohere's and Perplexity's in additional_kwargs": (
-        {
-            "type": "ai",
-            "content": TEXT,
-            "additional_kwargs": {
-                "citations": [
-                    {"start": 3, "end": 7, "text": "fell"}
-                    | {"sources": [{"id": "d", "document": {"text": "F."}}]}
-                ]
+        ai(
+            {"type": "text", "text": TEXT},
+            additional_kwargs={
+                "citations": [at(3, 7, "fell", {"id": "d", "document": {"text": "F."}})]
             },
-        },
+        ),
         TEXT,
         [("fell", ("d",))],
         [("d", "", "F.")],
@@ -528,16 +456,12 @@ def test_what_is_no_reply_is_not_taken_for_one(other: object):
     assert read_structured_reply(other) is None
 
 
-def note_for(start: int, end: int) -> dict[str, Any]:
-    return chat({"role": "assistant", "content": "It fell.", "annotations": [url(start, end)]})
-
-
 @pytest.mark.parametrize(
     ("start", "end", "kept"),
     [(5, 30, [(5, 8)]), (30, 40, []), (-3, 4, [(0, 4)]), (6, 2, []), (8, 9, []), (8, 8, [(8, 8)])],
 )
 def test_an_offset_outside_the_text_is_reported_and_what_lies_in_it_kept(start, end, kept):
-    found = read_structured_reply(note_for(start, end))
+    found = read_structured_reply(chat({"content": "It fell.", "annotations": [url(start, end)]}))
     assert found is not None
     assert [(one.start, one.end) for one in found.citations] == kept
     assert [one.id for one in found.sources] == ["https://a.org"]

@@ -25,37 +25,15 @@ NOTE = {
     "type": "url_citation",
     "url_citation": {"url": "https://a.org", "title": "A", "start_index": 0, "end_index": 20},
 }
+MESSAGE = {"role": "assistant", "content": TEXT, "annotations": [NOTE]}
 CHAT: dict[str, Any] = {
-    "id": "chatcmpl-1",
-    "object": "chat.completion",
-    "created": 1,
-    "model": "m",
-    "choices": [
-        {
-            "index": 0,
-            "finish_reason": "stop",
-            "message": {"role": "assistant", "content": TEXT, "annotations": [NOTE]},
-        }
-    ],
+    **{"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "m"},
+    "choices": [{"index": 0, "finish_reason": "stop", "message": MESSAGE}],
     "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
 }
-CLAUDE = {
-    "role": "assistant",
-    "content": [
-        {
-            "type": "text",
-            "text": TEXT,
-            "citations": [
-                {
-                    "type": "char_location",
-                    "cited_text": "fell by 2",
-                    "document_index": 1,
-                    "document_title": None,
-                }
-            ],
-        }
-    ],
-}
+BLOCK = {"type": "output_text", "text": TEXT, "annotations": [NOTE]}
+QUOTE = {"type": "char_location", "cited_text": "fell by 2", "document_index": 1}
+CLAUDE = {"role": "assistant", "content": [{"type": "text", "text": TEXT, "citations": [QUOTE]}]}
 SPAN = (CitedSpan(start=0, end=20, documents=("https://a.org",)),)
 
 
@@ -65,13 +43,10 @@ SPAN = (CitedSpan(start=0, end=20, documents=("https://a.org",)),)
         *({"question": "Q?", name: CHAT} for name in ("answer", "response", "reply", "output")),
         {"question": "Q?"} | CHAT,
         {"query": "Q?"} | CHAT,
-        {"question": "Q?", "output": [{"type": "message", **CHAT["choices"][0]["message"]}]},
+        {"question": "Q?", "output": [{"type": "message", "content": [BLOCK]}]},
     ],
 )
 def test_a_reply_in_a_row_or_beside_its_question_is_the_answer(write, row):
-    if "output" in row and isinstance(row["output"], list):
-        block = {"type": "output_text", "text": TEXT, "annotations": [NOTE]}
-        row = {"question": "Q?", "output": [{"type": "message", "content": [block]}]}
     found = read_records(write(row))
     assert found.rejections == ()
     (record,) = found.records
@@ -115,10 +90,7 @@ def test_a_source_of_a_reply_is_the_records_where_id_or_title_say_so(own, id_fou
 
 
 def test_citations_that_cannot_be_placed_are_reported_beside_the_record(write):
-    note = {
-        "type": "url_citation",
-        "url_citation": {"url": "u", "start_index": 90, "end_index": 99},
-    }
+    note = {"type": "url_citation", "url": "u", "start_index": 90, "end_index": 99}
     message = {"role": "assistant", "content": TEXT, "annotations": [note]}
     found = read_records(write({"question": "Q?", "answer": {"choices": [{"message": message}]}}))
     (record,), (rejection,) = found.records, found.rejections
