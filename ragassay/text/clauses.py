@@ -32,26 +32,19 @@ _NOUNS = ("NN", "CD", "DT", "EX")
 _JOINING = frozenset({"and", "but", "while", "whereas", "although", "though", "yet"})
 _CONCEDING = frozenset({"although", "though", "while", "whereas"})
 _SCOPES = frozenset(
-    {
-        *("if", "when", "whenever", "unless", "because", "since", "whether", "that", "who", "whom"),
-        *("which", "whose", "where", "until", "once", "as", "than", "after", "before", "either"),
-        *("neither", "both", "only", "what", "how", "why", "while", "whereas", "although"),
-        *("though", "or", "nor", "between", "provided"),
-    }
+    "if when whenever unless because since whether that who whom which whose where until once as "
+    "than after before either neither both only what how why while whereas although though or nor "
+    "between provided".split()
 )
 """Words after which a sentence is not split unless a comma precedes the conjunction."""
 _CONDITIONS = frozenset(
-    {
-        *("if", "when", "whenever", "unless", "whether", "that", "either", "neither", "only"),
-        *("how", "where", "which", "who", "whose", "whom"),
-    }
+    "if when whenever unless whether that either neither only how where which who whose "
+    "whom".split()
 )
 """Words after which a sentence is not split even after a comma."""
 _PRONOUNS = frozenset(
-    {
-        *("it", "they", "this", "these", "those", "that", "he", "she", "we", "such", "others"),
-        *("both", "neither", "either", "one", "some", "its", "their", "so", "not"),
-    }
+    "it they this these those that he she we such others both neither either one some its their "
+    "so not".split()
 )
 _DETERMINERS = frozenset({"the", "a", "an", "no", "there", "most", "all", "each", "every"})
 _AUXILIARIES = frozenset(
