@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
+
+from ragassay.text.markup import Span
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -15,8 +17,6 @@ if TYPE_CHECKING:
 
 BlockKind = Literal["text", "item", "heading", "row", "code"]
 """Kind of a block: running text, list item, heading, table row or code listing."""
-
-Span = tuple[int, int]
 
 _NEWLINE = re.compile(r"\r\n|\n|\r")
 LIST_MARK = re.compile(
@@ -51,7 +51,7 @@ class Block:
     kind: BlockKind
     lines: tuple[Span, ...]
     cells: tuple[Span, ...] = ()
-    header: tuple[str, ...] = field(default=())
+    header: tuple[str, ...] = ()
 
     @property
     def start(self) -> int:

@@ -124,13 +124,10 @@ class CitationResolver:
     def _listed_targets(self, citation: str) -> list[Target]:
         citation_text = citation.strip()
         plain = citation_text if doi_of(citation_text) else citation_text.strip("[]()").strip()
-        if plain in self._ids or not is_list(plain):
-            return [_listed_target(plain or citation)]
-        items = expand(plain)
-        # A single DOI stays as written, like any other id.
-        if len(items) > 1 or (items and not doi_of(plain)):
-            return [_listed_target(item) for item in items]
-        return [_listed_target(plain)]
+        items = [] if plain in self._ids or not is_list(plain) else expand(plain)
+        if len(items) == 1 and doi_of(plain):  # a single DOI stays as written, like any other id
+            items = []
+        return [_listed_target(item) for item in items or [plain or citation]]
 
     def citations(self, targets: Iterable[Target]) -> tuple[Citation, ...]:
         """Return the citations for a statement's targets, each marker and document only once."""

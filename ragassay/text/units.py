@@ -19,13 +19,11 @@ def _of(factor: Fraction | int | str, **powers: int) -> _Meaning:
     return Fraction(factor), tuple(powers.items())
 
 
+_BASE_UNITS = "g m s mol V A W J Hz K eV F N T C S Bq Gy Sv cal IU U lx bp B Da \u03a9 Pa".split()
 # Units that take a prefix, each with its factor and the powers of its base units.
 _PREFIXED: dict[str, _Meaning] = {
-    **{name: _of(1, **{name: 1}) for name in ("g", "m", "s", "mol", "V", "A", "W", "J", "Hz", "K")},
-    **{name: _of(1, **{name: 1}) for name in ("eV", "F", "N", "T", "C", "S", "Bq", "Gy", "Sv")},
-    **{name: _of(1, **{name: 1}) for name in ("cal", "IU", "U", "lx", "bp", "B", "Da", "\u03a9")},
+    **{name: _of(1, **{name: 1}) for name in _BASE_UNITS},
     "\u2126": _of(1, **{"\u03a9": 1}),
-    "Pa": _of(1, Pa=1),
     "bar": _of(100_000, Pa=1),
     "L": _of("1/1000", m=3),
     "l": _of("1/1000", m=3),
@@ -61,27 +59,14 @@ _PLAIN: dict[str, _Meaning] = {
     "rpm": _of(1, rpm=1),
     "dB": _of(1, dB=1),
 }
-_LONG = {
-    **{name: _PREFIXED["g"] for name in ("gram", "grams")},
-    **{name: _PREFIXED["m"] for name in ("meter", "meters", "metre", "metres")},
-    **{name: _PREFIXED["L"] for name in ("liter", "liters", "litre", "litres")},
-    **{name: _PREFIXED["mol"] for name in ("mole", "moles")},
-    **{name: _PREFIXED["M"] for name in ("molar",)},
-    **{name: _PREFIXED["V"] for name in ("volt", "volts")},
-    **{name: _PREFIXED["A"] for name in ("ampere", "amperes", "amps")},
-    **{name: _PREFIXED["W"] for name in ("watt", "watts")},
-    **{name: _PREFIXED["J"] for name in ("joule", "joules")},
-    **{name: _PREFIXED["Hz"] for name in ("hertz",)},
-    **{name: _PREFIXED["K"] for name in ("kelvin",)},
-    **{name: _PREFIXED["Pa"] for name in ("pascal", "pascals")},
-    **{name: _PREFIXED["Da"] for name in ("dalton", "daltons")},
-    **{name: _PREFIXED["\u03a9"] for name in ("ohm", "ohms")},
-    **{name: _PREFIXED["cal"] for name in ("calorie", "calories")},
-    "second": _PREFIXED["s"],
-    "seconds": _PREFIXED["s"],
+_LONG_NAMES = {
+    **{"g": "gram grams", "m": "meter meters metre metres", "L": "liter liters litre litres"},
+    **{"mol": "mole moles", "M": "molar", "V": "volt volts", "A": "ampere amperes amps"},
+    **{"W": "watt watts", "J": "joule joules", "Hz": "hertz", "K": "kelvin"},
+    **{"Pa": "pascal pascals", "Da": "dalton daltons", "\u03a9": "ohm ohms"},
+    **{"cal": "calorie calories", "s": "second seconds"},
 }
-
-
+_LONG = {name: _PREFIXED[symbol] for symbol, names in _LONG_NAMES.items() for name in names.split()}
 _UNITS: dict[str, _Meaning] = {
     prefix + symbol: (factor * Fraction(10) ** exponent, powers)
     for prefixes, symbols in ((_PREFIXES, _PREFIXED), (_LONG_PREFIXES, _LONG))
