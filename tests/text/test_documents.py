@@ -155,19 +155,7 @@ def test_a_structured_citation_decides_what_the_mark_under_it_points_to() -> Non
 
 
 PIECES = (
-    *(
-        "It fell",
-        ".",
-        " ",
-        "\n",
-        "\n\n",
-        "# ",
-        "- ",
-        "1. ",
-        "> ",
-        "| a | b |\n|-|-|\n",
-        "| c | d |",
-    ),
+    *("It fell", ".", " ", "\n", "\n\n", "# ", "- ", "1. ", "> ", "| a | b |\n|-|-|\n"),
     *("**", "*", "_", "`", "```\n", "[", "](", ")", "[1]", "(2)", "\u00b9", "<sup>1</sup>", "<p>"),
     *("</p>", "<li>", "<td>", "<br>", "&amp;", "&#91;", "\\[", "<think>", "</think>", "[^1]: x"),
     *("References:\n", "https://a.b/c", "(Smith et al., 2020)", "Source: ", "\u3002", "\u05d0"),
