@@ -255,10 +255,8 @@ class CitationResolver:
     def _find_in_reference(self, text: str) -> str | None:
         """Find the document of a reference by its identifier, title or id, in this order."""
         for pmid, address, doi in _IDENTIFIERS.findall(text):
-            target = address_target(address) if address else None
-            if target is None:
-                target = Target("pmid", pmid, f"PMID {pmid}") if pmid else Target("doi", doi, doi)
-            document = self._look_up(target)
+            target = Target("pmid", pmid, f"PMID {pmid}") if pmid else Target("doi", doi, doi)
+            document = self._look_up(address_target(address) if address else target)
             if document is not None:
                 return document
         words = f" {_plain_words(text)} "
