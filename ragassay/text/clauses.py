@@ -215,7 +215,7 @@ def _predicates(words: Words, text: str) -> list[str]:
 
 
 def _text_of(words: Words, text: str) -> str:
-    return text[words[0].start : words[-1].end]
+    return text[words[0].start : words[-1].end] if words else ""
 
 
 def _is_predicate(words: Words, verb: int, index: int) -> bool:
