@@ -85,28 +85,23 @@ class Reference:
     text: str
 
 
-@dataclass(frozen=True)
-class Bibliography:
-    """The references of an answer, in order, and the blocks of all other text."""
-
-    references: tuple[Reference, ...]
-    blocks: tuple[Block, ...]
-
-
 def split_bibliography(
     text: str, blocks: Sequence[Block], titles: Sequence[str] = ()
-) -> Bibliography:
+) -> tuple[list[Reference], list[Block]]:
     r"""Separate the reference list and the footnotes of an answer from its statements.
 
     A reference list begins below a title such as "References" and ends at the next heading. At the
     end of the answer, a list of labelled references needs no title. The `titles` of sources help to
     recognize references.
 
+    Returns:
+        The references, in order, and the blocks of all other text.
+
     Example:
         >>> from ragassay.text.blocks import read_blocks
         >>> text = "It fell [1].\n\nReferences:\n[1] A trial. BMJ 2019;1:2."
-        >>> result = split_bibliography(text, read_blocks(text))
-        >>> result.references[0].label, len(result.blocks)
+        >>> references, rest = split_bibliography(text, read_blocks(text))
+        >>> references[0].label, len(rest)
         ('1', 1)
     """
     lines = [
@@ -121,10 +116,8 @@ def split_bibliography(
         replace(block, lines=tuple(line for line in block.lines if line[0] not in removed))
         for block in blocks
     ]
-    return Bibliography(
-        tuple(_references([line for line in lines if kinds[line.start] == "entry"])),
-        tuple(block for block in rest if block.lines),
-    )
+    entries = [line for line in lines if kinds[line.start] == "entry"]
+    return _references(entries), [block for block in rest if block.lines]
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ class CitationResolver:
     ) -> None:
         self.documents = list(sources)
         self._sources = tuple(sources)
-        self._lookup = lookup
+        self._lookup, self._n_sources = lookup, len(sources)
         by_doi = {bare(s.doi): s.id for s in reversed(sources) if isinstance(s, Article) and s.doi}
         by_url = {same_identifier(s.url): s.id for s in reversed(sources) if s.url}
         by_id = {
@@ -77,11 +77,6 @@ class CitationResolver:
         self._are_ids = False
 
     @property
-    def n_sources(self) -> int:
-        """Number of sources of the answer."""
-        return len(self._sources)
-
-    @property
     def names(self) -> frozenset[str]:
         """Ids, titles and labels in lower case that are citation marks if they are in brackets."""
         labels = {f"^{label}" for label in self._references}
@@ -98,15 +93,15 @@ class CitationResolver:
         cited = set(numbers)
         # Longer ids are PMIDs.
         ids = {int(s.id) for s in self._sources if re.fullmatch(r"[0-9]{1,3}", s.id)}
-        are_labels = len(ids) == self.n_sources > 0 and ids != set(range(1, self.n_sources + 1))
+        are_labels = len(ids) == self._n_sources > 0 and ids != set(range(1, self._n_sources + 1))
         self._are_ids = bool(cited) and (cited <= ids or (are_labels and bool(cited & ids)))
         self._is_from_zero = (
-            0 in cited and max(cited) < self.n_sources and not self._are_ids and 0 not in ids
+            0 in cited and max(cited) < self._n_sources and not self._are_ids and 0 not in ids
         )
 
     def is_position(self, target: Target) -> bool:
         """Return whether a target is a number from 1 to the number of sources."""
-        return target.value.isdigit() and 1 <= int(target.value) <= self.n_sources
+        return target.value.isdigit() and 1 <= int(target.value) <= self._n_sources
 
     def points_to_source(self, target: Target) -> bool:
         """Return whether a target can be resolved, without looking up numbers as PMIDs."""
@@ -114,7 +109,7 @@ class CitationResolver:
             if target.value.casefold() in self._references or target.value in self._ids:
                 return True
             first = 0 if target.kind == "index" or self._is_from_zero else 1
-            return first <= int(target.value) < first + self.n_sources
+            return first <= int(target.value) < first + self._n_sources
         return self._find_document(target) is not None
 
     def resolve_listed(self, citations: Iterable[str]) -> list[Target]:
@@ -173,26 +168,21 @@ class CitationResolver:
         return Citation(marker=target.text, is_unresolved=not is_invalid)
 
     def _may_be_joined(self, number: str) -> bool:
-        if self.n_sources != 1:
+        if self._n_sources != 1:
             return False
         listed = rf"^[ \t]{{0,8}}(?:{re.escape(number)}[.):]\s|[-=*]{{3,}}[ \t]{{0,8}}$)"
         return re.search(listed, self._sources[0].text, re.MULTILINE) is not None
 
     def _other(self, target: Target, known: str) -> str | None:
-        position = int(target.value) if re.fullmatch(r"\d{1,9}", target.value) else 0
-        is_counted = target.kind == "number" and not self._is_from_zero
-        if self._are_ids or not is_counted or target.value not in self._source_ids:
-            return None
-        if not 1 <= position <= self.n_sources:
-            return None
-        counted = self._sources[position - 1].id
+        is_counted = target.kind == "number" and not (self._is_from_zero or self._are_ids)
+        is_id = target.value in self._source_ids and re.fullmatch(r"\d{1,9}", target.value)
+        counted = self._document_at(int(target.value) - 1) if is_counted and is_id else None
         return counted if counted != known else None
 
     def _find_document(self, target: Target) -> str | None:
-        if target.address:
-            linked = self._find_document(address_target(target.address))
-            if linked is not None:
-                return linked
+        linked = self._find_document(address_target(target.address)) if target.address else None
+        if linked is not None:
+            return linked
         if target.kind == "number":
             return self._find_by_number(target)
         if target.kind == "index":
@@ -209,11 +199,9 @@ class CitationResolver:
         return self._look_up(target)
 
     def _find_by_number(self, target: Target) -> str | None:
-        as_written = self._ids.get(target.text) if target.text != target.value else None
-        if as_written:
+        if target.text != target.value and (as_written := self._ids.get(target.text)):
             return as_written
-        labelled = self._find_by_label(target.value)
-        if labelled:
+        if labelled := self._find_by_label(target.value):
             return labelled
         if target.value.casefold() in self._references and any(self._matched_documents()):
             return None
@@ -225,7 +213,7 @@ class CitationResolver:
         return self._document_at(at) or self._ids.get(target.value) or self._look_up(target)
 
     def _document_at(self, index: int) -> str | None:
-        return self._sources[index].id if 0 <= index < self.n_sources else None
+        return self._sources[index].id if 0 <= index < self._n_sources else None
 
     def _look_up(self, target: Target) -> str | None:
         spellings = (target.text, target.value, bare(target.text), same_identifier(target.value))

@@ -89,7 +89,7 @@ def compare_numbers(claim: str, text: str) -> list[ComparedNumber]:
     stated = read_mentions(text)
     known = [_fitting(one, stated) for one in claimed]
     in_order = _RESPECTIVELY.search(claim) or _RESPECTIVELY.search(text)
-    swapped = {} if in_order else _find_swapped(claimed, known, stated)
+    swapped = {} if in_order else _find_swapped(claimed, known)
     compared: list[ComparedNumber] = []
     for index, one in enumerate(claimed):
         verdict, other, arm = "same", None, ""
@@ -286,9 +286,7 @@ def _digits(one: NumberMention) -> str:
 
 
 def _find_swapped(
-    claimed: Sequence[NumberMention],
-    known: Sequence[Sequence[NumberMention]],
-    stated: Sequence[NumberMention],
+    claimed: Sequence[NumberMention], known: Sequence[Sequence[NumberMention]]
 ) -> dict[int, tuple[NumberMention, str]]:
     """Return the text's values for numbers that the claim states for the wrong arm, by index."""
     swapped: dict[int, tuple[NumberMention, str]] = {}

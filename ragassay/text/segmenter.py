@@ -93,9 +93,10 @@ def _read_statements(
     answer: str, sources: Sequence[Document], lookup: Lookup | None = None
 ) -> tuple[list[Statement], CitationResolver]:
     text = blank_spans(answer, find_reasoning(answer))
-    document = split_bibliography(text, read_blocks(text), [source.title for source in sources])
-    resolver = CitationResolver(sources, lookup, document.references)
-    return build_statements(answer, document.blocks, resolver), resolver
+    titles = [source.title for source in sources]
+    references, blocks = split_bibliography(text, read_blocks(text), titles)
+    resolver = CitationResolver(sources, lookup, references)
+    return build_statements(answer, blocks, resolver), resolver
 
 
 def _attach_spans(statements: Sequence[Statement], cited: Sequence[CitedSpan]) -> None:
