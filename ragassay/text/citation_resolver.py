@@ -41,6 +41,9 @@ class CitationResolver:
     """Resolver that converts citation marks to citations, and collects the cited documents.
 
     `lookup` finds articles that are not among the sources by their PMID or DOI.
+
+    Attributes:
+        names: Ids, titles and labels in lower case that are citation marks if they are in brackets.
     """
 
     def __init__(
@@ -65,22 +68,17 @@ class CitationResolver:
         self._titles = _by_title(sources)
         self._references = {one.label.casefold(): one for one in reversed(references)}
         # The definition "[a]: https://..." turns "[a]" into a mark.
-        self._defined = {
+        defined = {
             label
             for label, one in self._references.items()
-            if not label.isdigit() and (_DEFINITION.match(one.text) or _POSITION.match(one.text))
+            if _DEFINITION.match(one.text) or _POSITION.match(one.text)
         }
+        named = {one.casefold() for s in sources for one in (s.id, s.title) if one.strip()}
+        self.names = frozenset(name for name in named | defined if not name.isdigit())
+        self.names |= {f"^{label}" for label in self._references}
         self._by_reference: dict[str, str | None] = {}
-        self._names = {one.casefold() for s in sources for one in (s.id, s.title) if one.strip()}
-        self._names = {name for name in self._names if not name.isdigit()}
         self._is_from_zero = False
         self._are_ids = False
-
-    @property
-    def names(self) -> frozenset[str]:
-        """Ids, titles and labels in lower case that are citation marks if they are in brackets."""
-        labels = {f"^{label}" for label in self._references}
-        return frozenset(self._names | labels | self._defined)
 
     def settle_numbers(self, numbers: Iterable[int]) -> None:
         """Decide whether the cited numbers of an answer are source ids or positions from 1 or 0.
