@@ -85,28 +85,23 @@ class Reference:
     text: str
 
 
-@dataclass(frozen=True)
-class Bibliography:
-    """The references of an answer, in order, and the blocks of all other text."""
-
-    references: tuple[Reference, ...]
-    blocks: tuple[Block, ...]
-
-
 def split_bibliography(
     text: str, blocks: Sequence[Block], titles: Sequence[str] = ()
-) -> Bibliography:
+) -> tuple[list[Reference], list[Block]]:
     r"""Separate the reference list and the footnotes of an answer from its statements.
 
     A reference list begins below a title such as "References" and ends at the next heading. At the
     end of the answer, a list of labelled references needs no title. The `titles` of sources help to
     recognize references.
 
+    Returns:
+        The references, in order, and the blocks of all other text.
+
     Example:
         >>> from ragassay.text.blocks import read_blocks
         >>> text = "It fell [1].\n\nReferences:\n[1] A trial. BMJ 2019;1:2."
-        >>> result = split_bibliography(text, read_blocks(text))
-        >>> result.references[0].label, len(result.blocks)
+        >>> references, rest = split_bibliography(text, read_blocks(text))
+        >>> references[0].label, len(rest)
         ('1', 1)
     """
     lines = [
@@ -121,10 +116,8 @@ def split_bibliography(
         replace(block, lines=tuple(line for line in block.lines if line[0] not in removed))
         for block in blocks
     ]
-    return Bibliography(
-        tuple(_references([line for line in lines if kinds[line.start] == "entry"])),
-        tuple(block for block in rest if block.lines),
-    )
+    entries = [line for line in lines if kinds[line.start] == "entry"]
+    return _references(entries), [block for block in rest if block.lines]
 
 
 @dataclass(frozen=True)
@@ -137,6 +130,10 @@ class _BibliographyLine:
     @property
     def text(self) -> str:
         return self.answer[self.start : self.end]
+
+    @property
+    def label(self) -> re.Match[str] | None:
+        return _LABEL.match(self.text) or _LABEL.match(self.with_list_mark)
 
     @property
     def with_list_mark(self) -> str:
@@ -176,8 +173,7 @@ def _mark_lines(
     for line in reversed(lines[1:]):  # a list at the end without a title
         if kinds[line.start]:
             continue
-        label = _LABEL.match(line.text) or _LABEL.match(line.with_list_mark)
-        if not label or not _is_reference(line, titles):
+        if not _is_reference(line, titles):
             break
         kinds[line.start] = "entry"
     return kinds
@@ -194,13 +190,12 @@ def _is_list(section: Sequence[_BibliographyLine], titles: Sequence[str], is_cle
 
 
 def _is_listed(line: _BibliographyLine) -> bool:
-    is_item = _LABEL.match(line.with_list_mark) or _ITEM.match(line.with_list_mark)
-    return bool(is_item) and not _MARK.search(_body(line))
+    is_item = line.label or _ITEM.match(line.with_list_mark)
+    return bool(is_item) and not _MARK.search(_without_label(line.text))
 
 
 def _is_entry(text: str, titles: Sequence[str]) -> bool:
-    label = _LABEL.match(text)
-    body = text[label.end() :] if label else text
+    label, body = _LABEL.match(text), _without_label(text)
     if label and (label["square"] or label["lens"] or label["raised"] or label["sup"]):
         return True
     names = _NAMES_DOCUMENT.search(body) or (_YEAR.search(body) and not _MARK.search(body))
@@ -209,14 +204,16 @@ def _is_entry(text: str, titles: Sequence[str]) -> bool:
 
 def _is_reference(line: _BibliographyLine, titles: Sequence[str]) -> bool:
     """Return whether a labelled line identifies a document and contains no citation mark."""
-    body = _body(line)
-    label = _LABEL.match(line.text) or _LABEL.match(line.with_list_mark)
-    is_raised = bool(label and (label["raised"] or label["sup"] or label["lens"]))
-    is_marked = is_raised or bool(label and label["square"])
-    is_named = bool(_IDENTIFIES.search(body)) or _has_title(body, titles)
-    is_named = is_named or (is_marked and bool(_ADDRESS.search(body)))
-    is_named = is_named or (is_raised and bool(_YEAR.search(body)))
-    return is_named and not _MARK.search(body)
+    label, body = line.label, _without_label(line.text)
+    if not label or _MARK.search(body):
+        return False
+    is_raised = label["raised"] or label["sup"] or label["lens"]
+    return bool(
+        _IDENTIFIES.search(body)
+        or _has_title(body, titles)
+        or ((is_raised or label["square"]) and _ADDRESS.search(body))
+        or (is_raised and _YEAR.search(body))
+    )
 
 
 def _has_title(text: str, titles: Sequence[str]) -> bool:
@@ -224,40 +221,33 @@ def _has_title(text: str, titles: Sequence[str]) -> bool:
     return plain.startswith(tuple(titles))
 
 
-def _body(line: _BibliographyLine) -> str:
-    label = _LABEL.match(line.text)
-    return line.text[label.end() :] if label else line.text
+def _without_label(text: str) -> str:
+    label = _LABEL.match(text)
+    return text[label.end() :] if label else text
 
 
 def _references(lines: Sequence[_BibliographyLine]) -> list[Reference]:
     """Convert lines to references. A line without a label usually continues a reference."""
     references: list[Reference] = []
     for line in lines:
-        body = line.rest or line.text
-        label = _LABEL.match(body) or (None if line.rest else _LABEL.match(line.with_list_mark))
-        if _MARKS_ALONE.fullmatch(body) and (line.rest or not label):
+        rest = line.rest
+        body, label = rest or line.text, _LABEL.match(rest) if rest else line.label
+        if _MARKS_ALONE.fullmatch(body) and (rest or not label):
             continue
-        text = _body(line) if not line.rest else body
+        text = _without_label(body)
         if label:
             name = next(part for part in label.groups() if part).translate(_RAISED)
-            if name.isdigit():
-                name = str(int(name))
-            references.append(
-                Reference(name, text if label.string != line.rest else body[label.end() :])
-            )
-        elif (
-            references
-            and not _ITEM.match(line.with_list_mark)
-            and not _is_unlabeled_entry(line, references)
-        ):
+            references.append(Reference(str(int(name)) if name.isdigit() else name, text))
+        elif not references or _starts_entry(line, references):
+            references.append(Reference(str(len(references) + 1), text))
+        else:
             last = references[-1]
             references[-1] = Reference(last.label, f"{last.text} {text}")
-        else:
-            references.append(Reference(str(len(references) + 1), text))
     return references
 
 
-def _is_unlabeled_entry(line: _BibliographyLine, previous: Sequence[Reference]) -> bool:
-    return all(one.label == str(n) for n, one in enumerate(previous, 1)) and bool(
-        _YEAR.search(line.text) or _NAMES_DOCUMENT.search(line.text)
-    )
+def _starts_entry(line: _BibliographyLine, previous: Sequence[Reference]) -> bool:
+    """Return whether a line without a label starts a reference."""
+    is_counted = all(one.label == str(n) for n, one in enumerate(previous, 1))
+    names_document = _YEAR.search(line.text) or _NAMES_DOCUMENT.search(line.text)
+    return bool(_ITEM.match(line.with_list_mark) or (is_counted and names_document))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
+
+from ragassay.text.markup import Span
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -15,8 +17,6 @@ if TYPE_CHECKING:
 
 BlockKind = Literal["text", "item", "heading", "row", "code"]
 """Kind of a block: running text, list item, heading, table row or code listing."""
-
-Span = tuple[int, int]
 
 _NEWLINE = re.compile(r"\r\n|\n|\r")
 LIST_MARK = re.compile(
@@ -51,7 +51,7 @@ class Block:
     kind: BlockKind
     lines: tuple[Span, ...]
     cells: tuple[Span, ...] = ()
-    header: tuple[str, ...] = field(default=())
+    header: tuple[str, ...] = ()
 
     @property
     def start(self) -> int:
@@ -78,11 +78,10 @@ def read_blocks(text: str) -> list[Block]:
         [('heading', 'Effects'), ('item', 'It fell.'), ('item', 'It rose.')]
     """
     text = text.replace("\x00", "\ufffd")  # like the parser
-    lines = _line_spans(text)
     first_tag = _BLOCK_TAG.match(text.lstrip())
     if first_tag and not first_tag["end"]:
         return list(_html_blocks(text, "text", [(0, len(text))]))
-    blocks = [block for block in _markdown_blocks(text, lines) if block.lines]
+    blocks = list(_markdown_blocks(text))
     if all(block.kind in ("code", "heading") for block in blocks):
         # The answer is wrapped in a fence or consists of a listing.
         blocks = [
@@ -101,10 +100,9 @@ def _line_spans(text: str) -> list[Span]:
     return [*spans, (position, len(text))]
 
 
-def _markdown_blocks(text: str, lines: Sequence[Span]) -> Iterator[Block]:
+def _markdown_blocks(text: str) -> Iterator[Block]:
     """Yield the blocks of Markdown text. Lines that the parser skips become running text."""
-    covered = 0
-    tokens = _parser().parse(text)
+    lines, tokens, covered = _line_spans(text), _parser().parse(text), 0
     for index, token in enumerate(tokens):
         if token.map is None or token.type not in _OWNERS:
             continue
@@ -209,8 +207,7 @@ def _read_fenced(text: str, block: Block) -> list[Block]:
             tuple((a + block.start, b + block.start) for a, b in one.cells),
             one.header,
         )
-        for one in _markdown_blocks(inner, _line_spans(inner))
-        if one.lines
+        for one in _markdown_blocks(inner)
     ]
 
 

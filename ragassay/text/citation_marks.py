@@ -404,23 +404,13 @@ def removable_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
 
 def _mask_matches(text: str, pattern: re.Pattern[str]) -> str:
     """Mask the matches of a pattern, for which adjacent mask characters count as one."""
-    runs = [match.span() for match in re.finditer(rf"{MASK}+", text)]
-    short, offsets, position = [], [], 0
-    for start, end in runs:
-        short.append(text[position:start] + MASK)
-        offsets += [*range(position, start), start]
-        position = end
-    short.append(text[position:])
-    offsets += [*range(position, len(text)), len(text)]
-    ends = dict(runs)
-    result = list(text)
-    for match in pattern.finditer("".join(short)):
+    pieces = re.findall(rf"{MASK}+|[^{MASK}]", text)
+    for match in pattern.finditer("".join(piece[0] for piece in pieces)):
         if "open" in pattern.groupindex and _PARTNER[match["open"]][0] != match["close"]:
             continue
-        first, last = offsets[match.start()], offsets[match.end() - 1]
-        last = ends.get(last, last + 1)
-        result[first:last] = MASK * (last - first)
-    return "".join(result)
+        for n in range(*match.span()):
+            pieces[n] = MASK * len(pieces[n])
+    return "".join(pieces)
 
 
 def joined_ranges(text: str, marks: Sequence[Mark]) -> list[Mark]:

@@ -41,6 +41,9 @@ class CitationResolver:
     """Resolver that converts citation marks to citations, and collects the cited documents.
 
     `lookup` finds articles that are not among the sources by their PMID or DOI.
+
+    Attributes:
+        names: Ids, titles and labels in lower case that are citation marks if they are in brackets.
     """
 
     def __init__(
@@ -51,7 +54,7 @@ class CitationResolver:
     ) -> None:
         self.documents = list(sources)
         self._sources = tuple(sources)
-        self._lookup = lookup
+        self._lookup, self._n_sources = lookup, len(sources)
         by_doi = {bare(s.doi): s.id for s in reversed(sources) if isinstance(s, Article) and s.doi}
         by_url = {same_identifier(s.url): s.id for s in reversed(sources) if s.url}
         by_id = {
@@ -65,27 +68,17 @@ class CitationResolver:
         self._titles = _by_title(sources)
         self._references = {one.label.casefold(): one for one in reversed(references)}
         # The definition "[a]: https://..." turns "[a]" into a mark.
-        self._defined = {
+        defined = {
             label
             for label, one in self._references.items()
-            if not label.isdigit() and (_DEFINITION.match(one.text) or _POSITION.match(one.text))
+            if _DEFINITION.match(one.text) or _POSITION.match(one.text)
         }
+        named = {one.casefold() for s in sources for one in (s.id, s.title) if one.strip()}
+        self.names = frozenset(name for name in named | defined if not name.isdigit())
+        self.names |= {f"^{label}" for label in self._references}
         self._by_reference: dict[str, str | None] = {}
-        self._names = {one.casefold() for s in sources for one in (s.id, s.title) if one.strip()}
-        self._names = {name for name in self._names if not name.isdigit()}
         self._is_from_zero = False
         self._are_ids = False
-
-    @property
-    def n_sources(self) -> int:
-        """Number of sources of the answer."""
-        return len(self._sources)
-
-    @property
-    def names(self) -> frozenset[str]:
-        """Ids, titles and labels in lower case that are citation marks if they are in brackets."""
-        labels = {f"^{label}" for label in self._references}
-        return frozenset(self._names | labels | self._defined)
 
     def settle_numbers(self, numbers: Iterable[int]) -> None:
         """Decide whether the cited numbers of an answer are source ids or positions from 1 or 0.
@@ -98,15 +91,15 @@ class CitationResolver:
         cited = set(numbers)
         # Longer ids are PMIDs.
         ids = {int(s.id) for s in self._sources if re.fullmatch(r"[0-9]{1,3}", s.id)}
-        are_labels = len(ids) == self.n_sources > 0 and ids != set(range(1, self.n_sources + 1))
+        are_labels = len(ids) == self._n_sources > 0 and ids != set(range(1, self._n_sources + 1))
         self._are_ids = bool(cited) and (cited <= ids or (are_labels and bool(cited & ids)))
         self._is_from_zero = (
-            0 in cited and max(cited) < self.n_sources and not self._are_ids and 0 not in ids
+            0 in cited and max(cited) < self._n_sources and not self._are_ids and 0 not in ids
         )
 
     def is_position(self, target: Target) -> bool:
         """Return whether a target is a number from 1 to the number of sources."""
-        return target.value.isdigit() and 1 <= int(target.value) <= self.n_sources
+        return target.value.isdigit() and 1 <= int(target.value) <= self._n_sources
 
     def points_to_source(self, target: Target) -> bool:
         """Return whether a target can be resolved, without looking up numbers as PMIDs."""
@@ -114,7 +107,7 @@ class CitationResolver:
             if target.value.casefold() in self._references or target.value in self._ids:
                 return True
             first = 0 if target.kind == "index" or self._is_from_zero else 1
-            return first <= int(target.value) < first + self.n_sources
+            return first <= int(target.value) < first + self._n_sources
         return self._find_document(target) is not None
 
     def resolve_listed(self, citations: Iterable[str]) -> list[Target]:
@@ -124,13 +117,10 @@ class CitationResolver:
     def _listed_targets(self, citation: str) -> list[Target]:
         citation_text = citation.strip()
         plain = citation_text if doi_of(citation_text) else citation_text.strip("[]()").strip()
-        if plain in self._ids or not is_list(plain):
-            return [_listed_target(plain or citation)]
-        items = expand(plain)
-        # A single DOI stays as written, like any other id.
-        if len(items) > 1 or (items and not doi_of(plain)):
-            return [_listed_target(item) for item in items]
-        return [_listed_target(plain)]
+        items = [] if plain in self._ids or not is_list(plain) else expand(plain)
+        if len(items) == 1 and doi_of(plain):  # a single DOI stays as written, like any other id
+            items = []
+        return [_listed_target(item) for item in items or [plain or citation]]
 
     def citations(self, targets: Iterable[Target]) -> tuple[Citation, ...]:
         """Return the citations for a statement's targets, each marker and document only once."""
@@ -176,26 +166,21 @@ class CitationResolver:
         return Citation(marker=target.text, is_unresolved=not is_invalid)
 
     def _may_be_joined(self, number: str) -> bool:
-        if self.n_sources != 1:
+        if self._n_sources != 1:
             return False
         listed = rf"^[ \t]{{0,8}}(?:{re.escape(number)}[.):]\s|[-=*]{{3,}}[ \t]{{0,8}}$)"
         return re.search(listed, self._sources[0].text, re.MULTILINE) is not None
 
     def _other(self, target: Target, known: str) -> str | None:
-        position = int(target.value) if re.fullmatch(r"\d{1,9}", target.value) else 0
-        is_counted = target.kind == "number" and not self._is_from_zero
-        if self._are_ids or not is_counted or target.value not in self._source_ids:
-            return None
-        if not 1 <= position <= self.n_sources:
-            return None
-        counted = self._sources[position - 1].id
+        is_counted = target.kind == "number" and not (self._is_from_zero or self._are_ids)
+        is_id = target.value in self._source_ids and re.fullmatch(r"\d{1,9}", target.value)
+        counted = self._document_at(int(target.value) - 1) if is_counted and is_id else None
         return counted if counted != known else None
 
     def _find_document(self, target: Target) -> str | None:
-        if target.address:
-            linked = self._find_document(address_target(target.address))
-            if linked is not None:
-                return linked
+        linked = self._find_document(address_target(target.address)) if target.address else None
+        if linked is not None:
+            return linked
         if target.kind == "number":
             return self._find_by_number(target)
         if target.kind == "index":
@@ -212,11 +197,9 @@ class CitationResolver:
         return self._look_up(target)
 
     def _find_by_number(self, target: Target) -> str | None:
-        as_written = self._ids.get(target.text) if target.text != target.value else None
-        if as_written:
+        if target.text != target.value and (as_written := self._ids.get(target.text)):
             return as_written
-        labelled = self._find_by_label(target.value)
-        if labelled:
+        if labelled := self._find_by_label(target.value):
             return labelled
         if target.value.casefold() in self._references and any(self._matched_documents()):
             return None
@@ -228,7 +211,7 @@ class CitationResolver:
         return self._document_at(at) or self._ids.get(target.value) or self._look_up(target)
 
     def _document_at(self, index: int) -> str | None:
-        return self._sources[index].id if 0 <= index < self.n_sources else None
+        return self._sources[index].id if 0 <= index < self._n_sources else None
 
     def _look_up(self, target: Target) -> str | None:
         spellings = (target.text, target.value, bare(target.text), same_identifier(target.value))
@@ -258,10 +241,8 @@ class CitationResolver:
     def _find_in_reference(self, text: str) -> str | None:
         """Find the document of a reference by its identifier, title or id, in this order."""
         for pmid, address, doi in _IDENTIFIERS.findall(text):
-            target = address_target(address) if address else None
-            if target is None:
-                target = Target("pmid", pmid, f"PMID {pmid}") if pmid else Target("doi", doi, doi)
-            document = self._look_up(target)
+            target = Target("pmid", pmid, f"PMID {pmid}") if pmid else Target("doi", doi, doi)
+            document = self._look_up(address_target(address) if address else target)
             if document is not None:
                 return document
         words = f" {_plain_words(text)} "

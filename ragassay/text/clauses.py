@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ragassay.text.tagger import tag_words
 
@@ -32,26 +33,19 @@ _NOUNS = ("NN", "CD", "DT", "EX")
 _JOINING = frozenset({"and", "but", "while", "whereas", "although", "though", "yet"})
 _CONCEDING = frozenset({"although", "though", "while", "whereas"})
 _SCOPES = frozenset(
-    {
-        *("if", "when", "whenever", "unless", "because", "since", "whether", "that", "who", "whom"),
-        *("which", "whose", "where", "until", "once", "as", "than", "after", "before", "either"),
-        *("neither", "both", "only", "what", "how", "why", "while", "whereas", "although"),
-        *("though", "or", "nor", "between", "provided"),
-    }
+    "if when whenever unless because since whether that who whom which whose where until once as "
+    "than after before either neither both only what how why while whereas although though or nor "
+    "between provided".split()
 )
 """Words after which a sentence is not split unless a comma precedes the conjunction."""
 _CONDITIONS = frozenset(
-    {
-        *("if", "when", "whenever", "unless", "whether", "that", "either", "neither", "only"),
-        *("how", "where", "which", "who", "whose", "whom"),
-    }
+    "if when whenever unless whether that either neither only how where which who whose "
+    "whom".split()
 )
 """Words after which a sentence is not split even after a comma."""
 _PRONOUNS = frozenset(
-    {
-        *("it", "they", "this", "these", "those", "that", "he", "she", "we", "such", "others"),
-        *("both", "neither", "either", "one", "some", "its", "their", "so", "not"),
-    }
+    "it they this these those that he she we such others both neither either one some its their "
+    "so not".split()
 )
 _DETERMINERS = frozenset({"the", "a", "an", "no", "there", "most", "all", "each", "every"})
 _AUXILIARIES = frozenset(
@@ -207,25 +201,21 @@ def _predicates(words: Words, text: str) -> list[str]:
     """Split a clause into its predicates, repeating the subject, or around a relative clause."""
     if not words:
         return []
-    clause = text[words[0].start : words[-1].end]
     verb = _verb(words)
-    if verb is None:
-        return [clause]
-    relative = _relative(words, text)
-    if relative:
+    if verb is not None and (relative := _relative(words, text)):
         return relative
-    if not 0 < verb <= MOST_SUBJECT:
-        return [clause]
+    if not verb or verb > MOST_SUBJECT:
+        return [_text_of(words, text)]
     subject = text[words[0].start : words[verb].start]
     scope = next((n for n, word in enumerate(words) if word.text in _SCOPES), len(words))
     cuts = [n for n in range(verb + 2, min(scope, len(words) - 1)) if _is_predicate(words, verb, n)]
-    if not cuts:
-        return [clause]
     ends = [*cuts, len(words)]
-    clauses = [text[words[0].start : words[cuts[0] - 1].end]]
-    for start, end in zip(cuts, ends[1:], strict=True):
-        clauses.append(subject + text[words[start + 1].start : words[end - 1].end])
-    return clauses
+    others = (subject + _text_of(words[n + 1 : end], text) for n, end in pairwise(ends))
+    return [_text_of(words[: ends[0]], text), *others]
+
+
+def _text_of(words: Words, text: str) -> str:
+    return text[words[0].start : words[-1].end] if words else ""
 
 
 def _is_predicate(words: Words, verb: int, index: int) -> bool:
@@ -264,8 +254,7 @@ def _relative(words: Words, text: str) -> list[str]:
         return []
     if any(one.text in _SCOPES for one in (*inner, *outer)):
         return []
-    subject = text[before[0].start : before[-1].end]
-    return [f"{subject} {text[p[0].start : p[-1].end]}" for p in (outer, inner)]
+    return [f"{_text_of(before, text)} {_text_of(one, text)}" for one in (outer, inner)]
 
 
 def _sentence(clause: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ragassay.text.number_comparison import ComparedNumber, compare_numbers, has_complement
+from ragassay.text.number_comparison import compare_numbers, has_complement
 from ragassay.text.number_context import word_of
 from ragassay.text.search import rank, tokenize
 
@@ -172,14 +172,11 @@ def _other_number(
     text, n_own = _join_texts(sentences, title, beside)
     for one in compare_numbers(claim, text):
         if one.stated and one.stated[0] < n_own:
-            return Difference("number", _describe_values(one, claim, text))
+            there, here = text[slice(*one.stated)], claim[one.start : one.end]
+            arm = f"{_FOR}{word_of(one.arm, claim)}" if one.arm else ""
+            words = f"{_SOURCE}{there}{arm}{_ANSWER}{here}"
+            return Difference("number", " ".join(words.split()))
     return None
-
-
-def _describe_values(one: ComparedNumber, claim: str, text: str) -> str:
-    there, here = text[slice(*one.stated or (0, 0))], claim[one.start : one.end]
-    arm = f"{_FOR}{word_of(one.arm, claim)}" if one.arm else ""
-    return " ".join(f"{_SOURCE}{there}{arm}{_ANSWER}{here}".split())
 
 
 def _direction(claim: str, near: str) -> Difference | None:

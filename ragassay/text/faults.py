@@ -102,11 +102,14 @@ def find_reasoning(text: str) -> list[tuple[int, int]]:
     return _merge_spans(spans)
 
 
-def blank_spans(text: str, spans: list[tuple[int, int]]) -> str:
-    """Overwrite spans in a text with spaces, preserving offsets and line breaks."""
+def blank_spans(
+    text: str, spans: Sequence[tuple[int, int]], *, keeps_line_breaks: bool = True
+) -> str:
+    """Overwrite spans in a text with spaces, preserving offsets."""
     pieces, position = [], 0
     for start, end in spans:
-        pieces += [text[position:start], re.sub(r"[^\n]", " ", text[start:end])]
+        blank = re.sub(r"[^\n]", " ", text[start:end]) if keeps_line_breaks else " " * (end - start)
+        pieces += [text[position:start], blank]
         position = end
     return "".join([*pieces, text[position:]])
 

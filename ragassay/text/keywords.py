@@ -56,9 +56,7 @@ _OTHERS = frozenset(
 """Function words, verbs that are not nouns, and nouns without specific meaning."""
 
 _NO_ADVERBS = frozenset("family assembly anomaly supply reply fly monopoly".split())
-_ADJECTIVE_ENDINGS = (
-    *("al", "ic", "ous", "ive", "able", "ible", "ful", "less", "ary", "ish", "esque", "oid"),
-)
+_ADJECTIVE_ENDINGS = tuple("al ic ous ive able ible ful less ary ish esque oid".split())
 _ADJECTIVES = frozenset(
     "significant relevant different efficient sufficient consistent dependent independent apparent "
     "constant dominant abundant resistant convenient excellent subsequent frequent permanent "

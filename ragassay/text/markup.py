@@ -121,24 +121,20 @@ class _Builder:
 
     def add(self, text: str, start: int, end: int) -> None:
         """Add characters that all stand for the same span of the answer."""
-        for character in text:
-            self._append(character, start, end)
-
-    def _append(self, character: str, start: int, end: int) -> None:
-        self.characters.append(character)
-        self.starts.append(start)
-        self.ends.append(end)
+        self.characters += text
+        self.starts += [start] * len(text)
+        self.ends += [end] * len(text)
 
     def copy(self, answer: str, start: int, end: int) -> None:
         """Add a span of the answer unchanged, but with U+FFFD for reserved characters."""
-        for index in range(start, end):
-            character = answer[index]
+        for index, character in enumerate(answer[start:end], len(self.characters)):
             if character == "[":
-                self._brackets.append(len(self.characters))
+                self._brackets.append(index)
             elif character == "]" and self._brackets:
                 self._brackets.pop()
-            is_reserved = character in DELIMITERS or character == MASK
-            self._append("\ufffd" if is_reserved else character, index, index + 1)
+        self.characters += re.sub(f"[{DELIMITERS}{MASK}]", "\ufffd", answer[start:end])
+        self.starts += range(start, end)
+        self.ends += range(start + 1, end + 1)
 
     def read(self, answer: str, start: int, end: int) -> None:
         """Parse the markup in a span of the answer, and add its text."""
@@ -153,10 +149,8 @@ class _Builder:
         start, end = token.span()
         if kind == "escape":
             self.add(token[0][1], start, end)
-        elif kind == "code":
-            self.copy(answer, *token.span("inside"))
-        elif kind == "address":
-            self.copy(answer, *token.span("address"))
+        elif kind in ("code", "address"):
+            self.copy(answer, *token.span("inside" if kind == "code" else "address"))
         elif kind == "link":
             self._link(token, answer)
         elif kind == "tag":
@@ -235,8 +229,7 @@ class _Builder:
             self._emphasis.append((run, index))
 
     def _clear(self, index: int, length: int) -> None:
-        for n in range(index, index + length):
-            self.characters[n] = ""
+        self.characters[index : index + length] = [""] * length
 
     def build(self) -> PlainText:
         """Return the collected plain text, without the emphasis marks that were removed."""

@@ -89,7 +89,7 @@ def compare_numbers(claim: str, text: str) -> list[ComparedNumber]:
     stated = read_mentions(text)
     known = [_fitting(one, stated) for one in claimed]
     in_order = _RESPECTIVELY.search(claim) or _RESPECTIVELY.search(text)
-    swapped = {} if in_order else _find_swapped(claimed, known, stated)
+    swapped = {} if in_order else _find_swapped(claimed, known)
     compared: list[ComparedNumber] = []
     for index, one in enumerate(claimed):
         verdict, other, arm = "same", None, ""
@@ -138,7 +138,7 @@ def _other_value(
     if one.in_interval or one.kind in _NEVER_OTHER:
         return None
     taken = {id(other) for n, fitting in enumerate(known) if n != index for other in fitting}
-    best: tuple[float, NumberMention] | None = None
+    best_score, best = 0.0, None
     for n, other in enumerate(stated):
         if id(other) in taken or not _is_comparable(one, other) or _is_rest(one, other):
             continue
@@ -149,9 +149,9 @@ def _other_value(
                 continue
         score = _likeness(one, other, _has_companion(index, other, known))
         score += BESIDE * bool(score and _has_same_neighbour(index, n, known, stated))
-        if score and (best is None or score > best[0]):
-            best = score, other
-    return best[1] if best else None
+        if score > best_score:
+            best_score, best = score, other
+    return best
 
 
 def _has_companion(
@@ -286,9 +286,7 @@ def _digits(one: NumberMention) -> str:
 
 
 def _find_swapped(
-    claimed: Sequence[NumberMention],
-    known: Sequence[Sequence[NumberMention]],
-    stated: Sequence[NumberMention],
+    claimed: Sequence[NumberMention], known: Sequence[Sequence[NumberMention]]
 ) -> dict[int, tuple[NumberMention, str]]:
     """Return the text's values for numbers that the claim states for the wrong arm, by index."""
     swapped: dict[int, tuple[NumberMention, str]] = {}

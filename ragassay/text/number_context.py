@@ -190,8 +190,9 @@ _CHANGE_AFTER = re.compile(
 
 def end_of(one: Quantity, text: str) -> int:
     """Return the end of a number's unit, or of the number if the unit follows a later number."""
-    end = max(one.end, one.unit.end) if one.unit else one.end
-    numbered_from = one.unit.numbered_from if one.unit else None
+    if one.unit is None:
+        return one.end
+    end, numbered_from = max(one.end, one.unit.end), one.unit.numbered_from
     if numbered_from is not None and numbered_from - one.end <= 1:
         return end
     if re.search(r"\s\S*\d|^\s?[-\u2013,/]\s?\d", text[one.end : end]):

@@ -46,15 +46,8 @@ _BY_POINTS = frozenset(
 )
 
 
-def groups_by_points(text: str) -> bool:
-    """Return whether a text is in a language that writes 3730 as "3.730".
-
-    Example:
-        >>> groups_by_points("Eingeschlossen wurden 3.730 Patienten.")
-        True
-        >>> groups_by_points("A dose of 3.730 mg was given.")
-        False
-    """
+def _groups_by_points(text: str) -> bool:
+    """Return whether a text is in a language that writes 3730 as "3.730"."""
     words = {word.lower() for word in _WORD.findall(text)}
     return len(words & _BY_POINTS) > 2 * len(words & _ENGLISH)
 
@@ -68,8 +61,10 @@ def with_english_numbers(text: str) -> str:
     Example:
         >>> with_english_numbers("Eingeschlossen wurden 3.730 Patienten.")
         'Eingeschlossen wurden 3,730 Patienten.'
+        >>> with_english_numbers("A dose of 3.730 mg was given.")
+        'A dose of 3.730 mg was given.'
     """
-    if not _EITHER.search(text) or not groups_by_points(text):
+    if not _EITHER.search(text) or not _groups_by_points(text):
         return text
     return _EITHER.sub(lambda match: _in_english(text, match), text)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -94,16 +95,12 @@ def read_mentions(text: str) -> tuple[NumberMention, ...]:
     quantities = [one for one in read_quantities(text) if not one.is_name]
     spans = split_sentences(text)
     topic = stems_of(text[slice(*spans[0])]) if spans else frozenset[str]()
+    starts = [one.start for one in quantities]
     mentions: list[NumberMention] = []
-    index = 0
-    for n, (start, end) in enumerate(spans):
-        inside: list[Quantity] = []
-        while index < len(quantities) and quantities[index].start < end:
-            if quantities[index].start >= start:
-                inside.append(quantities[index])
-            index += 1
-        if inside:
-            mentions += _sentence_mentions(text, (start, end), n, inside, topic)
+    for n, span in enumerate(spans):
+        first, last = (bisect_left(starts, edge) for edge in span)
+        if first < last:
+            mentions += _sentence_mentions(text, span, n, quantities[first:last], topic)
     return tuple(mentions)
 
 
@@ -193,7 +190,6 @@ def is_same(claimed: NumberMention, stated: NumberMention) -> bool:
     """Return whether a text states the same number as a claim.
 
     Example:
-        >>> from ragassay.text.number_mentions import read_mentions
         >>> is_same(read_mentions("nearly 2 g")[0], read_mentions("1930 mg")[0])
         True
     """
@@ -227,12 +223,8 @@ def _is_near(claimed: NumberMention, amount: Fraction, stated: NumberMention | N
         return True
     if claimed.kind == "time" and stated and _units_differ(claimed, stated):
         return off <= CALENDAR * amount
-    if (
-        stated
-        and claimed.bound == stated.bound != "about"
-        and claimed.bound
-        and claimed.kind != "p"
-    ):
+    is_bound = claimed.bound in ("over", "under") and claimed.kind != "p"
+    if stated and is_bound and claimed.bound == stated.bound:
         # Of two thresholds, the claim's may be only slightly wider than the text's.
         is_wider = mine < amount if claimed.bound == "over" else mine > amount
         return is_wider and off <= COARSE * amount
@@ -259,19 +251,15 @@ def follows(claimed: NumberMention, stated: Sequence[NumberMention], text: str) 
         _is_near(claimed, value) and word.search(text) for word, value in _FOLD_WORDS
     ):
         return True
-    steps = itertools.chain.from_iterable(_steps_of_one(claimed, one) for one in stated)
-    pairs = _neighbours(stated)
-    more = itertools.chain.from_iterable(_steps_of_two(claimed, *pair) for pair in pairs)
+    steps = (step for one in stated for step in _steps_of_one(claimed, one))
+    more = (step for pair in _neighbours(stated) for step in _steps_of_two(claimed, *pair))
     return any(_is_near(claimed, amount) for amount in itertools.chain(steps, more))
 
 
 def _steps_of_one(claimed: NumberMention, one: NumberMention) -> Iterator[Fraction]:
     is_ratio = one.kind == "ratio" and not one.in_interval
-    if claimed.kind == "share":
-        if is_ratio and claimed.change:
-            yield abs(1 - one.amount)
-        if one.kind == "fold" and claimed.change:
-            yield abs(1 - one.amount)
+    if claimed.kind == "share" and claimed.change and (is_ratio or one.kind == "fold"):
+        yield abs(1 - one.amount)
     if claimed.kind == "fold":
         if is_ratio and abs(claimed.amount - one.amount) <= ABOUT * one.amount:
             yield claimed.amount

@@ -333,10 +333,9 @@ def _share_with_interval(text: str, quantities: Sequence[Quantity]) -> list[Quan
         if not _INTERVAL.fullmatch(text, _end_with_unit(one), low.start):
             continue
         rate = next((end.unit for end in (one, high) if _is_rate(end)), None)
-        for index in (n, n + 2, n + 3) if rate else ():
-            result[index] = (
-                result[index] if result[index].unit else replace(result[index], unit=rate)
-            )
+        for index in (n, n + 2, n + 3):
+            if rate and not result[index].unit:
+                result[index] = replace(result[index], unit=rate)
     return result
 
 

@@ -224,13 +224,8 @@ def question_flaws(text: str, answers: Iterable[str] = ()) -> tuple[Flaw, ...]:
         >>> [flaw.kind for flaw in question_flaws("It began in 1951, didn't it?")]
         ['leading']
     """
-    flaws = (
-        _leading(text),
-        _find_told_answer(text, answers),
-        _two(text),
-        _to_reader(text),
-        _pointing(text),
-    )
+    told = _find_told_answer(text, answers)
+    flaws = (_leading(text), told, _two(text), _to_reader(text), _pointing(text))
     return tuple(flaw for flaw in flaws if flaw is not None)
 
 

@@ -23,7 +23,7 @@ _TOKEN = re.compile(r"[^\W_]+(?:[.,\u00b7-]\d+)*|[^\w\s]")
 _LETTERED = re.compile(r"\b(groups?|arms?|cohort|cluster|phase) ([a-d1-4]|i{1,3})\b")
 _ENDINGS = re.compile(r"(?:ings?|ers?|ed|es?|s|ics?|al)$")
 
-DULL = frozenset(
+_DULL = frozenset(
     "a an the and or of to as is are was were be been being has have had do does did that this "
     "these those it its their they than group groups arm arms treated receiving received given "
     "taking assigned randomized randomised alone therapy treatment patients participants people "
@@ -31,7 +31,7 @@ DULL = frozenset(
 )
 """Words that say nothing about which of two things is meant, such as "group" and "treated"."""
 
-PREPOSITIONS = frozenset("with in among for on after by during under from at within of".split())
+_PREPOSITIONS = frozenset("with in among for on after by during under from at within of".split())
 _ENDS = frozenset("in at for after during over among by on from to within across through".split())
 _VERBS = frozenset(
     "is are was were has have had do does did can could may might will would should must but while "
@@ -49,22 +49,17 @@ _UNITS = frozenset(
 )
 
 
-def side_words(sentence: str) -> list[str]:
+def _tokens(sentence: str) -> list[str]:
     """Return the lower-case words, numbers and punctuation of a sentence."""
     plain = sentence.lower().replace("\u00b7", ".").replace("non-", "non")
     return _TOKEN.findall(_LETTERED.sub(r"\1\2", plain))[:MOST_WORDS]
 
 
-def plain_clauses(sentence: str) -> list[list[str]]:
-    """Return the tokens of each clause of a sentence, without text in brackets.
-
-    Example:
-        >>> plain_clauses("A (n=5) fell; B rose")
-        [['a', 'fell'], ['b', 'rose']]
-    """
+def _plain_clauses(sentence: str) -> list[list[str]]:
+    """Return the tokens of each clause of a sentence, without text in brackets."""
     clauses: list[list[str]] = [[]]
     depth = 0
-    for token in side_words(sentence):
+    for token in _tokens(sentence):
         depth = max(0, depth + (token in "([") - (token in ")]"))
         if token == ";" or token in _CLAUSES:
             clauses.append([])
@@ -73,47 +68,38 @@ def plain_clauses(sentence: str) -> list[list[str]]:
     return [words for words in clauses if words]
 
 
-def phrase_at(words: Sequence[str], start: int) -> tuple[list[str], int]:
+def _phrase_at(words: Sequence[str], start: int) -> tuple[list[str], int]:
     """Return the words of the phrase that starts at an index, and the index of its end.
 
-    Example:
-        >>> phrase_at(["with", "placebo", "in", "men"], 0)
-        (['with', 'placebo'], 2)
+    In "with placebo in men", the phrase at 0 is "with placebo", and its end is 2.
     """
     phrase: list[str] = []
-    begun, index = False, start
-    while index < len(words) and len(phrase) < MOST_IN_PHRASE:
-        word = words[index]
-        if begun and (word in _VERBS or word in _STOPS or word in _ENDS):
-            break
-        if word not in _VERBS and word not in _STOPS:
+    begun = False
+    for index, word in enumerate(words[start:], start):
+        if len(phrase) == MOST_IN_PHRASE or (begun and word in _VERBS | _STOPS | _ENDS):
+            return phrase, index
+        if word not in _VERBS | _STOPS:
             phrase.append(word)
-            begun = begun or not (word in PREPOSITIONS or word in DULL or is_value(word))
-        index += 1
-    return phrase, index
+            begun = begun or not (word in _PREPOSITIONS | _DULL or _is_value(word))
+    return phrase, len(words)
 
 
-def is_value(word: str) -> bool:
+def _is_value(word: str) -> bool:
     """Return whether a token is a number, a unit or punctuation."""
     return word[0].isdigit() or word in _UNITS or not word[0].isalnum()
 
 
-def stems_of_side(words: Sequence[str]) -> frozenset[str]:
+def _stems_of_side(words: Sequence[str]) -> frozenset[str]:
     """Return the stems of the words that may tell which of two things is meant."""
     return frozenset(
-        stem_of_side(word)
+        _stem_of_side(word)
         for word in words
-        if word[0].isalnum() and word not in DULL and word not in PREPOSITIONS
+        if word[0].isalnum() and word not in _DULL and word not in _PREPOSITIONS
     )
 
 
-def stem_of_side(word: str) -> str:
-    """Return a word without its ending, or "control" for any word for a control group.
-
-    Example:
-        >>> stem_of_side("smokers"), stem_of_side("placebo")
-        ('smok', 'control')
-    """
+def _stem_of_side(word: str) -> str:
+    """Return a word without its ending, or "control" for any word for a control group."""
     if word in _CONTROLS:
         return "control"
     cut = _ENDINGS.sub("", word)
@@ -130,7 +116,7 @@ Stems = frozenset[str]
 
 
 @dataclass(frozen=True)
-class ValuePair:
+class _ValuePair:
     """Two numbers in a sentence, with the stems that describe only the first or only the second."""
 
     numbers: tuple[str, str]
@@ -138,25 +124,21 @@ class ValuePair:
     second: Stems
 
 
-def swapped_values(claim: str, sentences: Sequence[str]) -> tuple[str, str] | None:
+def _swapped_values(claim: str, sentences: Sequence[str]) -> tuple[str, str] | None:
     """Return the first two numbers in a claim that sentences state in the opposite order, or None.
 
     Numbers have the same order as the things that they measure in any construction: "12% with A and
     20% with B", "A 12%, B 20%", "12% and 20% with A and B".
-
-    Example:
-        >>> swapped_values("It was 9% in men and 4% in women.", ["Men had 4%, women 9%."])
-        ('9', '4')
     """
-    read = [side_words(sentence) for sentence in sentences]
-    for pair in _pairs(side_words(claim)):
+    read = [_tokens(sentence) for sentence in sentences]
+    for pair in _pairs(_tokens(claim)):
         orders = [order for words in read if (order := _order(pair, words)) is not None]
         if orders and not any(orders):
             return pair.numbers
     return None
 
 
-def _pairs(words: Sequence[str]) -> Iterator[ValuePair]:
+def _pairs(words: Sequence[str]) -> Iterator[_ValuePair]:
     numbers = [n for n, word in enumerate(words) if word[0].isdigit()]
     for left, right in itertools.pairwise(numbers):
         joints = [n for n in range(left + 1, right) if words[n] in _JOINTS]
@@ -164,7 +146,7 @@ def _pairs(words: Sequence[str]) -> Iterator[ValuePair]:
             continue
         for one, other in _things(words, left, right, joints[-1]):
             if one - other and other - one:
-                yield ValuePair((words[left], words[right]), one - other, other - one)
+                yield _ValuePair((words[left], words[right]), one - other, other - one)
                 break
 
 
@@ -183,7 +165,7 @@ def _things(
 
 
 def _stems_after(words: Sequence[str], index: int, end: int) -> Stems:
-    phrase, _ = phrase_at([*words[index + 1 : min(end, index + 1 + N_BESIDE_NUMBER)], "."], 0)
+    phrase, _ = _phrase_at([*words[index + 1 : min(end, index + 1 + N_BESIDE_NUMBER)], "."], 0)
     return _stems_of_name(phrase)
 
 
@@ -191,24 +173,23 @@ def _split_things(words: Sequence[str]) -> tuple[Stems, Stems]:
     joints = [n for n, word in enumerate(words) if word in _JOINTS or word in ("than", "to")]
     if not joints:
         return frozenset(), frozenset()
-    begins = [n + 1 for n, word in enumerate(words[: joints[-1]]) if word in PREPOSITIONS]
-    return _stems_of_name(words[max(begins, default=0) : joints[-1]]), _stems_of_name(
-        words[joints[-1] + 1 :]
-    )
+    begins = [n + 1 for n, word in enumerate(words[: joints[-1]]) if word in _PREPOSITIONS]
+    before, after = words[max(begins, default=0) : joints[-1]], words[joints[-1] + 1 :]
+    return _stems_of_name(before), _stems_of_name(after)
 
 
 def _stems_of_name(words: Sequence[str]) -> Stems:
     words = [word for word in words if word not in _JOINTS and word != "than"]
-    return frozenset(stem for stem in stems_of_side(words) if not is_value(stem))
+    return frozenset(stem for stem in _stems_of_side(words) if not _is_value(stem))
 
 
-def _order(pair: ValuePair, words: Sequence[str]) -> bool | None:
+def _order(pair: _ValuePair, words: Sequence[str]) -> bool | None:
     """Return whether numbers and things have the same order as in the claim, or None if unclear."""
     if not set(pair.numbers) <= set(words):
         return None
     indices = [words.index(number) for number in pair.numbers]
     start, end = max(0, min(indices) - N_AROUND), max(indices) + N_AROUND
-    stems = [stem_of_side(word) for word in words[start:end]]
+    stems = [_stem_of_side(word) for word in words[start:end]]
     firsts = [stems.index(stem) for stem in pair.first if stem in stems]
     seconds = [stems.index(stem) for stem in pair.second if stem in stems]
     if not (firsts and seconds):
@@ -231,32 +212,32 @@ _VAGUE = frozenset(
 _TO = frozenset("superior inferior noninferior preferable preferred favored favoured".split())
 _OVER = tuple("superior prefer advantage favo chose choose benefit recommend improv".split())
 _BEATS = ("outperform", "exceed", "surpass", "outweigh")
-_ACTIONS = (
+_ACTIONS = tuple(
     "inhibit activat induc suppress block increas reduc decreas enhanc potentiat caus promot "
     "displac replac prevent improv stimulat regulat trigger worsen precede antagoni raise "
-    "lowers lowered"
-).split()
+    "lowers lowered".split()
+)
 _BE = frozenset("is are was were be been being".split())
 N_BESIDE = 5
 """Number of words on each side of a verb in which its agent and object are searched."""
 
 _WITH = frozenset("compared comparison relative contrast opposed".split())
-_UP = (
+_UP = tuple(
     "higher highest greater more longer larger stronger increas rais rise rising rose elevat "
-    "enhanc upregulat prolong accelerat promot stimulat older"
-).split()
-_DOWN = (
+    "enhanc upregulat prolong accelerat promot stimulat older".split()
+)
+_DOWN = tuple(
     "lower lowest less fewer shorter smaller weaker decreas reduc declin fall fell drop diminish "
-    "impair downregulat suppress inhibit shorten younger"
-).split()
-_GOOD = "better superior favor favour prefer safer effective efficacious outperform".split()
-_BAD = "worse inferior ineffective".split()
+    "impair downregulat suppress inhibit shorten younger".split()
+)
+_GOOD = tuple("better superior favor favour prefer safer effective efficacious outperform".split())
+_BAD = tuple("worse inferior ineffective".split())
 
 Kind = Literal["compared", "chosen", "changed"]
 
 
 @dataclass(frozen=True)
-class ComparedPair:
+class _ComparedPair:
     """Two things that a sentence compares.
 
     Attributes:
@@ -277,7 +258,7 @@ class ComparedPair:
 
 
 @dataclass(frozen=True)
-class Action:
+class _Action:
     """A verb with the stems of the words for its agent and its object."""
 
     verb: str
@@ -296,56 +277,55 @@ def unconfirmed_roles(claim: str, sentences: Sequence[str]) -> str:
         >>> unconfirmed_roles("B2 eased pain more than A1.", ["A1 eased pain more than B2."])
         'no similar sentence confirms the comparison with "a1"'
     """
-    clauses = plain_clauses(claim)
+    clauses = _plain_clauses(claim)
     compared = [one for part in clauses for one in _comparisons(part)]
     acted = [] if compared else [one for part in clauses for one in _actions(part)]
     if not (compared or acted or any(letter.isdigit() for letter in claim)):
         return ""
     close = [sentences[index] for index, _ in rank(claim, sentences)[:N_CLOSEST]]
-    parts = [part for sentence in close for part in plain_clauses(sentence)]
+    parts = [part for sentence in close for part in _plain_clauses(sentence)]
     for one in compared:
         if not _is_confirmed(one, parts):
             return f'no similar sentence confirms the comparison with "{one.shown}"'
-    if swapped := swapped_values(claim, close):
+    if swapped := _swapped_values(claim, close):
         return f"a similar sentence states {swapped[0]} and {swapped[1]} in the opposite order"
     theirs = [one for part in parts for one in _actions(part)]
-    reversed_action = next((one for one in acted if _is_turned(one, theirs)), None)
-    if reversed_action is None:
-        return ""
-    return f'a similar sentence uses "{reversed_action.verb}" in the opposite direction'
+    for one in acted:
+        if _is_turned(one, theirs):
+            return f'a similar sentence uses "{one.verb}" in the opposite direction'
+    return ""
 
 
-def _comparisons(words: Sequence[str]) -> Iterator[ComparedPair]:
+def _comparisons(words: Sequence[str]) -> Iterator[_ComparedPair]:
     for start, kind in _marks(words):
-        second, end = phrase_at(words, start)
-        own = stems_of_side(second)
+        second, end = _phrase_at(words, start)
+        own = _stems_of_side(second)
         rest = [*words[:start], *words[end:]]
-        others = stems_of_side(rest)
+        others = _stems_of_side(rest)
         distinct = own - others or own
-        if distinct and not set(second) <= _VAGUE | DULL | PREPOSITIONS:
+        if distinct and not set(second) <= _VAGUE | _DULL | _PREPOSITIONS:
             shown = " ".join(word for word in second if word[0].isalnum())
             size = _product(words, _UP, _DOWN)
-            yield ComparedPair(kind, others - own, distinct, shown, size, _benefit(words))
+            yield _ComparedPair(kind, others - own, distinct, shown, size, _benefit(words))
 
 
 def _marks(words: Sequence[str]) -> Iterator[tuple[int, Kind]]:
     for n, word in enumerate(words[:-1]):
         before, after, near = words[n - 1] if n else "", words[n + 1], words[max(0, n - 6) : n]
-        if (word == "than" and before == "rather") or (word == "of" and before == "instead"):
+        is_number = after[0].isdigit() or after in ("half", "twice", "one", "two", "three")
+        if (before, word) in (("rather", "than"), ("instead", "of")):
             yield n + 1, "chosen"
-        elif word == "than" and before != "other" and not _is_number(after):
-            yield n + 1, "compared"
         elif word in ("versus", "vs") and before != "-":
             yield n + (2 if after == "." else 1), "compared"
         elif (word == "to" and before in _TO) or (word in ("to", "with") and before in _WITH):
             yield n + 1, "compared"
-        elif (
-            word == "over" and not _is_number(after) and any(one.startswith(_OVER) for one in near)
+        elif not is_number and (
+            (word == "than" and before != "other")
+            or (word == "over" and any(one.startswith(_OVER) for one in near))
+            or (word.startswith(_BEATS) and after != "by")
         ):
             yield n + 1, "compared"
-        elif word.startswith(_BEATS) and after != "by" and not _is_number(after):
-            yield n + 1, "compared"
-        elif word == "to" and _is_change(near) and not _is_number(after):
+        elif word == "to" and not is_number and _is_change(near):
             yield n + 1, "changed"
 
 
@@ -356,24 +336,20 @@ def _is_change(before: Sequence[str]) -> bool:
     return {",", "("}.isdisjoint(before[before.index("from") :])
 
 
-def _is_number(word: str) -> bool:
-    return word[0].isdigit() or word in ("half", "twice", "one", "two", "three")
-
-
 def _benefit(words: Sequence[str]) -> int:
     """Return 1 for words such as "better", -1 for words such as "less effective", or 0."""
     own = _product(words, _GOOD, _BAD)
     return -own if own and "less" in words else own
 
 
-def _product(words: Sequence[str], up: Sequence[str], down: Sequence[str]) -> int:
-    signs = [
-        1 if word.startswith(tuple(up)) else -1 for word in words if word.startswith((*up, *down))
-    ]
-    return (-1) ** signs.count(-1) if signs else 0
+def _product(words: Sequence[str], up: tuple[str, ...], down: tuple[str, ...]) -> int:
+    """Return -1 for an odd number of words for "down", otherwise 1, or 0 without such words."""
+    n_up = sum(word.startswith(up) for word in words)
+    n_down = sum(word.startswith(down) and not word.startswith(up) for word in words)
+    return (-1) ** n_down if n_up or n_down else 0
 
 
-def _is_confirmed(one: ComparedPair, parts: Sequence[Sequence[str]]) -> bool:
+def _is_confirmed(one: _ComparedPair, parts: Sequence[Sequence[str]]) -> bool:
     """Return whether the first clause that compares the same things states the same direction."""
     for words in parts:
         for other in _comparisons(words):
@@ -386,26 +362,28 @@ def _is_confirmed(one: ComparedPair, parts: Sequence[Sequence[str]]) -> bool:
     return False
 
 
-def _is_opposite(one: ComparedPair, other: ComparedPair) -> bool:
+def _is_opposite(one: _ComparedPair, other: _ComparedPair) -> bool:
     if one.benefit and other.benefit:
         return one.benefit != other.benefit
     return not (one.benefit or other.benefit) and one.size * other.size < 0
 
 
-def _actions(words: Sequence[str]) -> Iterator[Action]:
+def _actions(words: Sequence[str]) -> Iterator[_Action]:
     for n, word in enumerate(words):
-        if not word.startswith(tuple(_ACTIONS)):
+        if not word.startswith(_ACTIONS):
             continue
-        before = stems_of_side(words[max(0, n - N_BESIDE) : n])
-        after = stems_of_side(words[n + 1 : n + 1 + N_BESIDE])
+        before = _stems_of_side(words[max(0, n - N_BESIDE) : n])
+        after = _stems_of_side(words[n + 1 : n + 1 + N_BESIDE])
         is_passive = word.endswith("ed") and not _BE.isdisjoint(words[max(0, n - 2) : n])
         if before and after:
-            yield Action(word, *((after, before) if is_passive else (before, after)))
+            yield _Action(word, *((after, before) if is_passive else (before, after)))
 
 
-def _is_turned(one: Action, others: Sequence[Action]) -> bool:
+def _is_turned(one: _Action, others: Sequence[_Action]) -> bool:
     """Return whether all other uses of the verb have the agent and the object swapped."""
-    same = [other for other in others if stem_of_side(other.verb)[:5] == stem_of_side(one.verb)[:5]]
+    same = [
+        other for other in others if _stem_of_side(other.verb)[:5] == _stem_of_side(one.verb)[:5]
+    ]
     agent, object_ = one.agent - one.object, one.object - one.agent
     crossed = any(agent & o.object and object_ & o.agent for o in same)
     return crossed and not any(agent & o.agent for o in same)

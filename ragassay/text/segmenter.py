@@ -15,7 +15,7 @@ from ragassay.records import (
     SentenceInput,
     without_spans,
 )
-from ragassay.text.bibliography import Bibliography, split_bibliography
+from ragassay.text.bibliography import split_bibliography
 from ragassay.text.blocks import LIST_MARK, read_blocks
 from ragassay.text.citation_resolver import CitationResolver, Lookup
 from ragassay.text.citation_styles import Target
@@ -54,11 +54,19 @@ def segment(
         resolver = CitationResolver(record.sources, lookup)
         text, sentences = _listed_sentences(record.answer, resolver)
         return text, sentences, resolver.documents
-    document = _read_document(record.answer, record.sources)
-    resolver = CitationResolver(record.sources, lookup, document.references)
-    statements = build_statements(record.answer, document.blocks, resolver)
+    statements, resolver = _read_statements(record.answer, record.sources, lookup)
     _attach_spans(statements, record.citations)
-    return record.answer, _with_citations(statements, resolver), resolver.documents
+    sentences = [
+        AnswerSentence(
+            index=n,
+            text=one.text,
+            start=one.start,
+            end=one.end,
+            citations=resolver.citations(one.targets),
+        )
+        for n, one in enumerate(statements, 1)
+    ]
+    return record.answer, sentences, resolver.documents
 
 
 def judged_text(record: Record) -> str:
@@ -78,14 +86,17 @@ def find_statements(
     """
     if not isinstance(answer, str):
         return _listed_statements(answer, CitationResolver(sources))[1]
-    document = _read_document(answer, sources)
-    resolver = CitationResolver(sources, None, document.references)
-    return build_statements(answer, document.blocks, resolver)
+    return _read_statements(answer, sources)[0]
 
 
-def _read_document(answer: str, sources: Sequence[Document]) -> Bibliography:
+def _read_statements(
+    answer: str, sources: Sequence[Document], lookup: Lookup | None = None
+) -> tuple[list[Statement], CitationResolver]:
     text = blank_spans(answer, find_reasoning(answer))
-    return split_bibliography(text, read_blocks(text), [source.title for source in sources])
+    titles = [source.title for source in sources]
+    references, blocks = split_bibliography(text, read_blocks(text), titles)
+    resolver = CitationResolver(sources, lookup, references)
+    return build_statements(answer, blocks, resolver), resolver
 
 
 def _attach_spans(statements: Sequence[Statement], cited: Sequence[CitedSpan]) -> None:
@@ -105,21 +116,6 @@ def _attach_spans(statements: Sequence[Statement], cited: Sequence[CitedSpan]) -
                 for n in reversed(inside):
                     del statement.targets[n], statement.marks[n]
             statement.targets += targets
-
-
-def _with_citations(
-    statements: Sequence[Statement], resolver: CitationResolver
-) -> list[AnswerSentence]:
-    return [
-        AnswerSentence(
-            index=n,
-            text=one.text,
-            start=one.start,
-            end=one.end,
-            citations=resolver.citations(one.targets),
-        )
-        for n, one in enumerate(statements, 1)
-    ]
 
 
 def _listed_sentences(

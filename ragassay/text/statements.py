@@ -13,12 +13,14 @@ from ragassay.text.blocks import Block
 from ragassay.text.citation_marks import Mark, find_marks, joined_ranges, removable_spans
 from ragassay.text.citation_resolver import CitationResolver
 from ragassay.text.citation_styles import AMBIGUOUS_LETTERS, Target, read_targets
+from ragassay.text.faults import blank_spans
 from ragassay.text.markup import DELIMITERS, SUP, PlainText, Span, plain_text, readable
 from ragassay.text.sentences import split_sentences
 
 WORD = re.compile(r"[^\W_]")
 CLOSED = re.compile(r"[.!?:;,\u3002\u2026][\"'\u201d\u2019)\]*_\s]{0,5}$")
 _CLOSING = ".,;:!?)"
+_WITHOUT_DELIMITERS = str.maketrans(DELIMITERS, " " * len(DELIMITERS))
 
 
 @dataclass(frozen=True)
@@ -83,15 +85,6 @@ def _acceptance(
 
 def _letter_targets(mark: Mark) -> list[Target]:
     return [target for target in mark.targets if not target.is_sure and target.kind == "number"]
-
-
-def blank_spans(text: str, removed: Iterable[Span]) -> str:
-    """Replace spans and delimiters in a text with spaces, preserving the length."""
-    pieces, position = [], 0
-    for start, end in removed:
-        pieces += [text[position:start], " " * (end - start)]
-        position = end
-    return re.sub(f"[{DELIMITERS}]", " ", "".join([*pieces, text[position:]]))
 
 
 def text_without(part: BlockPart, start: int, end: int) -> str:
@@ -176,21 +169,19 @@ def _statements_of(
     answer: str, blocks: Sequence[Block], parts: Sequence[Sequence[BlockPart]], has_headings: bool
 ) -> list[Statement]:
     statements: list[Statement] = []
-    for number, (block, block_parts) in enumerate(zip(blocks, parts, strict=True)):
-        is_last = number + 1 == len(blocks)
+    for number, (block, block_parts) in enumerate(zip(blocks, parts, strict=True), 1):
+        part, is_last = block_parts[0], number == len(blocks)
         if block.kind == "row":
-            added = _row_statement(block, block_parts)
-        elif block.kind == "code" or (
-            has_headings and _is_heading(answer, block, block_parts[0], is_last)
-        ):
-            added = []
-        else:
-            added, early = _sentences_of(block_parts[0])
-            _give_marks(answer, statements or added, block_parts[0], early)
-        statements += added
-        if not added and block.kind == "row":
-            for cell in block_parts:
+            row = _row_statement(block, block_parts)
+            statements += [row] if row else []
+            for cell in () if row else block_parts:
                 _give_marks(answer, statements, cell, cell.marks)
+        elif block.kind != "code" and not (
+            has_headings and _is_heading(answer, block, part, is_last)
+        ):
+            added, early = _sentences_of(part)
+            _give_marks(answer, statements or added, part, early)
+            statements += added
     return statements
 
 
@@ -219,10 +210,8 @@ def _is_heading(answer: str, block: Block, part: BlockPart, is_last: bool) -> bo
 def _sentences_of(part: BlockPart) -> tuple[list[Statement], list[Mark]]:
     """Return the sentences of a part, and the marks before its first statement."""
     text = part.plain.text
-    blank = _LETTER_AND_BLANK.sub(
-        lambda match: "x" * len(match[0]), blank_spans(text, part.removed)
-    )
-    spans = split_sentences(blank)
+    blank = blank_spans(text, part.removed, keeps_line_breaks=False).translate(_WITHOUT_DELIMITERS)
+    spans = split_sentences(_LETTER_AND_BLANK.sub(lambda match: "x" * len(match[0]), blank))
     marks_by_span: list[list[Mark]] = [[] for _ in spans]
     for mark in part.marks if spans else ():
         marks_by_span[_owner_of(mark, text, spans)].append(mark)
@@ -261,7 +250,7 @@ def add_marks(statement: Statement, part: BlockPart, marks: Iterable[Mark]) -> N
         statement.marks.append(part.plain.source_span(mark.start, mark.end))
 
 
-def _row_statement(block: Block, cells: Sequence[BlockPart]) -> list[Statement]:
+def _row_statement(block: Block, cells: Sequence[BlockPart]) -> Statement | None:
     """Return a table row as one statement, such as "Cough: 12% of patients"."""
     headers = [*block.header, *("" for _ in cells)]
     values: list[tuple[str, str]] = []
@@ -278,19 +267,12 @@ def _row_statement(block: Block, cells: Sequence[BlockPart]) -> list[Statement]:
         if WORD.search(words):
             plain_header = readable(plain_text(header, [(0, len(header))]).text).strip()
             values.append((plain_header, words))
-    if not values or not any(WORD.search(words) for _, words in values[-1:]):
-        return []
-    statement.text = _row_text(values)
-    return [statement]
-
-
-def _row_text(values: Sequence[tuple[str, str]]) -> str:
+    if not values:
+        return None
     (_, name), *rest = values
-    if not rest:
-        return name
-    if len(rest) == 1:
-        return f"{name}: {rest[0][1]}"
-    return f"{name}: " + "; ".join(f"{header} {words}".strip() for header, words in rest)
+    texts = [words if len(rest) == 1 else f"{header} {words}".strip() for header, words in rest]
+    statement.text = f"{name}: {'; '.join(texts)}" if texts else name
+    return statement
 
 
 def _cited_cell(header: str, cell: BlockPart) -> tuple[Target, ...]:

@@ -19,16 +19,13 @@ def _of(factor: Fraction | int | str, **powers: int) -> _Meaning:
     return Fraction(factor), tuple(powers.items())
 
 
+_BASE_UNITS = "g m s mol V A W J Hz K eV F N T C S Bq Gy Sv cal IU U lx bp B Da \u03a9 Pa".split()
 # Units that take a prefix, each with its factor and the powers of its base units.
 _PREFIXED: dict[str, _Meaning] = {
-    **{name: _of(1, **{name: 1}) for name in ("g", "m", "s", "mol", "V", "A", "W", "J", "Hz", "K")},
-    **{name: _of(1, **{name: 1}) for name in ("eV", "F", "N", "T", "C", "S", "Bq", "Gy", "Sv")},
-    **{name: _of(1, **{name: 1}) for name in ("cal", "IU", "U", "lx", "bp", "B", "Da", "\u03a9")},
+    **{name: _of(1, **{name: 1}) for name in _BASE_UNITS},
     "\u2126": _of(1, **{"\u03a9": 1}),
-    "Pa": _of(1, Pa=1),
     "bar": _of(100_000, Pa=1),
-    "L": _of("1/1000", m=3),
-    "l": _of("1/1000", m=3),
+    **{name: _of("1/1000", m=3) for name in ("L", "l")},
     "M": _of(1000, mol=1, m=-3),
     "Wh": _of(3600, W=1, s=1),
     "Ah": _of(3600, A=1, s=1),
@@ -47,41 +44,23 @@ _PLAIN: dict[str, _Meaning] = {
     **{name: _of(1, fold=1) for name in ("fold", "folds")},
     **{name: _of("1/1000000") for name in ("ppm", "parts per million")},
     **{name: _of("1/1000000000") for name in ("ppb", "parts per billion")},
+    **{name: _of(1, mmHg=1) for name in ("mmHg", "mm Hg", "Torr", "torr")},
+    **{name: _of("1/10000000000", m=1) for name in ("\u212b", "\u00c5")},
+    **{name: _of(1, **{name: 1}) for name in ("rpm", "dB")},
     "\u2030": _of("1/1000"),
     "\u00b0F": _of(1, fahrenheit=1),
-    "\u212b": _of("1/10000000000", m=1),
-    "\u00c5": _of("1/10000000000", m=1),
     "cc": _of("1/1000000", m=3),
     "mcg": _of("1/1000000", g=1),
-    "mmHg": _of(1, mmHg=1),
-    "mm Hg": _of(1, mmHg=1),
-    "Torr": _of(1, mmHg=1),
-    "torr": _of(1, mmHg=1),
     "atm": _of(101325, Pa=1),
-    "rpm": _of(1, rpm=1),
-    "dB": _of(1, dB=1),
 }
-_LONG = {
-    **{name: _PREFIXED["g"] for name in ("gram", "grams")},
-    **{name: _PREFIXED["m"] for name in ("meter", "meters", "metre", "metres")},
-    **{name: _PREFIXED["L"] for name in ("liter", "liters", "litre", "litres")},
-    **{name: _PREFIXED["mol"] for name in ("mole", "moles")},
-    **{name: _PREFIXED["M"] for name in ("molar",)},
-    **{name: _PREFIXED["V"] for name in ("volt", "volts")},
-    **{name: _PREFIXED["A"] for name in ("ampere", "amperes", "amps")},
-    **{name: _PREFIXED["W"] for name in ("watt", "watts")},
-    **{name: _PREFIXED["J"] for name in ("joule", "joules")},
-    **{name: _PREFIXED["Hz"] for name in ("hertz",)},
-    **{name: _PREFIXED["K"] for name in ("kelvin",)},
-    **{name: _PREFIXED["Pa"] for name in ("pascal", "pascals")},
-    **{name: _PREFIXED["Da"] for name in ("dalton", "daltons")},
-    **{name: _PREFIXED["\u03a9"] for name in ("ohm", "ohms")},
-    **{name: _PREFIXED["cal"] for name in ("calorie", "calories")},
-    "second": _PREFIXED["s"],
-    "seconds": _PREFIXED["s"],
+_LONG_NAMES = {
+    **{"g": "gram grams", "m": "meter meters metre metres", "L": "liter liters litre litres"},
+    **{"mol": "mole moles", "M": "molar", "V": "volt volts", "A": "ampere amperes amps"},
+    **{"W": "watt watts", "J": "joule joules", "Hz": "hertz", "K": "kelvin"},
+    **{"Pa": "pascal pascals", "Da": "dalton daltons", "\u03a9": "ohm ohms"},
+    **{"cal": "calorie calories", "s": "second seconds"},
 }
-
-
+_LONG = {name: _PREFIXED[symbol] for symbol, names in _LONG_NAMES.items() for name in names.split()}
 _UNITS: dict[str, _Meaning] = {
     prefix + symbol: (factor * Fraction(10) ** exponent, powers)
     for prefixes, symbols in ((_PREFIXES, _PREFIXED), (_LONG_PREFIXES, _LONG))

@@ -18,11 +18,19 @@ from ragassay import errors
 from ragassay.formats.papers import prose
 from ragassay.models import provider_errors
 from ragassay.prompts.model_forms import load_embedders, load_verifier_kinds
-from ragassay.text import questions
+from ragassay.text import questions, sentence_rules
+
+BOUNDARY_RULES = (*sentence_rules.SPLITS, *sentence_rules.JOINS)
 
 VARIABLES = {
     ("ragassay/errors.py", "pattern"): tuple(pattern for pattern, _ in errors.PLAIN_WORDS),
     ("ragassay/formats/papers/prose.py", "words"): tuple(prose.HEADINGS.values()),
+    ("ragassay/text/sentence_rules.py", "before"): tuple(
+        rule.before.pattern for rule in BOUNDARY_RULES
+    ),
+    ("ragassay/text/sentence_rules.py", "after"): tuple(
+        rule.after.pattern for rule in BOUNDARY_RULES
+    ),
     ("ragassay/text/questions.py", "rule"): tuple(rule for _, rule in questions.RULES),
     ("ragassay/models/provider_errors.py", "words"): tuple(
         w for _, w, _ in provider_errors.MEANINGS

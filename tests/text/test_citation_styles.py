@@ -11,7 +11,7 @@ import pytest
 from case_tables import each_case
 
 from ragassay.records import AnswerSentence, Article, Document, Record
-from ragassay.text.citation_styles import BRACKETS, ENTRIES, address_target, read_targets
+from ragassay.text.citation_styles import ENTRIES, address_target, read_targets
 from ragassay.text.segmenter import segment
 
 ROOT = Path(__file__).parents[2]
@@ -64,34 +64,28 @@ KIN = """
 [1;2]|A B
 [1/2]|A B
 [1 & 2]|A B
-[1 and 2]|A B
 [1, 2 and 3]|A B C
 [1 to 3]|A B C
 [1\u20103]|A B C
 [1\u20142]|A B
 [1\u20122, 3]|A B C
 [1], [2]|A B
-[1] and [2]|A B
 [1]\u2013[3]|A B C
 ([1])|A
 ([1], [2])|A B
-(see [1])|A
 (see [1] and [2])|A B
 [see 1]|A
 [[1]]|A
 {1}|A
 \uff3b1\uff3d|A
 \uff08\u6765\u6e901\uff09|A
-\u30101\u3011|A
 \u30101\u3011\u30102\u3011|A B
 \u30101\u2020L3-L5\u3011|A
 \u30104:0\u2020source\u3011|A
 \u30104:0\u2020trial.pdf\u3011\u30104:2\u2020review.pdf\u3011|A C
 [doc1]|A
-[doc_2]|B
 [doc-2]|B
 [Doc. 2]|B
-[document 2]|B
 [Documents 1, 2]|A B
 [Source 1]|A
 [source: 2]|B
@@ -100,33 +94,21 @@ KIN = """
 [ref 1]|A
 [Ref. 2]|B
 [refs 1-2]|A B
-[Reference 3]|C
 [#2]|B
 [No. 2]|B
 [citation:1]|A
-[cite: 1]|A
 [cite_2]|B
 [[citation:1]][[citation:2]]|A B
 [context 1]|A
-[Passage 2]|B
-[chunk 3]|C
 [Snippet 1]|A
-[Excerpt 1]|A
-[Article 1]|A
-[Abstract 1]|A
 [Evidence 2]|B
 [Result 1]|A
 [Quelle 1]|A
-[Fuente 2]|B
 (Source 1)|A
-(Document 2)|B
-(Ref. 1)|A
 (Sources 1, 2)|A B
 (source: Document 2)|B
-[S1]|A
 [S1, S2]|A B
 [D2]|B
-[^1]|A
 [^1][^2]|A B
 [^1^]|A
 \u00b9|A
@@ -134,24 +116,19 @@ KIN = """
 \u00b9,\u00b2|A B
 \u00b9\u207b\u00b3|A B C
 <sup>1</sup>|A
-<sup>1,2</sup>|A B
 <sup>1-3</sup>|A B C
 <sup>[1]</sup>|A
 <sup>(2)</sup>|B
 <sup>1</sup><sup>2</sup>|A B
 <sup><a href="#r1">1</a></sup>|A
 $^{1}$|A
-$^{1,2}$|A B
 ^{[1]}|A
 ^1^|A
-<cite>1</cite>|A
 <cite>[2]</cite>|B
-<citation>1</citation>|A
 <ref>1</ref>|A
 <ref id="2"/>|B
 <source id="2"></source>|B
 <doc>3</doc>|C
-\\[1\\]|A
 \\[1, 2\\]|A B
 **[1]**|A
 *[2]*|B
@@ -160,10 +137,7 @@ __[1]__|A
 [1, p. 4]|A
 [2, Table 3]|B
 [1, pp. 4-5; 2, p. 9]|A B
-[1, section 2]|A
 [1, Fig. 2]|A
-[1(p3)]|A
-[1 (p. 3)]|A
 [1 (pp. 4-5), 2 (p. 9)]|A B
 [1(p3); 2(p5)]|A B
 [1:p3]|A
@@ -176,8 +150,6 @@ __[1]__|A
 [source](https://pubmed.ncbi.nlm.nih.gov/27182818)|B
 [PubMed](https://www.ncbi.nlm.nih.gov/pubmed/27182818)|B
 <a href="https://pubmed.ncbi.nlm.nih.gov/27182818/">[2]</a>|B
-[PMID 31415926]|A
-[PMID:31415926]|A
 [PMID: 31415926, 27182818]|A B
 [PMID 31415926; PMID 27182818]|A B
 [31415926]|A
@@ -209,7 +181,6 @@ citeturn0search1|B
 [@31415926]|A
 [@31415926; @27182818]|A B
 [Trial A#page=3]|A
-\u2460|A
 \u2460\u2461|A B
 """
 
@@ -271,73 +242,22 @@ def test_what_is_no_mark_stays_in_the_statement() -> None:
         assert re.sub(r"\W", "", sentence.text) == re.sub(r"\W", "", plain), line
 
 
-EXAMPLES: tuple[tuple[str, str], ...] = (
-    ("brackets", "[1]"),
-    ("list", "[1, 2]"),
-    ("range", "[1\u20133]"),
-    ("with \u201cand\u201d", "[1 and 2]"),
-    ("several brackets", "[1][2]"),
-    ("range of brackets", "[1]\u2013[3]"),
-    ("brackets in parentheses", "([1])"),
-    ("parentheses", "(1, 2)"),
-    ("page", "[1, p. 4]"),
-    ("page in parentheses", "[1(p3)]"),
-    ("document", "[doc1]"),
-    ("source", "[Source 1]"),
-    ("source in parentheses", "(Source 1)"),
-    ("citation", "[citation:1]"),
-    ("letter", "[S1]"),
-    ("lenticular", "\u30101\u3011"),
-    ("assistants", "\u30104:0\u2020source\u3011"),
-    ("footnote", "[^1]"),
-    ("footnote between carets", "[^1^]"),
-    ("superscript", "\u00b9"),
-    ("superscripts", "\u00b9\u02d2\u00b2"),
-    ("superscript element", "<sup>1</sup>"),
-    ("superscript element with brackets", "<sup>[1]</sup>"),
-    ("superscript in LaTeX", "$^{1}$"),
-    ("citation element", "<cite>1</cite>"),
-    ("reference element", '<ref id="1"/>'),
-    ("escaped", "\\[1\\]"),
-    ("bold", "**[1]**"),
-    ("link", "[1](https://pubmed.ncbi.nlm.nih.gov/123/)"),
-    ("nested link", "[[1]](https://example.org/a)"),
-    ("PMID", "[PMID 123]"),
-    ("PMID in words", "(see PMID: 123)"),
-    ("PMID alone", "PMID 123"),
-    ("PubMed address", "https://pubmed.ncbi.nlm.nih.gov/123/"),
-    ("DOI", "[doi:10.1000/abc]"),
-    ("DOI address", "https://doi.org/10.1000/abc"),
-    ("author and year", "(Smith et al., 2020)"),
-    ("author, journal and year", "(Smith et al., NEJM 2020)"),
-    ("authors in the sentence", "Smith et al. (2020)"),
-    ("title of a source", "(Trial A)"),
-    ("label before a mark", "Source: [1]"),
-    ("LaTeX", "\\cite{31415926}"),
-    ("Pandoc", "[@31415926]"),
-    ("circled digit", "\u2460"),
-)
-"""A whole mark in each style, as docs/citations.md shows it."""
-
-
-def test_every_example_of_the_table_is_read() -> None:
-    for name, example in EXAMPLES:
+def test_every_example_of_the_page_on_citations_is_read() -> None:
+    page = (ROOT / "docs" / "citations.md").read_text(encoding="utf-8")
+    first_table = page.partition("|---|---|\n")[2].partition("\n\n")[0]
+    examples = re.findall(r"^\| [^|]+ \| `([^`|]+)` \|$", first_table, re.MULTILINE)
+    assert len(examples) == 44
+    for example in examples:
         space = "" if example[0] in "^$\u00b9\u2460" else " "
-        answer = f"Zelcoline lowers pressure{space}{example}."
-        (sentence,) = read(answer)
-        assert sentence.citations, name
+        (sentence,) = read(f"Zelcoline lowers pressure{space}{example}.")
+        assert sentence.citations, example
+
+
+def test_every_example_of_an_entry_is_read() -> None:
     for kind, pattern, example in ENTRIES:
         found = read_targets(example, is_square=True)
         assert [one.kind for one in found] == [kind], example
         assert re.fullmatch(pattern, example, re.IGNORECASE), example
-    assert all(len(opening) == len(closing) == 1 for opening, closing, _ in BRACKETS)
-
-
-def test_the_page_on_citations_shows_every_style() -> None:
-    page = (ROOT / "docs" / "citations.md").read_text(encoding="utf-8")
-    for name, example in EXAMPLES:
-        row = f"| {name} | `{example}` |" if "`" not in example else f"| {name} |"
-        assert row in page, name
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def texts(answer: str) -> list[str]:
         ("# It fell.", ["It fell."]),
         ("Effects\n=======\n\nIt fell.", ["Effects =======", "It fell."]),
         ("**Effects**\n\nIt fell.", ["It fell."]),
-        ("**Side effects:**\nIt fell.", ["**Side"]),
+        ("**Side effects:**\nIt fell.", ["Side effects: It fell."]),
         ("- It fell.\n- It rose.\n", ["It fell.", "It rose."]),
         ("* It fell\n* It rose", ["It fell", "It rose"]),
         ("\u2022 It fell.\n\u2022 It rose.", ["It fell.", "It rose."]),
@@ -75,8 +75,6 @@ def texts(answer: str) -> list[str]:
     ],
 )
 def test_statements_of_a_document(answer: str, expected: list[str]) -> None:
-    if expected == ["**Side"]:  # a label in bold on the first line of a paragraph
-        expected = ["Side effects: It fell."]
     assert texts(answer) == expected
 
 
@@ -155,19 +153,7 @@ def test_a_structured_citation_decides_what_the_mark_under_it_points_to() -> Non
 
 
 PIECES = (
-    *(
-        "It fell",
-        ".",
-        " ",
-        "\n",
-        "\n\n",
-        "# ",
-        "- ",
-        "1. ",
-        "> ",
-        "| a | b |\n|-|-|\n",
-        "| c | d |",
-    ),
+    *("It fell", ".", " ", "\n", "\n\n", "# ", "- ", "1. ", "> ", "| a | b |\n|-|-|\n"),
     *("**", "*", "_", "`", "```\n", "[", "](", ")", "[1]", "(2)", "\u00b9", "<sup>1</sup>", "<p>"),
     *("</p>", "<li>", "<td>", "<br>", "&amp;", "&#91;", "\\[", "<think>", "</think>", "[^1]: x"),
     *("References:\n", "https://a.b/c", "(Smith et al., 2020)", "Source: ", "\u3002", "\u05d0"),

@@ -127,22 +127,7 @@ def test_long_answers_are_looked_at_once() -> None:
         assert not is_carried(f"Brelozant {n} lowered days.", PRONOUN, answer)
 
 
-WORDS = st.sampled_from(
-    [
-        "brelozant",
-        "pain",
-        "lowered",
-        "not",
-        "may",
-        "and",
-        ",",
-        "5%",
-        "than",
-        "it",
-        "without",
-        "placebo",
-    ]
-)
+WORDS = st.sampled_from("brelozant pain lowered not may and , 5% than it without placebo".split())
 
 
 @given(st.lists(WORDS, max_size=12).map(" ".join))

@@ -12,38 +12,22 @@ from ragassay.text.number_comparison import compare_numbers, slip_size
 from ragassay.text.number_mentions import read_mentions
 
 SAME = (
-    (
-        "LDL cholesterol fell by about 39 mg/dL.",
-        "Mean LDL cholesterol decreased by 38.7 mg/dL (95% CI 35.1 to 42.3).",
-    ),
     ("Nearly 600 patients were enrolled.", "We randomly assigned 594 patients at 31 sites."),
     ("More than half of the patients were women.", "Of the patients, 57% were women."),
-    ("At least 300 mg was needed.", "Doses of 300 mg or more were effective."),
     ("About 9 in 10 patients were cured.", "Cure was seen in 90.4% of patients."),
     ("Nausea was seen in 5 in 100 patients.", "Nausea was seen in 5% of patients."),
     ("Fewer than 10% of patients stopped treatment.", "Treatment was stopped by 7.4% of patients."),
     ("A quarter of the infants were born preterm.", "Of the infants, 24.6% were born preterm."),
-    (
-        "Two thirds of responders stayed in remission.",
-        "Remission was maintained in 66.9% of responders.",
-    ),
     ("One in ten patients had nausea.", "Nausea occurred in 10.2% of patients."),
     (
         "The drug halved the rate of relapse.",
         "The relapse rate ratio was 0.50 (95% CI 0.38 to 0.66).",
     ),
     ("Patients were treated for six months.", "Treatment lasted 26 weeks."),
-    ("Follow-up was two years.", "Patients were followed for 24 months."),
-    ("The infusion ran over 90 minutes.", "The infusion was given over 1.5 hours."),
-    ("The dose was 200 micrograms.", "Participants inhaled 0.2 mg twice daily."),
     ("Body weight fell by 2 kg.", "Weight decreased by 2000 g on average."),
     (
         "The risk of stroke was reduced by 34%.",
         "The relative risk of stroke was 0.66 (95% CI 0.51 to 0.85).",
-    ),
-    (
-        "The odds of infection were 45% lower.",
-        "Infection was less likely with the vaccine (OR 0.55; 95% CI 0.40 to 0.76).",
     ),
     (
         "Smokers had a 60% higher risk of fracture.",
@@ -61,7 +45,6 @@ SAME = (
         "Frail patients had higher mortality (HR 3.1, 95% CI 2.2 to 4.4).",
     ),
     ("Half-lives ranged from 6 to 9 hours.", "The half-life was 6\u20139 h."),
-    ("The target is an HbA1c below 7%.", "A target HbA1c of <7% is advised."),
     ("The 95% confidence interval excluded one.", "The odds ratio was 1.5 (95% CI 1.1 to 2.0)."),
     (
         "The result was statistically significant (p < 0.05).",
@@ -77,21 +60,8 @@ SAME = (
     ),
     ("Grade 3 or 4 neutropenia was rare.", "Severe neutropenia was uncommon."),
     (
-        "Omega-3 fatty acids and vitamin B12 were given.",
-        "Fish oil and cobalamin supplements were given.",
-    ),
-    (
         "CD4 counts rose and PM2.5 exposure fell.",
         "T-helper cell counts rose and exposure to fine particles fell.",
-    ),
-    ("The GPT-4 model read the scans.", "A large language model read the scans."),
-    (
-        "Factor VIII and PD-1 were measured.",
-        "The clotting factor and the checkpoint receptor were measured.",
-    ),
-    (
-        "H1N1 influenza was more severe in pregnancy.",
-        "Pandemic influenza was more severe in pregnant women.",
     ),
     ("Step 3: Rinse the wound.", "The wound should then be rinsed."),
     ("2) Bleeding is the main risk.", "Bleeding is the main risk of treatment."),
@@ -100,22 +70,13 @@ SAME = (
     ("Bleeding is common (PMID: 31234567).", "Bleeding is common."),
     ("First, stop the drug; second, call a doctor.", "Stop the drug and call a doctor."),
     ("Bleeding is common [12-14].", "Bleeding is common."),
-    (
-        "Serum potassium rose by roughly 0.3 mmol/L.",
-        "Potassium increased by 0.28 mmol/L with the drug.",
-    ),
     ("Close to 2,000 nurses answered.", "Replies came from 1,987 nurses."),
-    ("Just over 40% of the children were anaemic.", "Anaemia was found in 41.3% of the children."),
-    ("Up to 15% of users have a cough.", "Cough affects 5 to 15% of users."),
     ("No more than 4 g a day should be taken.", "The maximum daily dose is 4 g."),
     ("Three quarters of the sample were white.", "White participants made up 75.2% of the sample."),
-    ("One third of the cases were fatal.", "The case fatality rate was 33%."),
     ("Four out of five patients were satisfied.", "Satisfaction was reported by 81% of patients."),
     ("Most effects last a year.", "Effects last for 12 months."),
-    ("The course takes 14 days.", "The course takes 2 weeks."),
+    ("The dose was 200 micrograms.", "Participants inhaled 0.2 mg twice daily."),
     ("The bag holds one litre.", "The bag holds 1000 mL."),
-    ("Newborns weighed 3.4 kg.", "Birth weight was 3400 g."),
-    ("The exposure lasted 0.5 h.", "Exposure lasted 30 minutes."),
     (
         "Vaccination cut admissions by 71%.",
         "Vaccination was followed by fewer admissions (IRR 0.29, 95% CI 0.2 to 0.4).",
@@ -135,13 +96,11 @@ SAME = (
     ("One quarter of the patients (25%) died.", "Of 200 patients, 50 died."),
     ("Obese men had more than double the risk.", "The relative risk in obese men was 2.31."),
     ("Rates were five times as high in prisons.", "The incidence rate ratio for prisons was 5.2."),
-    ("Doses of 5 to 20 mg are used.", "The dose is between 5 and 20 mg."),
     (
         "Blood pressure above 140/90 mm Hg is hypertension.",
         "Hypertension is a pressure of at least 140/90 mm Hg.",
     ),
     ("The confidence interval (95%) was wide.", "The odds ratio was 3.1 (95% CI 0.4 to 21)."),
-    ("Interleukin-17 and TNF-\u03b1 rose, as did T4.", "The cytokines and thyroxine rose."),
     (
         "CYP3A4 inhibitors raise levels; 5-HT3 antagonists do not.",
         "Strong inhibitors of the enzyme raise levels, setrons do not.",
@@ -150,46 +109,21 @@ SAME = (
         "This was a phase II study in stage III disease.",
         "This was an early study in advanced disease.",
     ),
-    (
-        "Long COVID-19 and SARS-CoV-2 reinfection are linked.",
-        "Post-acute disease and reinfection with the virus are linked.",
-    ),
     ("Type 1 and type 2 errors were discussed.", "The errors of the test were discussed."),
-    (
-        "The BRCA1 and BRCA2 genes and p16 were sequenced.",
-        "Tumour suppressor genes were sequenced.",
-    ),
     ("3. Take the tablet with water.", "The tablet is taken with water."),
     ("Secondly, as Figure 3B shows, swelling falls.", "Swelling falls."),
     ("Swelling falls (Lopez & Chan, 2017; doi: 10.1000/xyz123).", "Swelling falls."),
     ("Swelling falls (version 2.1 of the guideline; call 1-800-222-1222).", "Swelling falls."),
 )
 ABSENT = (
-    ("In 2022, the agency approved the drug.", "The drug was approved by the agency."),
-    (
-        "The study enrolled 450 patients in 12 countries.",
-        "The study enrolled patients with asthma.",
-    ),
-    ("The usual dose is 20 mg daily.", "The drug is taken orally once a day."),
-    (
-        "Median survival was 14.2 months.",
-        "Survival was longer with the drug; 61% of patients were men.",
-    ),
     (
         "About 1.5 billion people are infected worldwide.",
         "The infection is common worldwide, above all in the tropics.",
     ),
-    ("Nausea occurred in 12% of patients.", "Headache occurred in 9% of patients."),
-    ("Mean BMI was 31.", "Mean age was 54 years."),
     (
         "The hazard ratio for stroke was 0.80.",
         "The hazard ratio for myocardial infarction was 0.91.",
     ),
-    ("Patients took 10 mg for 8 weeks.", "Patients took 10 mg."),
-    ("As of March 2023, no vaccine is licensed.", "No vaccine has been licensed."),
-    ("Since 2015, use has grown.", "Use of the drug has grown."),
-    ("The registry holds 12,400 births.", "Births were taken from a registry."),
-    ("Median age was 71.", "Patients were old; the dose was 30 mg."),
     (
         "Adverse events were seen in 31% of patients on 50 mg.",
         "Patients received 50 mg of the drug.",
@@ -209,21 +143,15 @@ OTHER = (
     ("The trial enrolled 1,250 patients.", "A total of 1,520 patients were enrolled in the trial."),
     ("Headache occurred in 18% of patients.", "Headache occurred in 8% of patients."),
     ("Mean age was 64 years.", "The mean age of the participants was 46 years."),
-    ("Treatment lasted 8 weeks.", "Treatment lasted 6 weeks."),
     (
         "The odds ratio for pneumonia was 0.62.",
         "For pneumonia, the odds ratio was 1.62 (95% CI 1.2 to 2.1).",
-    ),
-    (
-        "The drug lowered systolic pressure by 12 mm Hg.",
-        "The drug lowered systolic blood pressure by 2 mm Hg (95% CI 1 to 3).",
     ),
     (
         "Remission was reached by 30% on tofanine and 45% on placebo.",
         "Remission was reached by 45% with tofanine and 30% with placebo.",
     ),
     ("The daily dose was 250 mcg.", "The daily dose was 250 mg."),
-    ("The half-life is 36 minutes.", "The half-life of the drug is 36 hours."),
     ("Two thirds of the patients relapsed.", "One third of the patients relapsed."),
     (
         "The drug is contraindicated when creatinine clearance is below 60 mL/min.",
@@ -244,8 +172,6 @@ OTHER = (
         "The hazard ratio for death was 0.83 (95% CI 0.70 to 0.98).",
     ),
     ("Mean weight loss was 15 kg.", "Mean weight loss was 1.5 kg."),
-    ("The loading dose is 600 g.", "The loading dose is 600 mg."),
-    ("Patients fasted for 8 days before surgery.", "Patients fasted for 8 hours before surgery."),
     (
         "Death occurred in 12.1% of the aspirin group and 9.3% of the placebo group.",
         "Death occurred in 9.3% of the aspirin group and in 12.1% of the placebo group.",
@@ -256,8 +182,6 @@ OTHER = (
         "HbA1c fell by 1.8 percentage points with the drug.",
         "With the drug, HbA1c fell by 0.8 percentage points.",
     ),
-    ("Adults need 40 mg of iron daily.", "Adults need 14 mg of iron daily."),
-    ("Symptoms resolved after 6 days.", "Symptoms resolved after 2 weeks."),
     ("Patients fasted for 8 minutes.", "Patients fasted for 8 days."),
 )
 

@@ -21,28 +21,14 @@ PREFERRED = "Guidelines state a preference for norepinephrine over dopamine."
 OUTPERFORMED = "Video laryngoscopy outperformed direct laryngoscopy at the first attempt."
 
 TURNED = [
-    ("Warfarin reduced major bleeding more than apixaban.", APIXABAN),
-    ("Major bleeding was less frequent with warfarin than with apixaban.", APIXABAN),
-    ("Compared with apixaban, warfarin reduced major bleeding.", APIXABAN),
     ("Warfarin was superior to apixaban in reducing major bleeding.", APIXABAN),
-    ("Mortality was lower with usual care than with dexamethasone.", MORTALITY),
-    ("Usual care lowered mortality compared with dexamethasone.", MORTALITY),
-    ("Usual care led to lower mortality than dexamethasone did.", MORTALITY),
     ("Patients were switched from bivalirudin to heparin.", SWITCH),
-    ("On day 3 treatment changed from bivalirudin to heparin.", SWITCH),
-    ("Compared with metformin, placebo reduced the incidence of diabetes.", VERSUS),
     ("Placebo reduced the incidence of diabetes versus metformin.", VERSUS),
-    ("The incidence of diabetes was lower with placebo than with metformin.", VERSUS),
-    ("The risk of stroke is higher in men with diabetes than in women with diabetes.", MEN),
-    ("Stroke risk is greater in diabetic men than in diabetic women.", MEN),
-    ("Women with diabetes have a lower risk of stroke than men with diabetes.", MEN),
-    ("Liraglutide was superior to semaglutide for weight loss.", SUPERIOR),
     ("Liraglutide led to more weight loss than semaglutide.", SUPERIOR),
     ("Semaglutide was inferior to liraglutide for weight loss.", SUPERIOR),
     ("Relapse was seen in 30% of patients with alphanol and in 12% with betanol.", SHARES),
     ("Alphanol had a relapse rate of 30%, betanol of 12%.", SHARES),
     ("Relapse rates with betanol and alphanol were 12% and 30%, respectively.", SHARES),
-    ("Relapse was seen in 30% with alphanol and in 12% with betanol.", RESPECTIVELY),
     ("Relapse was seen in 12% with betanol and 30% with alphanol.", RESPECTIVELY),
     ("Mortality was higher with betanol than with alphanol (9% vs. 20%).", BRACKETS),
     ("Midazolam inhibits the metabolism of ketoconazole.", INHIBITS),
@@ -53,46 +39,23 @@ TURNED = [
 ]
 
 REWORDED = [
-    ("Major bleeding was less frequent with apixaban than with warfarin.", APIXABAN),
-    ("Compared with warfarin, apixaban reduced major bleeding.", APIXABAN),
     ("Apixaban lowered major bleeding relative to warfarin.", APIXABAN),
     ("Warfarin reduced major bleeding less than apixaban.", APIXABAN),
-    ("Dexamethasone lowered mortality compared with usual care.", MORTALITY),
     ("Mortality was higher with usual care than with dexamethasone.", MORTALITY),
     ("Usual care led to higher mortality than dexamethasone.", MORTALITY),
-    ("On day 3, anticoagulation was changed from heparin to bivalirudin.", SWITCH),
-    ("Metformin reduced the incidence of diabetes versus placebo.", VERSUS),
-    ("The incidence of diabetes was lower with metformin than with placebo.", VERSUS),
     ("The incidence of diabetes was lower with metformin than in controls.", VERSUS),
     ("Diabetes was more common with placebo than with metformin.", VERSUS),
     ("The risk of stroke is lower in men with diabetes than in women with diabetes.", MEN),
-    ("Women with diabetes have a higher risk of stroke than men with diabetes.", MEN),
     ("Semaglutide led to more weight loss than liraglutide.", SUPERIOR),
-    ("Liraglutide was inferior to semaglutide for weight loss.", SUPERIOR),
     ("Liraglutide was worse than semaglutide for weight loss.", SUPERIOR),
     ("With alphanol 12% relapsed, and with betanol 30%.", SHARES),
-    ("Betanol had a relapse rate of 30%, alphanol of 12%.", SHARES),
-    ("Relapse rates with alphanol and betanol were 12% and 30%, respectively.", SHARES),
     ("Relapse was seen in 30% with betanol and in 12% with alphanol.", RESPECTIVELY),
     ("Mortality was higher with betanol than with alphanol (20% vs. 9%).", BRACKETS),
-    ("Ketoconazole inhibits how midazolam is metabolised.", INHIBITS),
-    ("Metabolism of midazolam is inhibited by ketoconazole.", INHIBITS),
     ("Before the operation cefazolin was given rather than vancomycin.", CHOICE),
-    ("There is a preference for norepinephrine over dopamine.", PREFERRED),
-    ("At the first attempt, video laryngoscopy outperformed direct laryngoscopy.", OUTPERFORMED),
     ("More than 12% relapsed on alphanol.", SHARES),
-    ("Bleeding is far from rare with apixaban.", APIXABAN),
 ]
 
 TRIPLES = """
-Rivaroxaban caused more gastrointestinal bleeding than dabigatran in elderly patients.
-Dabigatran caused more gastrointestinal bleeding than rivaroxaban.
-Elderly patients bled less often with dabigatran than with rivaroxaban.
-
-In-hospital mortality was 4.1% with early surgery and 9.8% with delayed surgery.
-In-hospital mortality was 4.1% with delayed surgery and 9.8% with early surgery.
-Early surgery had an in-hospital mortality of 4.1%, delayed surgery of 9.8%.
-
 The probiotic group had fewer days of diarrhoea than those in the placebo group.
 The placebo group had fewer days of diarrhoea than those in the probiotic group.
 Diarrhoea lasted fewer days with probiotics than with placebo.
@@ -105,6 +68,10 @@ Smokers had a higher rate of wound infection than non-smokers.
 Non-smokers had a higher rate of wound infection than smokers.
 Wound infection was more common among smokers than among non-smokers.
 
+Gabapentin outperformed placebo, while amitriptyline did not.
+Placebo outperformed gabapentin, while amitriptyline did not.
+Gabapentin was better than placebo, while amitriptyline was not.
+
 Rifampicin decreases the plasma concentration of dolutegravir.
 Dolutegravir decreases the plasma concentration of rifampicin.
 The plasma concentration of dolutegravir is decreased by rifampicin.
@@ -113,29 +80,13 @@ The switch from adalimumab to ustekinumab improved skin scores.
 The switch from ustekinumab to adalimumab improved skin scores.
 Skin scores improved after a switch from adalimumab to ustekinumab.
 
-Laparoscopic repair led to less pain than open repair.
-Open repair led to less pain than laparoscopic repair.
-Pain was less after laparoscopic than after open repair.
-
 Intensive blood pressure control reduced strokes compared with standard control.
 Standard blood pressure control reduced strokes compared with intensive control.
 Strokes were fewer with intensive than with standard blood pressure control.
 
-Vaccine efficacy was higher in adults under 60 than in older adults.
-Vaccine efficacy was higher in older adults than in adults under 60.
-Older adults had lower vaccine efficacy than adults under 60.
-
 Ticagrelor was superior to clopidogrel in preventing stent thrombosis.
 Clopidogrel was superior to ticagrelor in preventing stent thrombosis.
 Ticagrelor prevented stent thrombosis better than clopidogrel.
-
-Patients given azithromycin recovered faster than patients given doxycycline.
-Patients given doxycycline recovered faster than patients given azithromycin.
-Recovery was faster with azithromycin than with doxycycline.
-
-Insulin glargine caused hypoglycaemia in 15% and insulin degludec in 8% of participants.
-Insulin degludec caused hypoglycaemia in 15% and insulin glargine in 8% of participants.
-Hypoglycaemia occurred in 8% on insulin degludec and in 15% on insulin glargine.
 
 CT detected more nodules than chest radiography did.
 Chest radiography detected more nodules than CT did.
@@ -157,21 +108,9 @@ Blood loss was 300 ml in the tranexamic acid group and 450 ml in the saline grou
 Blood loss was 450 ml in the tranexamic acid group and 300 ml in the saline group.
 Blood loss with tranexamic acid was 300 ml, and 450 ml with saline.
 
-Median survival was 14.2 months with nivolumab compared with 9.1 months with docetaxel.
-Median survival was 14.2 months with docetaxel compared with 9.1 months with nivolumab.
-Nivolumab gave a median survival of 14.2 months, docetaxel of 9.1 months.
-
-Cranberry juice did not reduce infections more than water did.
-Water did not reduce infections more than cranberry juice did.
-Infections were not reduced more by cranberry juice than by water.
-
 Fluoxetine raises the serum level of clozapine.
 Clozapine raises the serum level of fluoxetine.
 The serum level of clozapine is raised by fluoxetine.
-
-In the exercise group, falls decreased by 34% more than in the education group.
-In the education group, falls decreased by 34% more than in the exercise group.
-Falls decreased more in the exercise group than in the education group.
 
 Early palliative care improved quality of life over usual oncology care.
 Usual oncology care improved quality of life over early palliative care.
@@ -185,10 +124,6 @@ Women were less likely than men to receive thrombolysis.
 Men were less likely than women to receive thrombolysis.
 Men were more likely than women to receive thrombolysis.
 
-Drug-eluting stents reduced restenosis when compared with bare-metal stents.
-Bare-metal stents reduced restenosis when compared with drug-eluting stents.
-Restenosis was less frequent with drug-eluting stents than with bare-metal stents.
-
 Gabapentin outperformed placebo, while amitriptyline did not.
 Placebo outperformed gabapentin, while amitriptyline did not.
 Gabapentin was better than placebo, while amitriptyline was not.
@@ -196,14 +131,6 @@ Gabapentin was better than placebo, while amitriptyline was not.
 Serotonin syndrome occurred in 2 of 40 patients on linezolid and in 6 of 41 on tramadol.
 Serotonin syndrome occurred in 6 of 41 patients on linezolid and in 2 of 40 on tramadol.
 Serotonin syndrome occurred in 6 of 41 patients on tramadol and in 2 of 40 on linezolid.
-
-Vitamin D levels were lower in winter than in summer.
-Vitamin D levels were lower in summer than in winter.
-Vitamin D levels were higher in summer than in winter.
-
-Inhaled budesonide is safer than oral prednisone in pregnancy.
-Oral prednisone is safer than inhaled budesonide in pregnancy.
-In pregnancy, inhaled budesonide is safer than oral prednisone.
 
 High-dose vaccine produced higher titres than standard-dose vaccine.
 Standard-dose vaccine produced higher titres than high-dose vaccine.
