@@ -156,9 +156,9 @@ def papers_prompt(case: Case, n_chars: int) -> str:
     """Return the sources shown to a judge that was trained with sources (YESciEval, figure 17).
 
     Args:
-        n_chars: Maximum number of characters, or 0 for no sources. The sentences most similar to
-            the question and answer are included. Titles are dropped if they need more than half of
-            the limit.
+        n_chars: Maximum number of characters of the sources, or 0 to omit the sources. The
+            sentences most similar to the question and answer are included. Titles are dropped if
+            they need more than half of the limit.
     """
     if not n_chars or not case.sources:
         return ""

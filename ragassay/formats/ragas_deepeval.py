@@ -259,9 +259,9 @@ def write_deepeval(records: Iterable[Record], path: Path) -> WriteResult:
 
     Sources become `retrieval_context`, and the title of a source becomes the `source` of its
     passage. Metadata that DeepEval has no field for goes into `additional_metadata`. Ids, nuggets,
-    system, topic and date are not written. Answers in sentences become text with citations in
-    brackets. CSV joins passages with `|`, so a passage that contains `|` becomes two passages when
-    read back, and its record is counted as changed. CSV requires at least one record.
+    system, topic and date are not written. Answers that are lists of sentences become text with
+    citations in brackets. CSV joins passages with `|`, so a passage that contains `|` becomes two
+    passages when read back, and its record is counted as changed. CSV requires at least one record.
 
     Raises:
         InputError: A record does not fit the format, or the file cannot be written.

@@ -221,7 +221,7 @@ def read_usr(item: Item) -> list[Record | Problem]:
 
 
 def read_usr_labels(item: Item) -> list[HumanLabel | Problem]:
-    """Return a label for each rating of the turns of a dialogue."""
+    """Return one label for each rating that a person gave to a turn of a dialogue."""
     labels: list[HumanLabel | Problem] = []
     for turn in _turns(item):
         if isinstance(turn, Problem):

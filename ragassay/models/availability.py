@@ -208,10 +208,7 @@ def better_verifier_text(cache_dir: Path) -> str:
     checkers = {name: c for name, c in facts.published.items() if c.kind == "minicheck"}
     for name, checker in checkers.items():
         if read_fetched(checker.repository, cache_dir):
-            return (
-                "MiniCheck, already downloaded, is more accurate (see its paper): pass --verifier "
-                f"{name}"
-            )
+            return f"Use MiniCheck, which is more accurate: pass --verifier {name}"
     best = next(iter(checkers))
     return f"MiniCheck is more accurate (see its paper): run ragassay models get {best}"
 

@@ -208,7 +208,7 @@ def needs_key(model: str, api_base: str | None) -> bool:
 
 def missing_key_message(names: Sequence[str]) -> str:
     """Return the error message for a missing key, with the environment variables to set."""
-    variables = " or ".join(names) or "the key of its provider"
+    variables = " or ".join(names) or "the API key of the provider"
     return f"no key for this model; set {variables} in the environment ({ANY_KEY})"
 
 

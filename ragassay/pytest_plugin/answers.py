@@ -220,5 +220,7 @@ def write_report(notes: Path, out: Path) -> list[str]:
     total = count_text(fingerprint.n_items, "answer")
     lines = [headline(summary), f"Judge: {manifest.judge}; {n_cached} of {total} from the cache"]
     if n_others := sum(judges.values()) - judges[names[0]]:
-        lines.append(f"the report does not show the settings of {count_text(n_others, 'answer')}")
+        lines.append(
+            f"{count_text(n_others, 'answer')} used settings that the report does not show"
+        )
     return lines

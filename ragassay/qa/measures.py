@@ -220,8 +220,8 @@ def measure_papers(
         papers: Papers with their pairs; a paper may have no pairs.
         encode: Function that embeds texts by role, such as
             `ragassay.models.embeddings.RoleEncoder()`.
-        compared: Whether to compare only the "answer" with a paper's sentences, as the SciQAG paper
-            describes, or question and answer (the "pair"), as its published code does.
+        compared: Text to compare with a paper's sentences: "answer", as Wan et al. describe, or
+            "pair" (question and answer), as their published code does.
 
     Returns:
         Measures of each paper, in input order.

@@ -240,11 +240,11 @@ def cascade_lines(cascade: CascadeSummary) -> tuple[str, ...]:
 
 
 def _full_cost_text(cascade: CascadeSummary) -> str:
-    unknown = "The cost of sending every question to the second judge is unknown because"
+    unknown = "The cost of sending every question to the second judge is unknown, because"
     if cascade.usage.cost_usd is None:
-        return f"{unknown} that judge's price is not listed."
+        return f"{unknown} the price of the second judge is not listed."
     if cascade.full_cost_usd is None:
-        return f"{unknown} that judge decided nothing."
+        return f"{unknown} the second judge decided nothing."
     silent = [question_title(p.kind).lower() for p in cascade.parts if p.full_cost_usd is None]
     without = (
         f", without {join_words(silent)}, which the second judge never judged" if silent else ""

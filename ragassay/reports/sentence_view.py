@@ -136,7 +136,7 @@ class VerdictView:
         target: Id of the document with which the sentence is compared.
         nuggets: Nuggets of the sentence, each with its own verdict. The verdict on the sentence
             combines these.
-        difference: Text of the sentence that the passage does not support.
+        difference: Part of the sentence that the passage does not support.
         spans: Character spans of the sentence that a token-level verifier found unsupported.
     """
 

@@ -115,7 +115,7 @@ class Column:
     Attributes:
         key: Column name in files. Empty to omit the column from files.
         title: Heading on the terminal and in reports. Empty to write the column only to files.
-        is_number: Whether the column is right-aligned.
+        is_number: Whether the column contains numbers, which are right-aligned.
         n_most: Maximum number of characters in a cell.
         is_once: Whether the terminal leaves a cell empty if the cell above has the same text.
         is_unbroken: Whether the terminal never wraps the cells.

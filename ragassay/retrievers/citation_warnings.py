@@ -17,7 +17,7 @@ _NAMED = re.compile(r"PMIDs?[:\s]*([0-9]+)|\S*?\s*(10\.[0-9]{4,9}/\S+)", re.IGNO
 _NOTICES: dict[Notice, tuple[str, str, LinkKind]] = {
     "retracted": ("retracted_citation", "which was retracted", "retracted_by"),
     "concern": ("concern_citation", "which is under an expression of concern", "concern_by"),
-    "corrected": ("corrected_citation", "to which a correction was published", "corrected_by"),
+    "corrected": ("corrected_citation", "for which a correction was published", "corrected_by"),
     "preprint": ("preprint_citation", "which is a preprint", "published_as"),
 }
 """For each notice on an article: the kind of finding, its text, and the kind of link to the article

@@ -232,8 +232,8 @@ def _read_case(item: Item) -> MatchCase | Rejection:
         if not (0 <= g < len(gold) and 0 <= n < len(nuggets)):
             problem = Problem(
                 f"matches.{position}",
-                f"found [{g}, {n}], but there are {len(gold)} gold and {len(nuggets)} system "
-                "nuggets",
+                f"the positions [{g}, {n}] are out of range, because there are {len(gold)} gold "
+                f"and {len(nuggets)} system nuggets",
                 "[gold position, system position], counted from 0",
             )
             return item.place.reject(problem)

@@ -18,7 +18,7 @@ EngineName = Literal["local", "ray"]
 
 
 class RetrievalSettings(SettingsGroup):
-    """Settings for searching evidence about a sentence."""
+    """Settings of the search for evidence."""
 
     evidence: Annotated[EvidenceMode, RESULT] = Field(
         default="search",

@@ -224,7 +224,7 @@ def verdict_text(found: SelfPreference) -> str:
     if len(found.against) < 2:
         return text
     if not found.seen_against:
-        return f"{text}, but not when compared with any single system"
+        return f"{text} on average, but this is not certain for any single system"
     each = "only" if len(found.seen_against) == 1 else "separately"
     return f"{text}, also when compared {each} with {join_words(found.seen_against)}"
 

@@ -252,7 +252,7 @@ async def with_papers(
                 bare.append(record.id)
     if not records:
         reason = "nothing was found for any question" if search else NO_PAPERS
-        raise InputError(f"there are no papers to write from: {reason}")
+        raise InputError(f"no synthesis can be written without papers: {reason}")
     rejections = (*questions.rejections, *(search.rejections if search else ()))
     notes = (search.note,) if search and search.note else ()
     return replace(

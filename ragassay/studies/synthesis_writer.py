@@ -159,7 +159,8 @@ class _SynthesisJobs:
             result = None
         if result is None:
             if max_tokens and await self._limiter.n_tokens() >= max_tokens:
-                return Synthesis(question, model, problem=f"not started: {max_tokens} tokens used")
+                problem = f"not started, because the limit of {max_tokens} tokens was reached"
+                return Synthesis(question, model, problem=problem)
             result = await self._run_graph(job)
             self._run.store.keep(key, result, SYNTHESIS)
             self._done.add(key)

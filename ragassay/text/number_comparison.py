@@ -26,7 +26,7 @@ from ragassay.text.number_mentions import (
 NumberVerdict = Literal["same", "absent", "other"]
 
 PLAIN, ALIKE, AFTER_LONG_SLIP, STRICT = (0.75, 0.5), (0.5, 0.55), (0.3, 0.0), (0.85, 0.6)
-"""Minimum shares of equal words around two numbers that may measure the same thing.
+"""Minimum shares of common words around two numbers that may describe the same quantity.
 
 The first share is that of the words around the claim's number, and the second that of the words
 around the text's number. `ALIKE` applies if the adjacent words are the same or the digits differ by

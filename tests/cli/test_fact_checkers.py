@@ -23,10 +23,7 @@ ANSWER = {
     "retrieved_contexts": ["Brelozant lowers pressure in adults with migraine."],
 }
 FETCH = "MiniCheck is more accurate (see its paper): run ragassay models get minicheck"
-HERE = (
-    "MiniCheck, already downloaded, is more accurate (see its paper): pass --verifier "
-    "minicheck-roberta"
-)
+HERE = "Use MiniCheck, which is more accurate: pass --verifier minicheck-roberta"
 
 
 @pytest.fixture

@@ -242,7 +242,7 @@ def test_again(assay):
 """
     result = run(source, "--ragassay")
     result.assert_outcomes(passed=3)
-    result.stdout.fnmatch_lines(["*the report does not show the settings of 1 answer*"])
+    result.stdout.fnmatch_lines(["*1 answer used settings that the report does not show*"])
     result = run(source, "--ragassay", "--ragassay-model", "openai/theirs")
     result.stdout.fnmatch_lines(["E*'openai/theirs' == 'openai/mine'*"])
 

@@ -86,7 +86,7 @@ def test_a_price_that_is_not_listed_is_unknown_and_never_nothing(evaluations):
     found = summary_of([changed(evaluations[1], judgments=(told,))]).cascade
     spent = cascade_lines(found)[-1]
     assert (
-        "sending every question to the second judge is unknown because that judge's price" in spent
+        "the second judge is unknown, because the price of the second judge is not listed" in spent
     )
     assert next(view_cascade(found).sheet.shown)[-1].text == "unknown"
     assert "0.0000" not in spent
@@ -95,7 +95,7 @@ def test_a_price_that_is_not_listed_is_unknown_and_never_nothing(evaluations):
 def test_where_nothing_went_on_that_is_said(evaluations):
     lines = cascade_lines(summary_of(evaluations[:1]).cascade)
     assert "0 were sent to b" in lines[0]
-    assert lines[1].endswith("is unknown because that judge decided nothing.")
+    assert lines[1].endswith("is unknown, because the second judge decided nothing.")
     assert cascade_lines(summary_of([]).cascade) == (
         "No questions were asked, so none were sent to b.",
     )

@@ -159,7 +159,8 @@ def preference(low, high, *against) -> SelfPreference:
         ),
         (
             preference(0.1, 0.5, ("b", -0.1, 0.2), ("c", -0.1, 0.2)),
-            "prefers its own answers by 0.30, but not when compared with any single system",
+            "prefers its own answers by 0.30 on average, "
+            "but this is not certain for any single system",
         ),
     ],
 )

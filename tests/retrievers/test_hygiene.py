@@ -46,7 +46,7 @@ def test_each_notice_is_a_finding_that_names_the_other_article() -> None:
         ("concern_citation", "Sentence 1 cites '10003', which is under an expression of concern."),
         (
             "corrected_citation",
-            "Sentence 1 cites '10004', to which a correction was published (PMID 20004).",
+            "Sentence 1 cites '10004', for which a correction was published (PMID 20004).",
         ),
         (
             "preprint_citation",

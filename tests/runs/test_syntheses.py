@@ -168,7 +168,7 @@ def test_tokens_bound_what_is_begun(alpha, questions, tmp_path):
     file = tmp_path / "answers.jsonl"
     found = made(questions, file, alpha, max_tokens=1, concurrency=1)
     problems = [one.problem for one in found.syntheses]
-    assert problems == ["", *2 * ["not started: 1 tokens used"]]
+    assert problems == ["", *2 * ["not started, because the limit of 1 tokens was reached"]]
     assert n_written(alpha) == 1
     assert made(questions, file, alpha).failed == ()  # What was not begun has not failed.
     assert n_written(alpha) == 3

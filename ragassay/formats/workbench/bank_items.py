@@ -92,7 +92,8 @@ class BankItem:
         id: Id that is unique in the bank, or "" for the id that `bank_item_id` returns.
         info: Description of how the item was created, as JSON, or an empty string.
         answers: Known correct answers, sorted and distinct.
-        facet: Id of the part of the query that the item covers, or "" if it is the bank's facet.
+        facet: Id of the facet (part of the query) that the item covers. Empty if the whole bank
+            covers one facet.
         is_secret: Whether systems under evaluation must not see the item.
         history: Changes by reviewers, oldest first.
         rest: Other fields and null fields from the file, as a JSON object, or an empty string.

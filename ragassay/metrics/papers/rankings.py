@@ -19,7 +19,7 @@ RANKED: Mapping[str, str] = {
     "sentences.inappropriate": "harmfulness",
     SENTENCE_RECALL: "recall",
     "sentences.recall_required": "recall of required",
-    "sentences.recall_supported": "recall of required and supported",
+    "sentences.recall_supported": "recall of required and of supported sentences",
     "citations.coverage": "citation coverage",
     "citations.support": "citation support",
     "citations.contradict": "citation contradiction",

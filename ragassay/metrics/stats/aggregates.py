@@ -122,8 +122,8 @@ def question_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
 
     Returns:
         Scores in order of first appearance. `n` is the number of questions and `n_unscored` the
-        number of questions without any scored answer. The bounds allow for unscored questions, and
-        for unscored verdicts of scored answers.
+        number of questions without any scored answer. The bounds cover every
+        value that missing scores and missing verdicts could have had.
     """
     keys = dict.fromkeys(key for e in evaluations for key in e.scores)
     return {key: question_score(key, evaluations) for key in keys}
@@ -138,7 +138,7 @@ def mean_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
     """Return the mean of each score over the answers that have it, in order of first appearance.
 
     An answer counts as unscored if its verdicts failed, but not if the score does not apply to it.
-    The bounds allow for unscored answers, and for unscored verdicts of scored answers.
+    The bounds cover every value that missing scores and missing verdicts could have had.
     """
     keys = dict.fromkeys(key for e in evaluations for key in e.scores)
     return {

@@ -169,7 +169,7 @@ def run_compile_job(
     While an optimizer runs, stdout and stderr are redirected to optimizer.log in the work folder.
 
     Args:
-        settings: Settings with the model. In a panel, the second judge writes candidate
+        settings: Settings that name the model. In a panel, the second judge writes candidate
             instructions.
         work: Folder in which replies are stored.
         corpus: Literature in which the query writer searches.

@@ -124,8 +124,8 @@ def read_job_data(
         if not items:
             first = f" (line {rejections[0].line}: {rejections[0].problem})" if rejections else ""
             raise InputError(
-                f"{path}: there are no {name} items{first}. Questions that occur in both "
-                "files are used only for measuring; without --dev, at least two questions are "
-                "required"
+                f"{path}: there are no {name} items{first}. Without --dev, at least two questions "
+                "are required; with --dev, questions that are in both files are not used for "
+                "training"
             )
     return JobData(train, dev, rejections, n_shared)
