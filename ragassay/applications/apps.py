@@ -321,7 +321,8 @@ def _sources(source_value: Any) -> tuple[Document, ...]:
     sources = read_sources(plain_value(source_value))
     if isinstance(sources, Problem):
         raise InputError(
-            f"cannot read a source of the application: {sources.field}: {sources.text}; expected "
-            "texts, dictionaries with a text, or documents"
+            f"cannot read a source that the application returned ({sources.field}: "
+            f"{sources.text}); "
+            "expected texts, dictionaries with a text, or documents"
         )
     return sources

@@ -45,7 +45,7 @@ SOURCE_NAMES = (
 """Names of fields that may contain the source texts of an answer."""
 
 LISTED_NAMES = ("references", "citations", "results", "document", "source", "evidence", "papers")
-"""Names of source fields that often contain only ids or titles, so short texts are ignored."""
+"""Source fields that often contain only ids or titles. Short texts in these fields are ignored."""
 
 GOLD_SOURCE_NAMES = (
     *("reference_contexts", "reference_context", "gold_contexts", "gold_context"),

@@ -361,7 +361,10 @@ def _read_means(
     kind: str,
     annotator: str,
 ) -> list[HumanLabel | Problem]:
-    """Return the labels of mean ratings. `scales` contains the rubric and range of each field."""
+    """Convert mean ratings to labels, rounded to whole ratings.
+
+    `scales` contains the rubric and range of each field.
+    """
     labels: list[HumanLabel | Problem] = []
     for field, mean in scores.items():
         if mean is None:

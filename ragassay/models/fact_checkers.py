@@ -54,7 +54,7 @@ def open_checker(kind: str, model: str, cache_dir: Path) -> MiniCheck | Hhem | L
 
     Raises:
         OSError: The model is unavailable.
-        SettingsError: The model is not a fact checker of this kind.
+        SettingsError: The model does not have the architecture of the named fact checker.
     """
     facts = load_verifier_kinds().facts
     name, _, beside = model.partition("@")

@@ -35,7 +35,7 @@ NEAR_DUPLICATE_BY = "all-MiniLM-L6-v2"
 """Embedding model for which the threshold `NEAR_DUPLICATE` is valid."""
 
 SAME_INTENT = 90
-"""Intent similarity (rated by the judge, 0 to 100) from which two questions count as duplicates."""
+"""Minimum intent similarity (rated by the judge, 0 to 100) of two questions that are duplicates."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,8 +50,8 @@ class JudgeSettings(SettingsGroup):
         default="auto",
         description="When to call the second judge: entropy>X (in bits, over ratings or labels), "
         "confidence<X or undecided, combined with and/or. Undecided and failed verdicts are always "
-        "sent to the second judge. With the embedded judge, auto sends only undecided and failed "
-        "verdicts. With any other judge, auto also applies entropy>1.0.",
+        "sent to the second judge. The value auto adds no condition for the embedded judge, and "
+        "entropy>1.0 for any other judge.",
     )
     api_base: Annotated[str | None, Flag(metavar="URL")] = Field(
         default=None,

@@ -403,7 +403,7 @@ def removable_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
 
 
 def _mask_matches(text: str, pattern: re.Pattern[str]) -> str:
-    """Mask the matches of a pattern, for which adjacent mask characters count as one."""
+    """Mask the matches of a pattern. The pattern sees adjacent mask characters as one character."""
     pieces = re.findall(rf"{MASK}+|[^{MASK}]", text)
     for match in pattern.finditer("".join(piece[0] for piece in pieces)):
         if "open" in pattern.groupindex and _PARTNER[match["open"]][0] != match["close"]:

@@ -248,7 +248,7 @@ def test_chunks_of_one_document_are_kept_apart():
     [
         (3, "returned int; expected text, a dictionary with an answer"),
         ({"text": "A."}, "returned a dictionary with text; expected"),
-        ({"answer": "A.", "sources": [3]}, "cannot read a source of the application"),
+        ({"answer": "A.", "sources": [3]}, "cannot read a source that the application"),
     ],
 )
 def test_other_replies_are_named(reply, problem):

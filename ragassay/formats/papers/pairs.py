@@ -58,7 +58,7 @@ def read_pairs(path: AnyPath, papers: Sequence[Paper] = ()) -> PairFile:
             known format.
     """
     path = Path(path)
-    given = {paper.id: paper for paper in papers}
+    by_id = {paper.id: paper for paper in papers}
     found: dict[str, Paper] = {}
     rows: list[tuple[PairRow, Place]] = []
     rejections: list[Rejection] = []
@@ -71,7 +71,7 @@ def read_pairs(path: AnyPath, papers: Sequence[Paper] = ()) -> PairFile:
                 rows += [(row, item.place) for row in _read_rows(item, name, found)]
             except ProblemError as error:
                 rejections.append(item.place.reject(error.problem))
-    known = given | found | given
+    known = by_id | found | by_id
     pairs, refused = keep_first(
         _complete_pairs(rows, known),
         key_of=lambda pair: pair.id,

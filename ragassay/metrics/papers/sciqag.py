@@ -61,7 +61,7 @@ class Surroundings:
         return self.words[max(0, first - n) : first], self.words[last : last + n]
 
     def row_at(self, place: int) -> frozenset[str] | None:
-        """Return the words in the table row and header at an offset, or None outside tables."""
+        """Return the words of the table row that contains an offset, with its header, or None."""
         n = bisect.bisect_right(self.rows, place, key=lambda row: row[0]) - 1
         return self.rows[n][2] if n >= 0 and place < self.rows[n][1] else None
 

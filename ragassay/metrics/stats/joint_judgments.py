@@ -134,8 +134,8 @@ detect 0.995 and 0.926, and a weight of 0.8 detects fewer (`benchmarks/audit.py 
 48`)."""
 
 BEYOND_SENTENCES = ("cohesion", "completeness", "integration")
-"""Rubrics that depend on several sentences. If signals can rate these rubrics, a judge that reads
-single sentences is not asked."""
+"""Rubrics that depend on several sentences. A judge that reads single sentences is not
+asked for these rubrics if signals can rate them."""
 
 
 def join_judgments(tuned: Judgment, measured: Judgment, share: float = TUNED_SHARE) -> Judgment:

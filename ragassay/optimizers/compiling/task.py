@@ -50,7 +50,7 @@ class CompileTask(ABC):
 
 
 def label_figures(labels: Sequence[str]) -> tuple[FigureOf, ...]:
-    """Return the metrics of a task with labels: macro-F1 and accuracy."""
+    """Return the metrics of a classification task: macro-F1 and accuracy."""
     return lambda outcomes: macro_f1_figure(labels), lambda outcomes: mean_figure("accuracy")
 
 
