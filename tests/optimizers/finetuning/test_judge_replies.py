@@ -79,8 +79,8 @@ def test_a_low_rating_of_damage_is_wanted_and_a_higher_one_is_not(replied: Path)
         ("conciseness, subtle", 3, 5): n_questions,
         ("relevancy, extreme", 1, 2): n_questions,
         ("relevancy, extreme", 1, 5): n_questions,
-        ("conciseness, whole", 5, 3): 2 * n_questions,
-        ("conciseness, whole", 4, 3): n_questions,
+        ("conciseness, unperturbed", 5, 3): 2 * n_questions,
+        ("conciseness, unperturbed", 4, 3): n_questions,
     }
 
 
@@ -88,8 +88,8 @@ def test_fine_tuning_learns_every_reply_on_whole_answers_alone(replied: Path) ->
     found = replied_examples([replied], SETTINGS, method="sft")
     n_questions = len({e.group for e in found})
     assert Counter(ratings(found)) == {
-        ("conciseness, whole", 5, None): 2 * n_questions,
-        ("conciseness, whole", 4, None): n_questions,
+        ("conciseness, unperturbed", 5, None): 2 * n_questions,
+        ("conciseness, unperturbed", 4, None): n_questions,
     }
     assert {e.kind.partition(",")[0] for e in found if not e.is_rating} >= {"fine", "subject"}
 
@@ -121,7 +121,7 @@ def test_the_prompt_marks_what_was_added(replied: Path) -> None:
     assert said == {
         "conciseness, subtle": "4 again",
         "relevancy, extreme": "4 subject",
-        "conciseness, whole": "none",
+        "conciseness, unperturbed": "none",
     }
 
 
