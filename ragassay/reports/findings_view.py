@@ -294,7 +294,7 @@ def secondary_text(summary: Summary) -> str:
     if not summary.secondary_findings:
         return ""
     findings = possible_text(summary.secondary_findings)
-    return f"Worth a look, but some may be false alarms: {findings}."
+    return f"Worth a look, but often false alarms: {findings}."
 
 
 def more_secondary_text(n_more: int) -> str:

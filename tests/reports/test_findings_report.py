@@ -81,7 +81,7 @@ def test_only_what_leads_is_in_the_headline_and_in_the_counts():
     assert summary.secondary_findings == {"contradicted_citation": 1}
     assert "1 contradicted citation and 1 invalid citation" in headline(summary)
     assert secondary_text(summary) == (
-        "Worth a look, but some may be false alarms: 1 possibly contradicted citation."
+        "Worth a look, but often false alarms: 1 possibly contradicted citation."
     )
     assert next(answer_sheet([ANSWER]).shown)[-1].text == "2"
     heads, looks = view_findings(summary, [ANSWER]), view_findings(summary, [ANSWER], "secondary")
