@@ -150,8 +150,8 @@ WORTH_A_LOOK = (
 FLAG = "--escalate"
 
 UNDECIDED_NOTE = (
-    "verdicts resemble verdicts on which the judge was not accurate enough when its accuracy was "
-    "measured. Undecided verdicts are therefore not missing at random. If many verdicts of a score "
+    "verdicts are hard cases: on labelled data, the judge was not accurate enough on verdicts like "
+    "these. Scores of the remaining verdicts may therefore be biased. If many verdicts of a score "
     "are undecided, the report shows the range of values that the score could have."
 )
 
