@@ -144,7 +144,7 @@ def favourites(table: RatingTable) -> tuple[Favourite, ...]:
     """Return the favourite system of each judge that rated at least two systems."""
     import numpy as np
 
-    favorites: list[Favourite] = []
+    best: list[Favourite] = []
     for judge, values in zip(table.judges, table.values, strict=True):
         rated = [i for i in range(len(table.systems)) if np.isfinite(values[i]).any()]
         means = {i: float(np.nanmean(values[i])) for i in rated}
@@ -154,8 +154,8 @@ def favourites(table: RatingTable) -> tuple[Favourite, ...]:
         first, second = order[:2]
         differences = (values[first] - values[second])[None]
         margin = difference_score(differences, table, judge)
-        favorites.append(Favourite(judge, table.systems[first], table.systems[second], margin))
-    return tuple(favorites)
+        best.append(Favourite(judge, table.systems[first], table.systems[second], margin))
+    return tuple(best)
 
 
 def difference_score(

@@ -43,7 +43,7 @@ SHEET_FIELDS = ("id", "question", "answer", "rubric", "rating", "reason")
 
 
 def rationale_sheets(rubrics: Sequence[RubricReasons]) -> tuple[Sheet, ...]:
-    """Return a table of rule-based measures, and a table of faults for each labeler."""
+    """Return a table of rule-based measures, and a table of faults for each labeller."""
     by_rule = Sheet(
         "Rule-based measures of reasons",
         (*words("Rubric"), *numbers(*RULES.values())),
@@ -52,12 +52,12 @@ def rationale_sheets(rubrics: Sequence[RubricReasons]) -> tuple[Sheet, ...]:
     )
     labelled = (
         Sheet(
-            f"Faults of reasons according to {labeler}",
+            f"Faults of reasons according to {labeller}",
             (*words("Rubric"), *numbers(*TITLES.values())),
-            tuple((_title(one), *map(_cell, one.labels[labeler].values())) for one in rubrics),
+            tuple((_title(one), *map(_cell, one.labels[labeller].values())) for one in rubrics),
             LABELS_CAPTION,
         )
-        for labeler in (rubrics[0].labels if rubrics else ())
+        for labeller in (rubrics[0].labels if rubrics else ())
     )
     return by_rule, *labelled
 
@@ -89,7 +89,7 @@ def reasons_csv(
             cells += [_yes_no(own.get(one.id, {}).get(name)) for name in CRITERIA]
         quoted = quotes.get(one.id, {})
         rows.append((*cells, "; ".join(f"{name}: {quote}" for name, quote in quoted.items())))
-    label_columns = [f"{labeler}: {name}" for labeler in labels for name in CRITERIA]
+    label_columns = [f"{labeller}: {name}" for labeller in labels for name in CRITERIA]
     columns = ("id", "rubric", "judge", "rating", "reason", "recited", "named", "polarity")
     return csv_text((*columns, "contradicts", *label_columns, "quotes"), rows)
 

@@ -207,7 +207,7 @@ class ReasonAudit:
             {
                 "rubric": one.rubric or "all",
                 **{name: getattr(one, name).model_dump() for name in RULES},
-                "labels": {labeler: _dump_scores(own) for labeler, own in one.labels.items()},
+                "labels": {labeller: _dump_scores(own) for labeller, own in one.labels.items()},
             }
             for one in self.rubrics
         ]

@@ -1,4 +1,4 @@
-"""Analyze the context of a number: its kind, bound, clause and adjacent words."""
+"""Analyse the context of a number: its kind, bound, clause and adjacent words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Analyze the wording of questions: dependence on a paper, flaws, and duplicates."""
+"""Analyse the wording of questions: dependence on a paper, flaws, and duplicates."""
 
 from __future__ import annotations
 

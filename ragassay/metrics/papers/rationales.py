@@ -88,7 +88,7 @@ class RubricReasons:
         recited: Mean share of words recited from the rubric.
         names_nothing: Share of reasons that mention nothing from the answer.
         contradicts: Share of reasons with a sentiment that contradicts the rating.
-        labels: Share of reasons with each fault, keyed by labeler and criterion.
+        labels: Share of reasons with each fault, keyed by labeller and criterion.
     """
 
     rubric: str
@@ -184,7 +184,7 @@ def rubric_reasons(
 ) -> tuple[RubricReasons, ...]:
     """Aggregate the measures over all reasons and for each rubric.
 
-    Intervals are computed by resampling questions. `labels` are keyed by labeler, and may be
+    Intervals are computed by resampling questions. `labels` are keyed by labeller, and may be
     missing for some reasons.
     """
     rubrics = sorted({one.rubric for one in reasons})
@@ -196,7 +196,7 @@ def rubric_reasons(
             recited=_mean(group, [measures[one.id].recited for one in group]),
             names_nothing=_mean(group, [float(not measures[one.id].named) for one in group]),
             contradicts=_mean(group, [float(measures[one.id].contradicts) for one in group]),
-            labels={labeler: _fault_shares(group, own) for labeler, own in labels.items()},
+            labels={labeller: _fault_shares(group, own) for labeller, own in labels.items()},
         )
         for name, group in groups
     )

@@ -1,4 +1,4 @@
-"""Optimization tasks on labelled answers: sentence labeler, nugget assigner, rubric judge."""
+"""Optimization tasks on labelled answers: sentence labeller, nugget assigner, rubric judge."""
 
 from __future__ import annotations
 

@@ -209,7 +209,7 @@ class TaskOptions:
 
     Attributes:
         rubrics: For the rubric judge, the rubrics to optimize (empty for all).
-        gold: For the rubric judge, sentence labeler and nugget assigner, the label file, or None if
+        gold: For the rubric judge, sentence labeller and nugget assigner, the label file. None if
             the data contains the labels.
         n_perturbed: For the rubric judge, the number of answers to perturb.
     """

@@ -53,7 +53,7 @@ class FinetuneJob:
     Attributes:
         base: Base model, which can be `SMOLLM2`, a Hugging Face id, or a folder.
         start: Folder of an adapter to start from, if any.
-        labels: For a labeler, the label file, or None if the answers contain the labels.
+        labels: For a labeller, the label file, or None if the answers contain the labels.
         papers: For a question generator, the file of papers, or None if the pairs contain the
             papers.
         n_systems: For a judge, the number of systems to sample per question.
