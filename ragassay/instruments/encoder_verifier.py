@@ -46,8 +46,8 @@ OTHER_LANGUAGE = Failure.left_open(
 
 def explain_difference(difference: Difference) -> Failure:
     """Return why a claim that seems supported is undecided: its direction or negation differs."""
-    detail = f'the tentative label is "supports", but a {difference.kind} differs: '
-    return Failure.left_open(f"{detail}{difference.words}")
+    change = f"{difference.kind} differs: {difference.words}"
+    return Failure.left_open(f'the tentative label is "supports", but a {change}')
 
 
 def weigh_labels(shares: Sequence[float], difference: Difference | None) -> Sequence[float]:

@@ -151,7 +151,7 @@ class WorkerTask:
     Attributes:
         has_rows: Whether the hub has finished work from an earlier start.
         models: Actors that serve models, keyed by id of the node.
-        run: Unique id of the run. A worker process may serve several runs.
+        run_id: Unique id of the run. A worker process may serve several runs.
     """
 
     kind: WorkKind
@@ -162,7 +162,7 @@ class WorkerTask:
     has_rows: bool
     hub: Any
     models: dict[str, Any]
-    run: str = field(default_factory=lambda: uuid4().hex)
+    run_id: str = field(default_factory=lambda: uuid4().hex)
 
 
 def work_on_shard(work: WorkerTask, records: Sequence[Record], *, is_repeated: bool) -> None:
@@ -198,13 +198,13 @@ _BUILT: dict[str, Run] = {}
 
 
 def _build_run(work: WorkerTask) -> Run:
-    if work.run not in _BUILT:
+    if work.run_id not in _BUILT:
         _BUILT.clear()
         run_arguments = work.run_arguments
-        _BUILT[work.run] = build_run(
+        _BUILT[work.run_id] = build_run(
             run_arguments.settings, work.corpus, run_arguments.evaluators, run_arguments.rubrics
         )
-    return _BUILT[work.run]
+    return _BUILT[work.run_id]
 
 
 @dataclass(frozen=True)
