@@ -38,7 +38,7 @@ from pathlib import Path
 import numpy as np
 
 from ragassay.metrics.stats.agreement import measure_discrimination
-from ragassay.metrics.stats.calibration import bound_of
+from ragassay.metrics.stats.calibration import find_bound
 from ragassay.metrics.stats.intervals import compute_share_interval
 from ragassay.model_names import MINILM_VERIFIER
 from ragassay.models.adapters import load_mean_bounds
@@ -91,7 +91,7 @@ def report_support(claims: Claims) -> None:
             first = order[: round(coverage * len(claims))]
             parts.append(f"at {coverage:.1f} {np.mean([labels[n] for n in first]):.3f}")
         print(f"  {name:<16}{', '.join(parts)}")
-    bound = bound_of(load_mean_bounds()[MINILM_VERIFIER], "supports", "verdict")
+    bound = find_bound(load_mean_bounds()[MINILM_VERIFIER], "supports", "verdict")
     if bound is None or bound.least_cosine is None:
         return
     one, other = halves(claims)
@@ -152,7 +152,7 @@ def main() -> None:
     report_support(read_rows(args.work, "expertqa"))
     for name in NAMES:
         report_verdicts(name, read_rows(args.work, name))
-    bound = bound_of(load_mean_bounds()[MINILM_VERIFIER], "supports", "verdict")
+    bound = find_bound(load_mean_bounds()[MINILM_VERIFIER], "supports", "verdict")
     if bound is not None and bound.least_cosine is not None:
         for name in ("expertqa", "scifact", "healthver", "citation-integrity"):
             report_objections(name, read_rows(args.work, name), bound.least_cosine)

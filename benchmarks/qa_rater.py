@@ -17,7 +17,7 @@ import numpy as np
 
 from ragassay.formats.papers.pairs import read_pairs
 from ragassay.instruments.pair_rater import PaperSignals
-from ragassay.metrics.stats.calibration import bound_of
+from ragassay.metrics.stats.calibration import find_bound
 from ragassay.metrics.stats.intervals import compute_share_interval
 from ragassay.models.embeddings import Embedder
 from ragassay.models.fitted_raters import load_relevance_model
@@ -49,7 +49,7 @@ def main() -> None:
         "another paper": probabilities[is_other],
         "the closest other paper": np.where(is_other, probabilities, -1.0).max(axis=0),
     }
-    bounds = {label: bound_of(model.bounds, label, "verdict") for label in ("3", "1")}
+    bounds = {label: find_bound(model.bounds, label, "verdict") for label in ("3", "1")}
     print("asked of                  decided 3              decided 1        undecided       n")
     for name, group in groups.items():
         about = sum(bool(b.admits(p)) for p in group if (b := bounds["3"]) and p >= 0.5)

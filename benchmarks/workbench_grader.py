@@ -29,7 +29,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from ragassay.instruments.exam_grader import EmbeddedExamGrader, measure
 from ragassay.metrics.stats.agreement import measure_discrimination
-from ragassay.metrics.stats.calibration import bound_of
+from ragassay.metrics.stats.calibration import find_bound
 from ragassay.models.embeddings import Embedder
 from ragassay.models.fitted_raters import ExamWeights, load_exam_model
 from ragassay.models.verifiers import load_minilm_verifier
@@ -105,7 +105,7 @@ def decided(
         one.reach_probabilities(row.signals)[0] for one, row in zip(fitted, rows, strict=True)
     ]
     for label in ("yes", "no"):
-        bound = bound_of(bounds, label, "verdict")
+        bound = find_bound(bounds, label, "verdict")
         predicted = [i for i, p in enumerate(shares) if (p >= 0.5) == (label == "yes")]
         kept = [i for i in predicted if bound and bound.admits(max(shares[i], 1 - shares[i]))]
         right = [(rows[i].rating >= 1) == (label == "yes") for i in kept]
@@ -114,7 +114,7 @@ def decided(
     kept = [
         i
         for i, p in enumerate(shares)
-        if (bound := bound_of(bounds, "yes" if p >= 0.5 else "no", "verdict"))
+        if (bound := find_bound(bounds, "yes" if p >= 0.5 else "no", "verdict"))
         and bound.admits(max(p, 1 - p))
     ]
     graded = [rows[i] for i in kept]

@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from ragassay.instruments.encoder_verifier import EncoderVerifier
-from ragassay.metrics.stats.calibration import bound_of, find_risk_bound
+from ragassay.metrics.stats.calibration import find_bound, find_risk_bound
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import (
     COLUMNS,
@@ -221,7 +221,7 @@ def _column(verdict: Comparison) -> int:
 
 
 def _is_decided(verdict: Comparison, bounds: Sequence[Bound]) -> bool:
-    bound = bound_of(bounds, COLUMNS[_column(verdict)], "verdict", _kind(verdict))
+    bound = find_bound(bounds, COLUMNS[_column(verdict)], "verdict", _kind(verdict))
     return verdict.verdict is not None and bool(bound and bound.admits(verdict.confidence))
 
 
@@ -233,7 +233,7 @@ def _kind(verdict: Comparison) -> str:
 
 
 def _leads(verdict: Comparison, bounds: Sequence[Bound]) -> bool:
-    bound = bound_of(bounds, "contradicts", "finding", _kind(verdict))
+    bound = find_bound(bounds, "contradicts", "finding", _kind(verdict))
     return verdict.verdict == "contradicts" and bool(bound and bound.admits(verdict.confidence))
 
 

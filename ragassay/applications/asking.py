@@ -187,7 +187,7 @@ def _classify_error(error: Exception) -> FailureReason:
     return "connection" if is_transport else "error"
 
 
-def use_of(name: str, asked: AskedQuestions) -> ApplicationUse:
+def summarize_use(name: str, asked: AskedQuestions) -> ApplicationUse:
     """Return the latency, tokens and cost of an application's answers."""
     import numpy as np
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from ragassay.api import Progress, raise_failures
 from ragassay.applications.apps import App, identify_app, load_app
-from ragassay.applications.asking import Asking, Parse, ask_all, use_of
+from ragassay.applications.asking import Asking, Parse, ask_all, summarize_use
 from ragassay.applications.retrieval import RetrievalEvaluator
 from ragassay.errors import InputError
 from ragassay.formats.retrieval import read_qrels
@@ -172,7 +172,7 @@ class ApplicationRequest(Request[Results]):
             job,
             records=tuple(asked.answers[i] for i in ids if i in asked.answers),
             failures=tuple(asked.failures[i] for i in ids if i in asked.failures),
-            application=use_of(self.name, asked),
+            application=summarize_use(self.name, asked),
         )
         return await replace(self.evaluation, job=job).execute(folder, presenter)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ragassay.evaluators.base import Outcome, Run
 from ragassay.evaluators.comparing import find_sentence_sources
-from ragassay.metrics.stats.calibration import bound_of
+from ragassay.metrics.stats.calibration import find_bound
 from ragassay.records import (
     AnswerSentence,
     Bound,
@@ -227,7 +227,7 @@ def _weigh(
     encoder, second = run.models.encoder, verdict.escalation
     if encoder is None or not encoder.bounds or (second and second.failure is None):
         return Weight("primary")
-    bound = bound_of(encoder.bounds, label, "finding", _classify_difference(verdict.difference))
+    bound = find_bound(encoder.bounds, label, "finding", _classify_difference(verdict.difference))
     if bound is None or not bound.admits(verdict.confidence):
         never = bound is not None and bound.threshold is None
         return Weight("secondary", measured=bound if never else None)

@@ -186,7 +186,7 @@ def create_open_case(record: Record, run: Run) -> OpenCase:
     return OpenCase(hash_record(run, record), record, case)
 
 
-async def open_case_of(record: Record, run: Run) -> OpenCase:
+async def start_case(record: Record, run: Run) -> OpenCase:
     """Build the case of a record and open it.
 
     Raises:

@@ -32,7 +32,7 @@ from ragassay.graphs.case import (
     State,
     find_open_case,
     hash_reading,
-    open_case_of,
+    start_case,
     update_open_case,
 )
 from ragassay.graphs.evidence import build_evidence_graph
@@ -90,7 +90,7 @@ async def segment(state: Input, runtime: Runtime[Run]) -> Update:
     if state.case:
         return {"case": state.case}
     # LangGraph's own tools pass plain JSON.
-    open_case = await open_case_of(Record.model_validate(state.record), await prepare_run(runtime))
+    open_case = await start_case(Record.model_validate(state.record), await prepare_run(runtime))
     return {"case": open_case.id}
 
 

@@ -190,7 +190,7 @@ async def choose_passages(state: EvidenceState, runtime: Runtime[Run]) -> Update
     new = await run_in_thread(select_passages, state, case, candidates, run)
     end = _choose_search_end(case, run)
     for n, documents in candidates.items():
-        done[n] = _search_of(state, n, len(documents), end)
+        done[n] = _build_search(state, n, len(documents), end)
     kept = [f for f in state.found if f.sentence not in candidates]
     return {
         "found": tuple(sorted([*kept, *new], key=lambda f: f.sentence)),
@@ -226,7 +226,7 @@ async def end_searches(state: EvidenceState, runtime: Runtime[Run]) -> Update:
     """End the searches that found sufficient passages, and update the usage."""
     ends: dict[int, SearchEnd] = {j.sentence: "enough" for j in state.judgments if j.is_enough}
     searches = (
-        _search_of(state, s.sentence, s.n_documents, ends.get(s.sentence, s.end))
+        _build_search(state, s.sentence, s.n_documents, ends.get(s.sentence, s.end))
         for s in state.searches
     )
     return {"searches": _mark_token_stops(tuple(searches), choose_run(runtime))}
@@ -240,7 +240,7 @@ def _choose_search_end(case: Case, run: Run) -> SearchEnd:
     return "out_of_rounds" if run.settings.judges_sufficiency else "closest_passages"
 
 
-def _search_of(state: EvidenceState, n: int, n_documents: int, end: SearchEnd) -> EvidenceSearch:
+def _build_search(state: EvidenceState, n: int, n_documents: int, end: SearchEnd) -> EvidenceSearch:
     answered = [a for a in state.answered if a.sentence == n]
     asked = [step for step in (*state.drafts, *state.reports) if step.sentence == n]
     judged = [judgment for judgment in state.judgments if judgment.sentence == n]

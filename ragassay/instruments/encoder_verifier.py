@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ragassay.metrics.stats.calibration import bound_of, explain_undecided
+from ragassay.metrics.stats.calibration import explain_undecided, find_bound
 from ragassay.metrics.stats.uncertainty import round_entropy
 from ragassay.models.embeddings import Embedder, find_closest_cosine
 from ragassay.models.entailment import (
@@ -149,7 +149,7 @@ class EncoderVerifier:
         sentences: Sequence[str],
         difference: Difference | None,
     ) -> Failure | None:
-        bound = bound_of(
+        bound = find_bound(
             self.bounds, COLUMNS[best], "verdict", choose_bound_kind(best, verdict, difference)
         )
         if bound is not None:

@@ -11,7 +11,7 @@ from typing import NoReturn
 import numpy as np
 
 from ragassay.errors import SettingsError
-from ragassay.metrics.stats.calibration import bound_of, explain_undecided
+from ragassay.metrics.stats.calibration import explain_undecided, find_bound
 from ragassay.metrics.stats.uncertainty import round_entropy
 from ragassay.models.entailment import NEUTRAL, SUPPORTS, EntailmentModel
 from ragassay.models.fitted_raters import EXAM_RATER, ExamModel, load_exam_model
@@ -173,7 +173,7 @@ class EmbeddedExamGrader(ExamInstrument):
         tentative_label = "yes" if is_covered else "no"
         confidence = round(max(reached[0], 1 - reached[0]), 4)
         bits = round_entropy((reached[0], 1 - reached[0]))
-        bound = bound_of(weights.bounds, tentative_label, "verdict")
+        bound = find_bound(weights.bounds, tentative_label, "verdict")
         doubt = explain_undecided(bound, tentative_label, confidence) if bound else None
         rating = sum(share >= 0.5 for share in reached)
         fields = {"exam_item": item.id, "confidence": confidence, "entropy_bits": bits}

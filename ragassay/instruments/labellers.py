@@ -8,7 +8,7 @@ from typing import cast
 
 from ragassay.errors import SettingsError
 from ragassay.instruments.signals.facts import SOURCED
-from ragassay.metrics.stats.calibration import bound_of, explain_undecided
+from ragassay.metrics.stats.calibration import explain_undecided, find_bound
 from ragassay.models.adapters import find_adapter, read_shape
 from ragassay.models.verifiers import AdaptedVerifier, load_adapted_verifier
 from ragassay.records import (
@@ -78,7 +78,7 @@ class HeadLabeller:
         (shares,) = self._model.predict_probabilities([(sentence.text, question)]).tolist()
         best = max(range(len(shares)), key=shares.__getitem__)
         label = cast("RelevanceLabel", RELEVANCE_LABELS[best])
-        bound = bound_of(self._model.bounds, label, "verdict")
+        bound = find_bound(self._model.bounds, label, "verdict")
         doubt = explain_undecided(bound, label, shares[best]) if bound else None
         if doubt:
             return SentenceLabel(sentence=sentence.index, tentative_label=label, failure=doubt)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragassay.metrics.papers.sciqag import SourceNumbers, check_answer_numbers
-from ragassay.metrics.stats.calibration import bound_of, explain_undecided
+from ragassay.metrics.stats.calibration import explain_undecided, find_bound
 from ragassay.models.fitted_raters import PAIR_RATER, RelevanceModel, load_relevance_model
 from ragassay.records import RACAR_SCALE, Case, Failure, QAPair, RacarDimension, RacarRating
 from ragassay.text.questions import find_context_marks
@@ -114,7 +114,7 @@ class EmbeddedPairRater:
         share = self._model.predict_probability(closest, covered)
         rating, sure = (HIGH, share) if share >= 0.5 else (LOW, 1 - share)
         confidence = round(sure, 4)
-        bound = bound_of(self._model.bounds, str(rating), "verdict")
+        bound = find_bound(self._model.bounds, str(rating), "verdict")
         failure = explain_undecided(bound, str(rating), confidence) if bound else None
         reason = (
             f"The paper contains {covered:.0%} of the question's words. Its most similar sentence "

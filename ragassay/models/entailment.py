@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ragassay.errors import SettingsError
 from ragassay.extras import EXTRAS, need
-from ragassay.metrics.stats.calibration import bound_of, explain_undecided
+from ragassay.metrics.stats.calibration import explain_undecided, find_bound
 from ragassay.model_names import MINILM, SMOLLM2
 from ragassay.models.hosting import run_on_host
 from ragassay.models.weights import (
@@ -157,7 +157,7 @@ def explain_doubt(
             continue
         best = max(range(len(row)), key=row.__getitem__)
         # Use the bounds for words, because numbers are not checked here.
-        bound = bound_of(bounds, labels[best], "verdict", "words")
+        bound = find_bound(bounds, labels[best], "verdict", "words")
         doubts.append(
             explain_undecided(bound, labels[best], float(row[best]), cosine) if bound else None
         )

@@ -87,7 +87,7 @@ class AssertAnswer:
         required = {name: text for name, text in keywords.items() if _is_bound(text)}
         others = {name: value for name, value in keywords.items() if name not in required}
         required |= scores or {}
-        bounds = {name: bound_of(name, text) for name, text in required.items()}
+        bounds = {name: parse_bound(name, text) for name, text in required.items()}
         if not (bounds or no_findings):
             raise InputError(
                 'assert_answer requires a score, e.g. correctness=">=3.5", or no_findings=True'
@@ -107,7 +107,7 @@ def _is_bound(value: object) -> bool:
     return isinstance(value, str) and value.lstrip()[:1] in ("<", ">", "=")
 
 
-def bound_of(name: str, text: str | float) -> tuple[str, float]:
+def parse_bound(name: str, text: str | float) -> tuple[str, float]:
     """Parse a bound into comparison sign and number. A number without a sign is a minimum."""
     match = _BOUND.fullmatch(str(text).strip())
     try:

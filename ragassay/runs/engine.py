@@ -19,7 +19,7 @@ from ragassay.errors import (
 )
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.cases import OpenCases
-from ragassay.graphs.case import Input, hash_record, open_case_of
+from ragassay.graphs.case import Input, hash_record, start_case
 from ragassay.graphs.evaluate import EvaluateGraph, build_evaluate_graph
 from ragassay.model_names import is_on_vllm, is_ragassay_model
 from ragassay.models.batches import batch_calls
@@ -215,7 +215,7 @@ class AnswerJudge:
             meter, booked, values = Meter(), Usage(), dict[str, Any]()
             try:
                 with meter_calls() as meter, open_answer_span(record) as note:
-                    open_case = await open_case_of(record, self.run)
+                    open_case = await start_case(record, self.run)
                     # Each judge limits its own calls, so LangGraph needs no concurrency limit.
                     stream: AsyncIterator[Any] = self.graph.astream(
                         Input(case=open_case.id),

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import ragassay
-from ragassay.applications.asking import AskedQuestions, Asking, ask_all, use_of
+from ragassay.applications.asking import AskedQuestions, Asking, ask_all, summarize_use
 from ragassay.applications.retrieval import OTHER, SUPPORTS, score_by_documents, score_by_nuggets
 from ragassay.cli import app as command_line
 from ragassay.errors import InputError, RunMismatchError, SettingsError
@@ -243,11 +243,13 @@ def test_percentiles_cover_what_was_answered():
         )
         for i, (seconds, cost) in enumerate(told)
     }
-    found = use_of("app", AskedQuestions(records))
+    found = summarize_use("app", AskedQuestions(records))
     # Linear between order statistics: the 95th of three is 0.2 + 0.9 * 0.1.
     assert (found.latency_p50_s, found.latency_p95_s) == (0.2, 0.29)
     assert (found.n_priced, found.cost_usd) == (2, pytest.approx(0.04))
-    assert use_of("app", AskedQuestions()) == ApplicationUse(name="app", n_asked=0, n_failed=0)
+    assert summarize_use("app", AskedQuestions()) == ApplicationUse(
+        name="app", n_asked=0, n_failed=0
+    )
 
 
 @pytest.mark.parametrize(

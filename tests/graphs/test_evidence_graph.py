@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragassay.errors import CorpusError, SettingsError
-from ragassay.graphs.case import Input, open_case_of
+from ragassay.graphs.case import Input, start_case
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.evidence import build_evidence_graph
 from ragassay.graphs.evidence_nodes import build_plain_query
@@ -68,7 +68,7 @@ def judged_prompts(model) -> list[str]:
 
 
 async def search(run, record: Record = RECORD) -> tuple[Case, EvidenceOutput]:
-    file = await open_case_of(record, run)
+    file = await start_case(record, run)
     graph = build_evidence_graph(run.settings.judge.max_attempts)
     found = await graph.ainvoke(EvidenceInput(case=file.id), context=run)
     return file.case, EvidenceOutput(**found)

@@ -276,6 +276,31 @@ def test_no_function_is_named_by_a_bare_participle(package: dict[str, list[ast.A
     assert found == set()
 
 
+NOUNS = set(
+    """adapter answers bank best by cell citation cited claims content digest doubt evidence example
+    examples fields figures final finding first full identity in instrument item judged key kind
+    line lines listed marked messages n names next nugget numbers object one other own page papers
+    parts passage plain probabilities prompt rated rating ratings reason references refusal
+    relevance reply response result row rows same second sentence sentences shares sheet shipped
+    shown signature single source sources span spans status table text texts title token tokens
+    unknown usage value values vectors verdict verdicts whole without words""".split()
+)
+"""Words that begin no function, because a function is a verb with an object. Named measures such as
+`f1_score` and the documented methods of evaluators (`items`, `scores`) begin with other words."""
+
+
+def test_a_function_is_a_verb_with_an_object(package: dict[str, list[ast.AST]]):
+    names = {
+        (module, node.name)
+        for module, node in definitions(package, *FUNCTIONS)
+        if not node.name.startswith("__")
+        if not any("property" in ast.unparse(one) for one in node.decorator_list)
+    }
+    assert len(names) > 4_000
+    wrong = {(module, name) for module, name in names if name.strip("_").split("_")[0] in NOUNS}
+    assert wrong | {(module, name) for module, name in names if name.endswith("_of")} == set()
+
+
 def test_blanket_excepts_stand_only_at_boundaries(package: dict[str, list[ast.AST]]):
     allowed = {
         "applications/asking.py": 1,  # a question to an application

@@ -13,8 +13,8 @@ from ragassay.errors import InputError
 from ragassay.metrics.stats.calibration import (
     N_STARTS,
     THRESHOLDS,
-    bound_of,
     explain_undecided,
+    find_bound,
     find_risk_bound,
 )
 from ragassay.records import Bound
@@ -115,16 +115,16 @@ def test_a_bound_admits_from_its_threshold_up():
 
 def test_bounds_are_found_by_label_and_level():
     verdict, finding = bound(), bound(level="finding", threshold=0.97)
-    assert bound_of((verdict, finding), "contradicts", "finding") is finding
-    assert bound_of((verdict, finding), "contradicts", "verdict") is verdict
-    assert bound_of((verdict, finding), "supports", "verdict") is None
+    assert find_bound((verdict, finding), "contradicts", "finding") is finding
+    assert find_bound((verdict, finding), "contradicts", "verdict") is verdict
+    assert find_bound((verdict, finding), "supports", "verdict") is None
 
 
 def test_a_kind_without_a_bound_of_its_own_has_that_of_its_label():
     every, number = bound(), bound(kind="number", threshold=0.65)
-    assert bound_of((every, number), "contradicts", "verdict", "number") is number
-    assert bound_of((every, number), "contradicts", "verdict", "words") is every
-    assert bound_of((number,), "contradicts", "verdict", "words") is None
+    assert find_bound((every, number), "contradicts", "verdict", "number") is number
+    assert find_bound((every, number), "contradicts", "verdict", "words") is every
+    assert find_bound((number,), "contradicts", "verdict", "words") is None
 
 
 def test_a_bound_with_a_least_cosine_asks_for_both():

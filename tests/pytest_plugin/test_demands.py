@@ -11,8 +11,8 @@ from ragassay.pytest_plugin.demands import (
     MISSED,
     UNKNOWN,
     Demand,
-    bound_of,
     check_demands,
+    parse_bound,
     resolve_demands,
 )
 from ragassay.records import Evaluation, Failure, Finding, Score, SentenceLabel
@@ -24,12 +24,12 @@ SCORED = answer(
 
 
 def test_a_bound_is_a_sign_and_a_number():
-    assert bound_of("correctness", ">=3.5") == (">=", 3.5)
-    assert bound_of("correctness", " < .2 ") == ("<", 0.2)
-    assert bound_of("correctness", 3) == bound_of("correctness", "3") == (">=", 3.0)
+    assert parse_bound("correctness", ">=3.5") == (">=", 3.5)
+    assert parse_bound("correctness", " < .2 ") == ("<", 0.2)
+    assert parse_bound("correctness", 3) == parse_bound("correctness", "3") == (">=", 3.0)
     for text in (">=high", "==3", "=3", ">", "3.5%", ""):
         with pytest.raises(InputError, match=f"correctness={text!r} is not a bound"):
-            bound_of("correctness", text)
+            parse_bound("correctness", text)
 
 
 def test_scores_are_named_as_for_fail_under():

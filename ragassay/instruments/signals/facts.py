@@ -49,7 +49,7 @@ def format_facts(signals: Signals, rubric: str, sentences: Sequence[str] = ()) -
     whole = [
         f"{words.answer[name].about} {format_measure(signals.values[name])}"
         for name in named
-        if name in signals.values and measure_of(name) not in words.sentence
+        if name in signals.values and strip_aggregate(name) not in words.sentence
     ]
     if whole:
         lines.append(f"answer: {'; '.join(whole)}")
@@ -65,7 +65,7 @@ def explain_signal(signals: Signals, name: str) -> Reason:
     """Describe a signal of an answer, or the worst sentence if the signal summarizes sentences."""
     words = load_signals()
     name = words.answer[name].shown or name
-    measure = measure_of(name)
+    measure = strip_aggregate(name)
     values = {s.sentence: s.values[measure] for s in signals.sentences if measure in s.values}
     if not values or measure not in words.sentence:
         signal = words.answer[name]
@@ -85,7 +85,7 @@ def _quote_opening(sentence: str) -> str:
     return f' ("{" ".join(words[:N_QUOTED])}{more}")'
 
 
-def measure_of(name: str) -> str:
+def strip_aggregate(name: str) -> str:
     """Return the sentence measure that an answer signal summarizes, or the name unchanged."""
     start = next((one for one in AGGREGATES if name.startswith(one)), "")
     return name.removeprefix(start)

@@ -223,7 +223,7 @@ def _find_threshold(
     return min(passed, default=None)
 
 
-def bound_of(
+def find_bound(
     bounds: Sequence[Bound], label: str, level: BoundLevel, kind: str = ""
 ) -> Bound | None:
     """Return the bound for a kind of verdict or, if there is none, for all kinds."""

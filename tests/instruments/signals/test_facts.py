@@ -8,7 +8,7 @@ from ragassay.instruments.signals.facts import (
     explain_signal,
     format_facts,
     format_measure,
-    measure_of,
+    strip_aggregate,
 )
 from ragassay.judges.signals import SignalJudge
 from ragassay.models.fitted_raters import LinearScorer, RubricRater, SignalRater, load_shipped_rater
@@ -86,7 +86,7 @@ def test_every_rated_signal_has_a_reason_in_words():
     assert set(words.reasons.sentence) == set(words.sentence) - {"place"}
     for name in {name for chosen in words.rubrics.values() for name in chosen.rated}:
         shown = words.answer[name].shown or name
-        assert measure_of(shown) in words.reasons.sentence or shown in words.reasons.answer
+        assert strip_aggregate(shown) in words.reasons.sentence or shown in words.reasons.answer
 
 
 def test_numbers_are_short():
@@ -105,8 +105,8 @@ def test_a_reason_points_to_the_worst_sentence_or_to_none():
 
 
 def test_an_aggregate_knows_its_measure():
-    assert measure_of("least_source_support") == "source_support"
-    assert measure_of("coverage") == "coverage"
+    assert strip_aggregate("least_source_support") == "source_support"
+    assert strip_aggregate("coverage") == "coverage"
 
 
 def rater(weight: float) -> SignalRater:
