@@ -106,15 +106,15 @@ def read_fact_checks(item: Item) -> list[FactCheck]:
         raise ProblemError(
             f"evidence.{mixed[0][:60]}", "the document has several labels", "one label per document"
         )
-    claim = without_citations(row.claim)
+    claim = remove_citations(row.claim)
     return [FactCheck(claim, name, next(iter(labels.get(name) or ["nei"]))) for name in documents]
 
 
-def without_citations(text: str) -> str:
+def remove_citations(text: str) -> str:
     """Remove the citations from a Citation-Integrity citing sentence.
 
     Example:
-        >>> without_citations("In a trial (Lee et al., <|other_cit|>), it fell.<|cit|>")
+        >>> remove_citations("In a trial (Lee et al., <|other_cit|>), it fell.<|cit|>")
         'In a trial, it fell.'
     """
     return _CITED.sub("", text).strip()
@@ -150,9 +150,9 @@ def iter_claims(path: Path) -> Iterator[Item | Rejection]:
 
 def _read_claims(item: Item, related: _RelatedFiles) -> list[Item | Problem]:
     if FIELDS.issubset(item.fields) or ANNOTATIONS.issubset(item.fields):
-        return list(_finding_claims(item, related))
+        return list(_read_finding_claims(item, related))
     if is_object(item.fields.get("evidence")) and "claim" in item.fields:
-        return list(_cited_claims(item, related))
+        return list(_read_cited_claims(item, related))
     return [item]
 
 
@@ -178,7 +178,7 @@ class _RelatedFiles:
         return {row.doc_id: row for row in rows if not isinstance(row, Problem)}
 
 
-def _finding_claims(item: Item, related: _RelatedFiles) -> Iterator[Item]:
+def _read_finding_claims(item: Item, related: _RelatedFiles) -> Iterator[Item]:
     fields = item.fields
     row = parse(
         FindingRow, fields if FIELDS.issubset(fields) else _add_finding_prompt(fields, related)
@@ -208,7 +208,7 @@ def _add_finding_prompt(fields: Mapping[str, object], related: _RelatedFiles) ->
     return finding | {"pmcid": fields.get("PMCID")}
 
 
-def _cited_claims(item: Item, related: _RelatedFiles) -> Iterator[Item | Problem]:
+def _read_cited_claims(item: Item, related: _RelatedFiles) -> Iterator[Item | Problem]:
     row = parse(CitingRow, item.fields)
     for name in dict.fromkeys((*row.cited_doc_ids, *row.evidence)):
         document = related.documents.get(name)

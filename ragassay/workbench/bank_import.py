@@ -18,7 +18,7 @@ from ragassay.formats.gold import read_nugget_banks
 from ragassay.formats.items import (
     Item,
     Place,
-    content_of,
+    format_content,
     iter_items,
     iter_read,
     read_item,
@@ -27,7 +27,7 @@ from ragassay.formats.items import (
 from ragassay.formats.problems import Problem, ProblemError, parse, quote_text, validate
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.topics import read_small_file
-from ragassay.formats.workbench.bank_items import BankItem, BankKind, RubricBank, bank_item_id
+from ragassay.formats.workbench.bank_items import BankItem, BankKind, RubricBank, build_bank_item_id
 from ragassay.formats.workbench.banks import BankResult, read_test_banks
 from ragassay.records import Rejection
 
@@ -156,7 +156,7 @@ def _read_json(path: Path, kind: BankKind | None) -> BankResult:
     gold = (
         ImportedItem(
             *(bank.topic, nugget.text, bank.question),
-            info=_importance_info(nugget.importance or ""),
+            info=_dump_importance(nugget.importance or ""),
         )
         for bank in banks
         for nugget in bank.nuggets
@@ -164,7 +164,7 @@ def _read_json(path: Path, kind: BankKind | None) -> BankResult:
     return BankResult(_group_items(gold, "nuggets").banks, tuple(rejections))
 
 
-def _importance_info(label: str) -> str:
+def _dump_importance(label: str) -> str:
     return json.dumps({"importance": "okay" if label == "ok" else label}) if label else ""
 
 
@@ -174,7 +174,7 @@ Imported = ImportedItem | Rejection
 def _read_keyed(item: Item) -> list[ImportedItem]:
     row = parse(KeyedRow, item.fields)
     if row.key and row.choices and row.key not in row.choices:
-        raise _wrong_key("correctKey", row.key, row.choices)
+        raise _build_key_error("correctKey", row.key, row.choices)
     known = row.correct or row.choices.get(row.key or "", "")
     imported = ImportedItem(
         *(row.query_id, row.question, row.query_text),
@@ -185,7 +185,7 @@ def _read_keyed(item: Item) -> list[ImportedItem]:
     return [imported]
 
 
-def _wrong_key(field: str, key: str, choices: Iterable[str]) -> ProblemError:
+def _build_key_error(field: str, key: str, choices: Iterable[str]) -> ProblemError:
     text = f"the key {quote_text(key)} is not one of the choices"
     return ProblemError(field, text, ", ".join(choices))
 
@@ -201,7 +201,7 @@ def _read_question(lesson: LessonRow, named: tuple[str, object]) -> ImportedItem
     question = parse(TqaQuestionRow, fields, path)
     key, choices = question.key.text, question.choices
     if key not in choices:
-        raise _wrong_key(f"{path}.correctAnswer", key, choices)
+        raise _build_key_error(f"{path}.correctAnswer", key, choices)
     return ImportedItem(
         *(lesson.id, question.asked.text, lesson.title, (choices[key].text,)),
         kind="questions",
@@ -243,7 +243,7 @@ def _read_trec(line: str) -> ImportedItem | Problem:
     if not match:
         return Problem("", "the line is not a TREC QA nugget", "query, number, vital or okay, text")
     query, _, importance, text = match.groups()
-    return ImportedItem(query, text, kind="nuggets", info=_importance_info(importance))
+    return ImportedItem(query, text, kind="nuggets", info=_dump_importance(importance))
 
 
 def _read_tabbed(line: str) -> ImportedItem | Problem:
@@ -273,7 +273,7 @@ def _read_csv(path: Path, lines: list[str]) -> Iterator[Imported]:
     table = csv.reader(io.StringIO("\n".join(lines), newline=""))
     header = [name.strip().casefold() for name in next(table)]
     for cells in table:
-        place = Place(str(path), table.line_num, f"line-{table.line_num}", content_of(cells))
+        place = Place(str(path), table.line_num, f"line-{table.line_num}", format_content(cells))
         if not any(cells):
             continue
         if len(cells) > len(header):
@@ -300,7 +300,7 @@ def _group_items(imported: Iterable[Imported], kind: BankKind | None) -> BankRes
             (item.query, item.facet, item_kind),
             RubricBank(item.query, item.query_text, item_kind, facet_id=item.facet),
         )
-        name = item.name or bank_item_id(item.query, item.text, item.facet)
+        name = item.name or build_bank_item_id(item.query, item.text, item.facet)
         if all(known.id != name for known in bank.items):
             added = BankItem(item.text, name, item.info, item.answers)
             banks[bank.key] = replace(bank, items=(*bank.items, added))

@@ -17,12 +17,12 @@ from ragassay.errors import InputError
 from ragassay.files import AnyPath
 from ragassay.formats.items import Item, Place, iter_items, iter_read, keep_first, split_rejections
 from ragassay.formats.output import write_values
-from ragassay.formats.papers.files import PAIR, PAPER, PairRow, files_of, read_paper_row
-from ragassay.formats.papers.prose import plain_id
+from ragassay.formats.papers.files import PAIR, PAPER, PairRow, list_paper_files, read_paper_row
+from ragassay.formats.papers.prose import normalize_id
 from ragassay.formats.problems import (
     Problem,
     ProblemError,
-    empty_file_error,
+    build_empty_file_error,
     parse,
     quote_text,
 )
@@ -63,7 +63,7 @@ def read_pairs(path: AnyPath, papers: Sequence[Paper] = ()) -> PairFile:
     found: dict[str, Paper] = {}
     rows, rejections = split_rejections(
         one
-        for file, name in files_of(path)
+        for file, name in list_paper_files(path)
         for one in iter_read(iter_items(file), partial(_read_rows, name=name, papers=found))
     )
     known = by_id | found | by_id
@@ -76,7 +76,7 @@ def read_pairs(path: AnyPath, papers: Sequence[Paper] = ()) -> PairFile:
     )
     rejections = (*rejections, *refused)
     if not pairs:
-        raise empty_file_error(path, "question-answer pair", rejections, f"one of:\n{SHAPES}")
+        raise build_empty_file_error(path, "question-answer pair", rejections, f"one of:\n{SHAPES}")
     return PairFile(pairs, rejections, tuple(known.values()))
 
 
@@ -114,7 +114,7 @@ def _complete_pairs(
 ) -> Iterator[tuple[QAPair | Problem, Place]]:
     numbers: Counter[str] = Counter()
     for row, place in rows:
-        paper = _paper_of(row, papers)
+        paper = _find_paper(row, papers)
         if isinstance(paper, Problem):
             yield paper, place
             continue
@@ -130,7 +130,7 @@ def _complete_pairs(
         yield pair, place
 
 
-def _paper_of(row: PairRow, papers: Mapping[str, Paper]) -> str | Problem:
+def _find_paper(row: PairRow, papers: Mapping[str, Paper]) -> str | Problem:
     if not papers:
         return row.paper or ""
     example = f"such as {next(iter(papers))!r}"
@@ -139,7 +139,7 @@ def _paper_of(row: PairRow, papers: Mapping[str, Paper]) -> str | Problem:
             return next(iter(papers))
         text = f"the pair does not specify a paper, but there are {len(papers)} papers"
         return Problem("paper", text, f"a paper id {example}")
-    for known in (row.paper, plain_id(row.paper)):
+    for known in (row.paper, normalize_id(row.paper)):
         if known in papers:
             return known
     text = f"the paper {quote_text(row.paper)} is unknown"
