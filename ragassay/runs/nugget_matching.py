@@ -168,13 +168,13 @@ def read_match_file(path: Path) -> MatchFile:
     """
     file = path / "evaluations.jsonl" if path.is_dir() else path
     reviews = path / REVIEWS
-    reviewed = ReviewedRun(reviews).matches() if reviews.exists() else {}
+    reviewed = ReviewedRun(reviews).list_matches() if reviews.exists() else {}
 
-    def read_case(item: Item) -> list[MatchCase]:
+    def read_reviewed_case(item: Item) -> list[MatchCase]:
         case, matches = _read_case(item), reviewed.get(str(item.fields.get("record_id")))
         return [case if matches is None else replace(case, matches=matches)]
 
-    cases, rejections = split_rejections(iter_read(iter_items(file), read_case))
+    cases, rejections = split_rejections(iter_read(iter_items(file), read_reviewed_case))
     complete = tuple(case for case in cases if case.gold and case.nuggets)
     return MatchFile(complete, rejections, len(cases) - len(complete), compute_sha256(file))
 
