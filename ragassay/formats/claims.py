@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from pydantic import Field
 
 from ragassay.errors import InputError
-from ragassay.formats.items import Item, iter_items
+from ragassay.formats.items import Item, iter_items, iter_read
 from ragassay.formats.problems import (
     Problem,
     ProblemError,
@@ -93,19 +93,17 @@ def is_fact_check(item: Item) -> bool:
     return "cited_doc_ids" in item.fields and is_object(item.fields.get("evidence"))
 
 
-def read_fact_checks(item: Item) -> list[FactCheck] | Problem:
+def read_fact_checks(item: Item) -> list[FactCheck]:
     """Return a fact check for each pair of a claim and one of its documents."""
-    row = validate(FactCheckRow, item.fields)
-    if isinstance(row, Problem):
-        return row
+    row = parse(FactCheckRow, item.fields)
     documents = list(dict.fromkeys([*row.evidence, *row.cited_doc_ids]))
     if not documents:
         text = f"found {describe_value(row.cited_doc_ids)}"
-        return Problem("cited_doc_ids", text, "the id of a document")
+        raise ProblemError("cited_doc_ids", text, "the id of a document")
     labels = {name: {one.label for one in marks} for name, marks in row.evidence.items()}
     mixed = [name for name, document_labels in labels.items() if len(document_labels) > 1]
     if mixed:
-        return Problem(
+        raise ProblemError(
             f"evidence.{mixed[0][:60]}", "the document has several labels", "one label per document"
         )
     claim = remove_citations(row.claim)
@@ -147,22 +145,15 @@ def iter_claims(path: Path) -> Iterator[Item | Rejection]:
     opposite, which is contradicted. A claim of SciFact becomes one claim per document. Evidence
     Inference requires its prompts file in the same folder, and SciFact its corpus.
     """
-    related = _RelatedFiles(path)
-    for item in iter_items(path):
-        if isinstance(item, Rejection):
-            yield item
-            continue
-        is_finding = FIELDS.issubset(item.fields) or ANNOTATIONS.issubset(item.fields)
-        is_citing = is_object(item.fields.get("evidence")) and "claim" in item.fields
-        try:
-            if is_finding:
-                yield from _read_finding_claims(item, related)
-            elif is_citing:
-                yield from _read_cited_claims(item, related)
-            else:
-                yield item
-        except ProblemError as error:
-            yield item.place.reject(error.problem)
+    return iter_read(iter_items(path), partial(_read_claims, related=_RelatedFiles(path)))
+
+
+def _read_claims(item: Item, related: _RelatedFiles) -> list[Item | Problem]:
+    if FIELDS.issubset(item.fields) or ANNOTATIONS.issubset(item.fields):
+        return list(_read_finding_claims(item, related))
+    if is_object(item.fields.get("evidence")) and "claim" in item.fields:
+        return list(_read_cited_claims(item, related))
+    return [item]
 
 
 @dataclass(frozen=True)
@@ -217,7 +208,7 @@ def _add_finding_prompt(fields: Mapping[str, object], related: _RelatedFiles) ->
     return finding | {"pmcid": fields.get("PMCID")}
 
 
-def _read_cited_claims(item: Item, related: _RelatedFiles) -> Iterator[Item | Rejection]:
+def _read_cited_claims(item: Item, related: _RelatedFiles) -> Iterator[Item | Problem]:
     row = parse(CitingRow, item.fields)
     for name in dict.fromkeys((*row.cited_doc_ids, *row.evidence)):
         document = related.documents.get(name)
@@ -229,7 +220,7 @@ def _read_cited_claims(item: Item, related: _RelatedFiles) -> Iterator[Item | Re
             expected = (
                 "one label per document" if document else "the id of a document in the corpus"
             )
-            yield item.place.reject(Problem(f"evidence.{name}", text, expected))
+            yield Problem(f"evidence.{name}", text, expected)
             continue
         fields: dict[str, object] = {
             "claim": row.claim,

@@ -91,12 +91,9 @@ class Unpacked(io.RawIOBase):
     """
 
     def __init__(self, packed: BinaryIO) -> None:
-        self._packed = packed
-        self._unpacker = zlib.decompressobj(_GZIP_WBITS)
-        self._is_between = False
-        self._n_in = self._n_out = 0
+        self._packed = packed  # If nothing held the packed stream, its file would be closed.
+        self._parts = filter(None, _iter_unpacked(packed))
         self._ready = memoryview(b"")
-        self._end: zlib.error | BombError | None = None
 
     def readable(self) -> bool:
         """Return True."""
@@ -104,65 +101,44 @@ class Unpacked(io.RawIOBase):
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         """Read decompressed bytes into a buffer, and return their number."""
-        while not self._ready:
-            if self._end is not None:
-                raise self._end
-            window = self._packed.read(_WINDOW_BYTES)
-            if not window:
-                if self._is_between:
-                    return 0
-                raise EOFError("the compressed stream is incomplete")
-            self._ready = memoryview(self._check_window(window))
+        self._ready = self._ready or memoryview(next(self._parts, b""))
         n = min(len(buffer), len(self._ready))
         buffer[:n] = self._ready[:n]
         self._ready = self._ready[n:]
         return n
 
-    def _check_window(self, window: bytes) -> bytes:
-        data = self._unpack_window(window)
-        self._n_in += len(window)
-        self._n_out += len(data)
-        if len(data) > MAX_WINDOW_BYTES:
-            self._end = BombError(
-                f"{len(window):,} bytes unpack to more than {MAX_WINDOW_BYTES:,} bytes, like a "
-                "decompression bomb"
-            )
-        elif self._n_out > max(LARGE_BYTES, MAX_RATIO * self._n_in):
-            self._end = BombError(
-                f"the first {self._n_in:,} bytes unpack to {self._n_out:,}, more than {MAX_RATIO} "
-                "times as many bytes, like a decompression bomb"
-            )
-        return data
 
-    def _unpack_window(self, window: bytes) -> bytes:
-        """Decompress a window to at most `MAX_WINDOW_BYTES` + 1 bytes."""
-        before, was_between = self._unpacker.copy(), self._is_between
-        try:
-            return b"".join(self._unpack_parts(window))
-        except zlib.error:  # zlib discards partial output, so retry byte by byte.
-            self._unpacker, self._is_between = before, was_between
-        parts: list[bytes] = []
-        try:
-            for n in range(len(window)):
-                parts += self._unpack_parts(window[n : n + 1])
-        except zlib.error as error:
-            self._end = error
-        return b"".join(parts)
-
-    def _unpack_parts(self, window: bytes) -> list[bytes]:
-        parts: list[bytes] = []
-        room = MAX_WINDOW_BYTES + 1
-        while window and room > 0:
-            if self._is_between:
-                window = window.lstrip(b"\0")
-                if not window:
-                    break
-                self._unpacker = zlib.decompressobj(_GZIP_WBITS)
-            parts.append(self._unpacker.decompress(window, room))
-            room -= len(parts[-1])
-            self._is_between = self._unpacker.eof
-            window = self._unpacker.unused_data if self._is_between else b""
-        return parts
+def _iter_unpacked(packed: BinaryIO) -> Iterator[bytes]:
+    """Yield the content of a gzip file, which may have several members, and zeros after each."""
+    unpacker = zlib.decompressobj(_GZIP_WBITS)
+    n_in = n_out = 0
+    while window := packed.read(_WINDOW_BYTES):
+        n_in += (n_window := len(window))
+        most = n_out + MAX_WINDOW_BYTES
+        while rest := window.lstrip(b"\0") if unpacker.eof else window:
+            if unpacker.eof:
+                unpacker = zlib.decompressobj(_GZIP_WBITS)
+            before = unpacker.copy()
+            try:
+                part = unpacker.decompress(rest, most + 1 - n_out)
+            except zlib.error:  # zlib discards partial output, so retry byte by byte.
+                yield from (before.decompress(rest[n : n + 1]) for n in range(len(rest)))
+                raise
+            yield part
+            n_out += len(part)
+            window = unpacker.unused_data
+            if n_out > most:
+                raise BombError(
+                    f"{n_window:,} bytes unpack to more than {MAX_WINDOW_BYTES:,} bytes, like a "
+                    "decompression bomb"
+                )
+        if n_out > max(LARGE_BYTES, MAX_RATIO * n_in):
+            raise BombError(
+                f"the first {n_in:,} bytes unpack to {n_out:,}, more than {MAX_RATIO} times as "
+                "many bytes, like a decompression bomb"
+            )
+    if not unpacker.eof:
+        raise EOFError("the compressed stream is incomplete")
 
 
 CORRUPTION_ERRORS = (EOFError, zlib.error, OSError)

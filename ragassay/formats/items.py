@@ -30,6 +30,7 @@ MAX_JUNK_SHARE = 0.9
 """Share of unreadable lines above which reading stops if at least `MAX_JUNK` are unreadable."""
 
 _Read = TypeVar("_Read")
+_Part = TypeVar("_Part")
 
 
 @dataclass
@@ -289,8 +290,8 @@ def _split_rows(place: Place, value: dict[str, object]) -> Iterator[Item | Rejec
     yield from _add_header(items, as_item(place, value | {name: []}), name)
 
 
-def read_item(read: Callable[[Item], _Read], item: Item) -> _Read | Problem:
-    """Read an item with `read`, and return the problem if it raises `ProblemError`."""
+def read_item(read: Callable[[_Part], _Read], item: _Part) -> _Read | Problem:
+    """Read an item, or a part of one, and return the problem if `read` raises `ProblemError`."""
     try:
         return read(item)
     except ProblemError as error:

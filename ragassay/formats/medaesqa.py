@@ -22,8 +22,6 @@ from ragassay.formats.items import Item, iter_items, read_item
 from ragassay.formats.problems import (
     Problem,
     ProblemError,
-    describe_value,
-    is_object,
     parse,
     quote_text,
 )
@@ -190,10 +188,7 @@ def _read_answers(item: Item) -> Iterator[_AssessedAnswer | Problem]:
     question = parse(AssessedQuestionRow, item.fields)
     for system, fields in question.machine_generated_answers.items():
         try:
-            path = f"{_ANSWERS}.{system[:60]}"
-            if not is_object(fields):
-                raise ProblemError(path, f"found {describe_value(fields)}", "an object: {…}")
-            row = parse(MachineAnswerRow, fields, path)
+            row = parse(MachineAnswerRow, fields, f"{_ANSWERS}.{system[:60]}")
             if not system.strip():
                 raise ProblemError(
                     _ANSWERS, "an answer has a blank system name", "a system name such as M1"

@@ -97,7 +97,7 @@ def build_value_error(text: str, expected: str) -> PydanticCustomError:
     return PydanticCustomError(_CUSTOM, "{problem}", {"problem": text, "expected": expected})
 
 
-def validate(model: type[_Model], fields: Mapping[str, object]) -> _Model | Problem:
+def validate(model: type[_Model], fields: object) -> _Model | Problem:
     """Validate fields with a pydantic model, and return a problem if they are invalid."""
     try:
         return model.model_validate(fields)
@@ -105,7 +105,7 @@ def validate(model: type[_Model], fields: Mapping[str, object]) -> _Model | Prob
         return describe(error)
 
 
-def parse(model: type[_Model], fields: Mapping[str, object], where: str = "") -> _Model:
+def parse(model: type[_Model], fields: object, where: str = "") -> _Model:
     """Validate fields with a pydantic model, and raise a `ProblemError` if they are invalid."""
     try:
         return model.model_validate(fields)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Annotated
 
 from pydantic import AliasChoices, BeforeValidator, Field
 
-from ragassay.formats.items import Item
+from ragassay.formats.items import Item, read_item
 from ragassay.formats.problems import (
     Problem,
     ProblemError,
@@ -192,13 +193,7 @@ class ExpertQuestionRow(Row):
 def read_expertqa(item: Item) -> Sequence[Record | Problem]:
     """Convert each answer to a question to a record."""
     row = parse(ExpertQuestionRow, item.fields)
-    records: list[Record | Problem] = []
-    for system, fields in row.answers.items():
-        try:
-            records.append(_read_answer(row, system, fields, item))
-        except ProblemError as error:
-            records.append(error.problem)
-    return records
+    return [read_item(partial(_read_answer, row, item), one) for one in row.answers.items()]
 
 
 EXPERTQA = Format(
@@ -212,7 +207,8 @@ EXPERTQA = Format(
 )
 
 
-def _read_answer(row: ExpertQuestionRow, system: str, fields: object, item: Item) -> Record:
+def _read_answer(row: ExpertQuestionRow, item: Item, named: tuple[str, object]) -> Record:
+    system, fields = named
     path = f"answers.{system}"
     if not is_object(fields):
         expected = 'an object with an "answer_string"'

@@ -305,9 +305,6 @@ def _read_turns(item: Item) -> Iterator[tuple[Record, RatedTurnRow] | Problem]:
     dialogue = parse(RatedDialogueRow, item.fields)
     for n, fields in enumerate(dialogue.responses):
         try:
-            if not is_object(fields):
-                text = f"found {describe_value(fields)}"
-                raise ProblemError(f"responses.{n}", text, "an object: {…}")
             row = parse(RatedTurnRow, fields, f"responses.{n}")
         except ProblemError as error:
             yield error.problem

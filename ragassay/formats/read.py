@@ -19,8 +19,8 @@ from ragassay.formats.items import (
     Place,
     format_content,
     iter_items,
+    iter_read,
     iter_rows,
-    read_item,
 )
 from ragassay.formats.medaesqa import EXTRACTED_ANSWERS, EXTRACTED_EVIDENCE, MEDAESQA
 from ragassay.formats.named_fields import FieldTally, find_sources, find_unread
@@ -195,7 +195,6 @@ class _RecordReading:
     records: list[Record] = field(default_factory=list[Record])
     rejections: list[Rejection] = field(default_factory=list[Rejection])
     places: dict[str, Place] = field(default_factory=dict[str, Place])
-    ids: set[str] = field(default_factory=set[str])
     seen: dict[str, Record] = field(default_factory=dict[str, Record])
 
     def detect_format(
@@ -230,7 +229,17 @@ class _RecordReading:
         self, items: Iterator[Item | Rejection], match: Format, limit: int | None
     ) -> ReadResult:
         mapper = self._choose_mapper(match)
-        for outcome in self._read_outcomes(merge_items(items, match), mapper, match):
+
+        def read_outcomes(item: Item) -> list[Outcome]:
+            result = mapper(item)
+            outcomes = [result] if isinstance(result, Record | Problem) else result
+            return [
+                one if isinstance(one, Problem) else self._check_record(one, item, match)
+                for one in outcomes
+                if isinstance(one, Problem) or not (match.is_repeating and self._is_known(one))
+            ]
+
+        for outcome in iter_read(merge_items(items, match), read_outcomes):
             if isinstance(outcome, Rejection):
                 self.rejections.append(outcome)
                 continue
@@ -265,39 +274,24 @@ class _RecordReading:
             return partial(read_export, tally=self.tally)
         return match.read or partial(read_answer, tally=None if self.columns else self.tally)
 
-    def _read_outcomes(
-        self, items: Iterable[Item | Rejection], mapper: Mapper, match: Format
-    ) -> Iterator[Record | Rejection]:
-        for item in items:
-            if isinstance(item, Rejection):
-                yield item
-                continue
-            result = read_item(mapper, item)
-            for outcome in [result] if isinstance(result, Record | Problem) else result:
-                if isinstance(outcome, Problem):
-                    yield item.place.reject(outcome)
-                elif not (match.is_repeating and self._is_known(outcome)):
-                    yield self._check_record(outcome, item, match)
-
     def _is_known(self, record: Record) -> bool:
         first = self.seen.setdefault(record.id, record)
         return first is not record and first.answer == record.answer
 
-    def _check_record(self, record: Record, item: Item, match: Format) -> Record | Rejection:
+    def _check_record(self, record: Record, item: Item, match: Format) -> Outcome:
         if match.is_open:
             record, names = _add_named_sources(record, item.fields, match)
             self.tally.add(names)
         if self.answered and (problem := detect_empty_answer(record, match.unanswered)):
-            return item.place.reject(problem)
+            return problem
         if record.id == item.place.label and item.fields.get("id") is None:
             record = record.model_copy(update={"id": self._find_free_id(record.id)})
-        first = self.places.setdefault(record.id, item.place)
-        if first is not item.place or record.id in self.ids:
+        if (first := self.places.get(record.id)) is not None:
             where = f"line {first.line} ({first.label})"
             text = f"the id {quote_text(record.id)} is already on {where}"
             field_name = "id" if "id" in item.fields else ""
-            return item.place.reject(Problem(field_name, text, "unique ids"))
-        self.ids.add(record.id)
+            return Problem(field_name, text, "unique ids")
+        self.places[record.id] = item.place
         return record
 
     def _find_free_id(self, name: str) -> str:

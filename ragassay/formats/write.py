@@ -42,19 +42,6 @@ from ragassay.formats.trec_rag import (
 )
 from ragassay.records import Document, Record
 
-WRITABLE_FORMATS = (
-    "ragassay",
-    "biogen-2024",
-    "biogen-2025-a",
-    "biogen-2025-b",
-    "deepeval",
-    "nuggetizer-create",
-    "ragas",
-    "trec-rag-2024",
-    "trec-rag-2025",
-)
-"""Names of the formats in which answers can be written."""
-
 SENTENCE_FORMATS: frozenset[str] = frozenset(
     ("biogen-2025-a", "biogen-2025-b", "trec-rag-2024", "trec-rag-2025")
 )
@@ -98,10 +85,8 @@ def write_answers(records: Iterable[Record], path: AnyPath, form: str) -> WriteR
             topic but different questions or source texts.
     """
     path = Path(path)
-    if form == "biogen-2024":
-        return _write_biogen_2024(records, path)
-    if form in _TABLES:
-        return _TABLES[form](records, path)
+    if form in _WHOLE_FILES:
+        return _WHOLE_FILES[form](records, path)
     if form not in _LINES:
         known = ", ".join(WRITABLE_FORMATS)
         raise InputError(f"answers cannot be written as {form!r}; choose one of {known}")
@@ -195,10 +180,13 @@ def _build_ragassay_row(record: Record) -> JsonRow:
     return row
 
 
-_TABLES: Mapping[str, Callable[[Iterable[Record], Path], WriteResult]] = {
+_WHOLE_FILES: Mapping[str, Callable[[Iterable[Record], Path], WriteResult]] = {
+    "biogen-2024": _write_biogen_2024,
     "deepeval": write_deepeval,
     "ragas": write_ragas,
 }
+"""Functions that write all records of a file, keyed by format."""
+
 _LINES: Mapping[str, tuple[Callable[[Record], JsonRow], Reader]] = {
     "ragassay": (_build_ragassay_row, read_ragassay),
     "biogen-2025-a": (build_biogen_2025_a_row, partial(read_biogen_2025_a, questions={})),
@@ -208,3 +196,6 @@ _LINES: Mapping[str, tuple[Callable[[Record], JsonRow], Reader]] = {
     "trec-rag-2025": (build_rag_2025_row, partial(read_rag_2025, questions={})),
 }
 """Functions that convert a record to a line and back to a record, keyed by format."""
+
+WRITABLE_FORMATS = ("ragassay", *sorted({*_WHOLE_FILES, *_LINES} - {"ragassay"}))
+"""Names of the formats in which answers can be written."""

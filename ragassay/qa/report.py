@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ragassay.qa.measures import list_paper_sentences
 from ragassay.qa.pair_view import MarkedPart, PairView
-from ragassay.qa.score_view import build_qa_score_sheet
 from ragassay.qa.scores import average_intents, average_racar_ratings, compute_qa_scores
-from ragassay.qa.view import PaperView, QAReport, QAView, view_report
+from ragassay.qa.view import PaperView, QAReport, QAView, group_by_paper, view_report
 from ragassay.records import Paper, Score
-from ragassay.records.inputs import QAPair
-from ragassay.records.qa import RACAR, IntentSimilarity, PairMeasures, RacarRating
+from ragassay.records.qa import RACAR, PairMeasures, RacarRating
 from ragassay.reports.display import UNDECIDED, UNSCORED, format_unscored
 from ragassay.reports.html import SCRIPT, build_content_policy, create_page_environment
 from ragassay.reports.labels import replace_controls
@@ -160,29 +157,18 @@ def _list_rating_cells(rating: RacarRating | None) -> tuple[Plain, Plain, Plain]
 
 def render_papers_csv(report: QAReport) -> str:
     """Return a CSV table with the mean scores and unscored counts of each paper."""
-    pairs: dict[str, list[QAPair]] = defaultdict(list)
-    for pair in report.pairs:
-        pairs[pair.paper].append(pair)
-    paper_of = {pair.id: pair.paper for pair in report.pairs}
-    ratings: dict[str, list[RacarRating]] = defaultdict(list)
-    for rating in report.ratings:
-        ratings[paper_of.get(rating.pair, "")].append(rating)
-    intents: dict[str, list[IntentSimilarity]] = defaultdict(list)
-    for intent in report.intents:
-        intents[paper_of.get(intent.first, "")].append(intent)
-    titles = {paper.id: paper.title for paper in report.papers}
-    measures = {one.paper: one for one in report.measures}
     rows: list[tuple[Plain, ...]] = []
-    for name, own in pairs.items():
-        measured = measures.get(name)
+    for facts in group_by_paper(report):
+        title, measured = facts.paper.title if facts.paper else "", facts.measures
+        paper_of = {pair.id: facts.id for pair in facts.pairs}
         scores = {
             **compute_qa_scores([measured] if measured else []),
-            **average_intents(intents[name], paper_of),
-            **average_racar_ratings(ratings[name], paper_of),
+            **average_intents(facts.intents, paper_of),
+            **average_racar_ratings(facts.ratings, paper_of),
         }
         rows.append(
             (
-                *(name, titles.get(name, ""), len(own), measured.n_sentences if measured else None),
+                *(facts.id, title, len(facts.pairs), measured.n_sentences if measured else None),
                 sum(len(pair.numbers) for pair in measured.pairs) if measured else None,
                 *(scores[key].value if key in scores else None for key in PAPER_SCORES),
                 *(cell for key in JUDGED_SCORES for cell in _list_score_cells(scores.get(key))),
@@ -210,7 +196,6 @@ def render_qa_html(report: QAReport) -> str:
     view = view_report(report)
     page = environment.get_template(PAGE).render(
         report=view,
-        scores=build_qa_score_sheet(view.scores, has_meanings=True),
         style=style,
         script=script,
         policy=build_content_policy(style, script),
@@ -246,7 +231,7 @@ def _render_report_lines(view: QAView) -> Iterator[str]:
     yield from ("## Scores", "")
     if view.unscored:
         yield from (view.unscored, "")
-    yield render_sheet_markdown(build_qa_score_sheet(view.scores))
+    yield render_sheet_markdown(view.scores)
     for likeness in view.likeness:
         yield from (
             f"**{likeness.title}**: {likeness.mean}",
@@ -274,7 +259,7 @@ def render_qa_summary(report: QAReport) -> Iterator[Text | Table]:
     """Yield what the terminal shows: the headline, the scores and the worst pairs."""
     view = view_report(report)
     yield build_cell_text(view.headline, "bold")
-    yield render_sheet_table(build_qa_score_sheet(view.scores))
+    yield render_sheet_table(view.scores)
     if view.worst:
         rows = tuple((pair.id, pair.faults[0].message) for pair in view.worst[:N_WORST])
         yield render_sheet_table(Sheet("Worst pairs", build_text_columns("Pair", "Fault"), rows))

@@ -29,6 +29,7 @@ from ragassay.reports.display import (
     is_number,
 )
 from ragassay.reports.sheets import (
+    Cell,
     Column,
     Sheet,
     Shown,
@@ -38,25 +39,6 @@ from ragassay.reports.sheets import (
     format_count_or_none,
 )
 from ragassay.reports.text import count_text
-
-
-@dataclass(frozen=True, slots=True)
-class PairScoreLine:
-    """A row of the score table.
-
-    Attributes:
-        chance: Score that random sentences would reach, or empty if unknown.
-    """
-
-    title: str
-    value: str
-    scored: bool
-    interval: str
-    n: int
-    n_unscored: int
-    bounds: str
-    chance: str
-    meaning: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,34 +129,28 @@ def _as_cosine(score: Score) -> Score:
     return score.model_copy(update={"scale": COSINE_SCALE})
 
 
-def view_scores(
-    scores: Mapping[str, Score], measures: Sequence[PaperMeasures]
-) -> tuple[PairScoreLine, ...]:
-    """Return a table row for each score, in the order of `scores`."""
-    chance = _compute_chance(measures)
-    return tuple(_build_line(key, score, chance.get(key)) for key, score in scores.items())
-
-
-def build_qa_score_sheet(lines: Sequence[PairScoreLine], has_meanings: bool = False) -> Sheet:
-    """Return the table of scores.
+def build_qa_score_sheet(
+    scores: Mapping[str, Score], measures: Sequence[PaperMeasures], has_meanings: bool = False
+) -> Sheet:
+    """Return the table of scores, in the order of `scores`.
 
     With `has_meanings`, each row explains its score and mentions the score of random sentences.
     Otherwise, the score of random sentences is a column.
     """
-    rows = tuple(
-        (
-            *(line.title, build_value_cell(line.value, line.scored), line.interval),
-            *(line.chance,) * (not has_meanings),
-            *(
-                line.n,
-                Shown(
-                    format_count_or_none(line.n_unscored), notes=(line.bounds,) * bool(line.bounds)
-                ),
-            ),
-            *(_explain_meaning(line),) * has_meanings,
+    chances = {key: format_share(value) for key, value in _compute_chance(measures).items()}
+    rows: list[tuple[Cell, ...]] = []
+    for key, score in scores.items():
+        score, chance = _as_cosine(score) if key in LIKENESS else score, chances.get(key, "")
+        bounds = format_bounds(score)
+        unscored = Shown(format_count_or_none(score.n_unscored), notes=(bounds,) * bool(bounds))
+        by_chance = f" Random sentences would reach {chance}." if chance else ""
+        rows.append(
+            (
+                *(TITLES[key], build_value_cell(format_score(score), is_number(score.value))),
+                *(format_interval(score), *(chance,) * (not has_meanings), score.n, unscored),
+                *(Shown(f"{MEANINGS[key]}{by_chance}"),) * has_meanings,
+            )
         )
-        for line in lines
-    )
     columns = (
         *(
             *build_text_columns("Score"),
@@ -185,12 +161,7 @@ def build_qa_score_sheet(lines: Sequence[PairScoreLine], has_meanings: bool = Fa
             *(Column("", "Meaning", is_below=True),) * has_meanings,
         ),
     )
-    return Sheet("Scores", columns, rows)
-
-
-def _explain_meaning(line: PairScoreLine) -> Shown:
-    chance = f" Random sentences would reach {line.chance}." if line.chance else ""
-    return Shown(f"{line.meaning}{chance}")
+    return Sheet("Scores", columns, tuple(rows))
 
 
 def _compute_chance(measures: Sequence[PaperMeasures]) -> dict[str, float]:
@@ -209,22 +180,6 @@ def _compute_chance(measures: Sequence[PaperMeasures]) -> dict[str, float]:
         "pooled_coverage": one_answer,
         "chunks_per_answer": one_answer,
     }
-
-
-def _build_line(key: str, score: Score, chance: float | None) -> PairScoreLine:
-    if key in LIKENESS:
-        score = _as_cosine(score)
-    return PairScoreLine(
-        title=TITLES[key],
-        value=format_score(score),
-        scored=is_number(score.value),
-        interval=format_interval(score),
-        n=score.n,
-        n_unscored=score.n_unscored,
-        bounds=format_bounds(score),
-        chance="" if chance is None else format_share(chance),
-        meaning=MEANINGS[key],
-    )
 
 
 def view_likeness(

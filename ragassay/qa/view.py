@@ -17,13 +17,7 @@ from ragassay.qa.plots import (
     draw_question_heatmap,
     draw_sentence_heatmap,
 )
-from ragassay.qa.score_view import (
-    PairScoreLine,
-    SimilarityView,
-    view_likeness,
-    view_plots,
-    view_scores,
-)
+from ragassay.qa.score_view import SimilarityView, build_qa_score_sheet, view_likeness, view_plots
 from ragassay.qa.scores import (
     average_intents,
     average_racar_ratings,
@@ -42,6 +36,7 @@ from ragassay.records.qa import (
 )
 from ragassay.reports.charts import Plot
 from ragassay.reports.display import NOT_DEFINED, count_missing, format_share
+from ragassay.reports.sheets import Sheet
 from ragassay.reports.text import count_text, join_words
 
 MAX_PLOTTED = 60
@@ -72,7 +67,7 @@ class PaperView:
 
 
 @dataclass(frozen=True)
-class _PaperFacts:
+class PaperFacts:
     """A paper with its measures, pairs, ratings and intent scores."""
 
     id: str
@@ -90,7 +85,7 @@ class _PaperFacts:
         return next(filter(None, titles), "")
 
 
-def _view_paper(number: int, facts: _PaperFacts) -> PaperView:
+def _view_paper(number: int, facts: PaperFacts) -> PaperView:
     """Prepare a paper for display, with plots only for the first `MAX_PLOTTED` papers."""
     is_plotted = number <= MAX_PLOTTED
     measures = facts.measures
@@ -125,7 +120,7 @@ def _view_paper(number: int, facts: _PaperFacts) -> PaperView:
     )
 
 
-def _view_pairs(number: int, facts: _PaperFacts) -> tuple[PairView, ...]:
+def _view_pairs(number: int, facts: PaperFacts) -> tuple[PairView, ...]:
     sentences = [one.text for one in list_paper_sentences(facts.paper)] if facts.paper else []
     measured = {one.pair: one for one in (facts.measures.pairs if facts.measures else ())}
     questions = {pair.id: pair.question for pair in facts.pairs}
@@ -145,7 +140,7 @@ def _view_pairs(number: int, facts: _PaperFacts) -> tuple[PairView, ...]:
     return tuple(views)
 
 
-def _build_intent_matrix(facts: _PaperFacts) -> list[list[float | None]]:
+def _build_intent_matrix(facts: PaperFacts) -> list[list[float | None]]:
     """Return the judge's intent scores as a similarity matrix, with None for missing scores."""
     scores = {
         frozenset((intent.first, intent.second)): intent.score / MOST_INTENT
@@ -205,7 +200,8 @@ class QAView:
     plots: tuple[Plot, ...]
     unscored: str
     unplotted: str
-    scores: tuple[PairScoreLine, ...]
+    scores: Sheet
+    explained_scores: Sheet
     likeness: tuple[SimilarityView, ...]
     papers: tuple[PaperView, ...]
     cards: tuple[str, ...]
@@ -214,7 +210,7 @@ class QAView:
 
 def view_report(report: QAReport) -> QAView:
     """Prepare a report for display, with papers in the order of their first pair."""
-    papers = tuple(_view_paper(i, facts) for i, facts in enumerate(_group_facts(report), start=1))
+    papers = tuple(_view_paper(i, facts) for i, facts in enumerate(group_by_paper(report), start=1))
     pairs = [pair for paper in papers for pair in paper.pairs]
     faulty = sorted((pair for pair in pairs if pair.faults), key=lambda pair: pair.rank)
     scores = collect_report_scores(report)
@@ -230,7 +226,8 @@ def view_report(report: QAReport) -> QAView:
         plots=view_plots(scores),
         unscored=_describe_unscored([*report.ratings, *report.intents]),
         unplotted=unplotted if len(papers) > MAX_PLOTTED else "",
-        scores=view_scores(scores, report.measures),
+        scores=build_qa_score_sheet(scores, report.measures),
+        explained_scores=build_qa_score_sheet(scores, report.measures, has_meanings=True),
         likeness=view_likeness(report.measures, report.intents),
         papers=papers,
         cards=tuple(report.cards),
@@ -248,17 +245,16 @@ def collect_report_scores(report: QAReport) -> dict[str, Score]:
     }
 
 
-def _group_facts(report: QAReport) -> list[_PaperFacts]:
+def group_by_paper(report: QAReport) -> list[PaperFacts]:
+    """Return the papers of a report with their pairs, in the order of their first pair."""
     papers = {paper.id: paper for paper in report.papers}
     measures = {one.paper: one for one in report.measures}
-    by_paper: dict[str, _PaperFacts] = {}
-    by_pair: dict[str, _PaperFacts] = {}
+    by_paper: dict[str, PaperFacts] = {}
+    by_pair: dict[str, PaperFacts] = {}
     for pair in report.pairs:
         name = pair.paper
         if name not in by_paper:
-            by_paper[name] = _PaperFacts(
-                name, papers.get(name), measures.get(name), report.embedder
-            )
+            by_paper[name] = PaperFacts(name, papers.get(name), measures.get(name), report.embedder)
         by_paper[name].pairs.append(pair)
         by_pair[pair.id] = by_paper[name]
     for rating in report.ratings:

@@ -20,8 +20,8 @@ from ragassay.formats import (
     write_assignments,
     write_nugget_scores,
 )
-from ragassay.formats.items import Item, iter_items
-from ragassay.formats.problems import Problem, validate
+from ragassay.formats.items import Item, iter_items, iter_read, split_rejections
+from ragassay.formats.problems import ProblemError, parse
 from ragassay.formats.reviews import FILE as REVIEWS
 from ragassay.formats.reviews import ReviewedRun
 from ragassay.formats.rows import NuggetEntry, Row
@@ -167,23 +167,16 @@ def read_match_file(path: Path) -> MatchFile:
         InputError: The file cannot be opened.
     """
     file = path / "evaluations.jsonl" if path.is_dir() else path
-    cases: list[MatchCase] = []
-    rejections: list[Rejection] = []
-    n_one_sided = 0
     reviews = path / REVIEWS
     reviewed = ReviewedRun(reviews).list_matches() if reviews.exists() else {}
-    for item in iter_items(file):
-        case = item if isinstance(item, Rejection) else _read_case(item)
-        if isinstance(case, MatchCase) and isinstance(item, Item):
-            matches = reviewed.get(str(item.fields.get("record_id")))
-            case = case if matches is None else replace(case, matches=matches)
-        if isinstance(case, Rejection):
-            rejections.append(case)
-        elif case.gold and case.nuggets:
-            cases.append(case)
-        else:
-            n_one_sided += 1
-    return MatchFile(tuple(cases), tuple(rejections), n_one_sided, compute_sha256(file))
+
+    def read_reviewed_case(item: Item) -> list[MatchCase]:
+        case, matches = _read_case(item), reviewed.get(str(item.fields.get("record_id")))
+        return [case if matches is None else replace(case, matches=matches)]
+
+    cases, rejections = split_rejections(iter_read(iter_items(file), read_reviewed_case))
+    complete = tuple(case for case in cases if case.gold and case.nuggets)
+    return MatchFile(complete, rejections, len(cases) - len(complete), compute_sha256(file))
 
 
 def fit_file(
@@ -221,21 +214,18 @@ def fit_file(
     return matcher
 
 
-def _read_case(item: Item) -> MatchCase | Rejection:
+def _read_case(item: Item) -> MatchCase:
     is_evaluation = "gold_nuggets" in item.fields
     fields = {k: v for k, v in item.fields.items() if not (is_evaluation and k == "matches")}
-    row = validate(PairsRow, fields)
-    if isinstance(row, Problem):
-        return item.place.reject(row)
+    row = parse(PairsRow, fields)
     gold, nuggets = (tuple(n.text for n in side) for side in (row.gold, row.nuggets))
     for position, (g, n) in enumerate(row.matches or ()):
         if not (0 <= g < len(gold) and 0 <= n < len(nuggets)):
-            problem = Problem(
+            raise ProblemError(
                 f"matches.{position}",
                 f"the positions [{g}, {n}] are out of range, because there are {len(gold)} gold "
                 f"and {len(nuggets)} system nuggets",
                 "[gold position, system position], counted from 0",
             )
-            return item.place.reject(problem)
     known = None if row.matches is None else frozenset((g, n) for g, n in row.matches)
     return MatchCase(gold, nuggets, known)

@@ -8,14 +8,23 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
 from ragassay.errors import InputError
 from ragassay.formats.gold import read_nugget_banks
-from ragassay.formats.items import Item, Place, format_content, iter_items
-from ragassay.formats.problems import Problem, quote_text, validate
+from ragassay.formats.items import (
+    Item,
+    Place,
+    format_content,
+    iter_items,
+    iter_read,
+    read_item,
+    split_rejections,
+)
+from ragassay.formats.problems import Problem, ProblemError, parse, quote_text, validate
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.topics import read_small_file
 from ragassay.formats.workbench.bank_items import BankItem, BankKind, RubricBank, build_bank_item_id
@@ -140,9 +149,9 @@ def _read_json(path: Path, kind: BankKind | None) -> BankResult:
     if {"items", "query_id"} <= keys or keys & {"nugget_bank", "claim_bank"}:
         return read_test_banks(path)
     if "globalID" in keys:
-        return _group_items(_read_items(path, _read_lesson), kind)
+        return _group_items(iter_read(iter_items(path), _read_lesson), kind)
     if "query_id" in keys and keys & {"question", "question_text"}:
-        return _group_items(_read_items(path, _read_keyed), kind or "questions")
+        return _group_items(iter_read(iter_items(path), _read_keyed), kind or "questions")
     banks, rejections = read_nugget_banks(path)
     gold = (
         ImportedItem(
@@ -162,49 +171,42 @@ def _dump_importance(label: str) -> str:
 Imported = ImportedItem | Rejection
 
 
-def _read_items(path: Path, read: Callable[[Item], Iterator[Imported]]) -> Iterator[Imported]:
-    for item in iter_items(path):
-        if isinstance(item, Rejection):
-            yield item
-        else:
-            yield from read(item)
-
-
-def _read_keyed(item: Item) -> Iterator[Imported]:
-    row = validate(KeyedRow, item.fields)
-    if not isinstance(row, Problem) and row.key and row.choices and row.key not in row.choices:
-        text = f"the key {quote_text(row.key)} is not one of the choices"
-        row = Problem("correctKey", text, ", ".join(row.choices))
-    if isinstance(row, Problem):
-        yield item.place.reject(row)
-        return
+def _read_keyed(item: Item) -> list[ImportedItem]:
+    row = parse(KeyedRow, item.fields)
+    if row.key and row.choices and row.key not in row.choices:
+        raise _build_key_error("correctKey", row.key, row.choices)
     known = row.correct or row.choices.get(row.key or "", "")
-    yield ImportedItem(
+    imported = ImportedItem(
         *(row.query_id, row.question, row.query_text),
         answers=(*row.answers, *((known,) if known else ())),
         facet=row.facet_id or "",
         name=row.qid or "",
     )
+    return [imported]
 
 
-def _read_lesson(item: Item) -> Iterator[Imported]:
-    row = validate(LessonRow, item.fields)
-    if isinstance(row, Problem):
-        yield item.place.reject(row)
-        return
-    for name, fields in row.questions.texts.items():
-        question = validate(TqaQuestionRow, fields)
-        if not isinstance(question, Problem) and question.key.text not in question.choices:
-            text = f"the key {quote_text(question.key.text)} is not one of the choices"
-            question = Problem("correctAnswer", text, ", ".join(question.choices))
-        if isinstance(question, Problem):
-            field = f"questions.nonDiagramQuestions.{name}.{question.field}"
-            yield item.place.reject(replace(question, field=field))
-        else:
-            answer = question.choices[question.key.text].text
-            yield ImportedItem(
-                *(row.id, question.asked.text, row.title, (answer,)), kind="questions", name=name
-            )
+def _build_key_error(field: str, key: str, choices: Iterable[str]) -> ProblemError:
+    text = f"the key {quote_text(key)} is not one of the choices"
+    return ProblemError(field, text, ", ".join(choices))
+
+
+def _read_lesson(item: Item) -> list[ImportedItem | Problem]:
+    row = parse(LessonRow, item.fields)
+    return [read_item(partial(_read_question, row), one) for one in row.questions.texts.items()]
+
+
+def _read_question(lesson: LessonRow, named: tuple[str, object]) -> ImportedItem:
+    name, fields = named
+    path = f"questions.nonDiagramQuestions.{name}"
+    question = parse(TqaQuestionRow, fields, path)
+    key, choices = question.key.text, question.choices
+    if key not in choices:
+        raise _build_key_error(f"{path}.correctAnswer", key, choices)
+    return ImportedItem(
+        *(lesson.id, question.asked.text, lesson.title, (choices[key].text,)),
+        kind="questions",
+        name=name,
+    )
 
 
 def _read_text(path: Path, data: bytes, query: str) -> Iterator[Imported]:
@@ -288,13 +290,7 @@ def _read_csv(path: Path, lines: list[str]) -> Iterator[Imported]:
 
 
 def _group_items(imported: Iterable[Imported], kind: BankKind | None) -> BankResult:
-    rejections: list[Rejection] = []
-    items: list[ImportedItem] = []
-    for entry in imported:
-        if isinstance(entry, Rejection):
-            rejections.append(entry)
-        else:
-            items.append(entry)
+    items, rejections = split_rejections(imported)
     are_questions = bool(items) and all(item.text.rstrip().endswith("?") for item in items)
     default: BankKind = "questions" if are_questions else "nuggets"
     banks: dict[tuple[str, str, str], RubricBank] = {}
@@ -308,4 +304,4 @@ def _group_items(imported: Iterable[Imported], kind: BankKind | None) -> BankRes
         if all(known.id != name for known in bank.items):
             added = BankItem(item.text, name, item.info, item.answers)
             banks[bank.key] = replace(bank, items=(*bank.items, added))
-    return BankResult(tuple(banks.values()), tuple(rejections))
+    return BankResult(tuple(banks.values()), rejections)

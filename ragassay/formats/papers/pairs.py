@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ragassay.errors import InputError
 from ragassay.files import AnyPath
-from ragassay.formats.items import Item, Place, iter_items, keep_first
+from ragassay.formats.items import Item, Place, iter_items, iter_read, keep_first, split_rejections
 from ragassay.formats.output import write_values
 from ragassay.formats.papers.files import PAIR, PAPER, PairRow, list_paper_files, read_paper_row
 from ragassay.formats.papers.prose import normalize_id
@@ -60,17 +61,11 @@ def read_pairs(path: AnyPath, papers: Sequence[Paper] = ()) -> PairFile:
     path = Path(path)
     by_id = {paper.id: paper for paper in papers}
     found: dict[str, Paper] = {}
-    rows: list[tuple[PairRow, Place]] = []
-    rejections: list[Rejection] = []
-    for file, name in list_paper_files(path):
-        for item in iter_items(file):
-            if isinstance(item, Rejection):
-                rejections.append(item)
-                continue
-            try:
-                rows += [(row, item.place) for row in _read_rows(item, name, found)]
-            except ProblemError as error:
-                rejections.append(item.place.reject(error.problem))
+    rows, rejections = split_rejections(
+        one
+        for file, name in list_paper_files(path)
+        for one in iter_read(iter_items(file), partial(_read_rows, name=name, papers=found))
+    )
     known = by_id | found | by_id
     pairs, refused = keep_first(
         _complete_pairs(rows, known),
@@ -79,10 +74,10 @@ def read_pairs(path: AnyPath, papers: Sequence[Paper] = ()) -> PairFile:
             "id", f"the pair {quote_text(pair.id)} is already on line {first.line}", "unique ids"
         ),
     )
-    rejections += refused
+    rejections = (*rejections, *refused)
     if not pairs:
         raise build_empty_file_error(path, "question-answer pair", rejections, f"one of:\n{SHAPES}")
-    return PairFile(pairs, tuple(rejections), tuple(known.values()))
+    return PairFile(pairs, rejections, tuple(known.values()))
 
 
 def write_pairs(pairs: Iterable[QAPair], path: AnyPath) -> None:
@@ -100,17 +95,18 @@ def write_pairs(pairs: Iterable[QAPair], path: AnyPath) -> None:
     write_values(rows, path)
 
 
-def _read_rows(item: Item, name: str, papers: dict[str, Paper]) -> list[PairRow]:
+def _read_rows(item: Item, name: str, papers: dict[str, Paper]) -> list[tuple[PairRow, Place]]:
     """Return the pairs in an item, and add its paper, if it contains one, to `papers`."""
     if detect_format(item.keys, (PAIR, PAPER)) is not PAPER:
-        return [parse(PairRow, {key.lower(): value for key, value in item.fields.items()})]
+        fields = {key.lower(): value for key, value in item.fields.items()}
+        return [(parse(PairRow, fields), item.place)]
     paper, rows = read_paper_row(item, name)
     if paper.id in papers:
         raise ProblemError(
             "doi", f"the paper {quote_text(paper.id)} already appeared", "unique ids"
         )
     papers[paper.id] = paper
-    return [row.model_copy(update={"paper": paper.id}) for row in rows]
+    return [(row.model_copy(update={"paper": paper.id}), item.place) for row in rows]
 
 
 def _complete_pairs(

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from ragassay.formats.items import Item
-from ragassay.formats.problems import Problem, validate
+from ragassay.formats.items import Item, iter_read, split_rejections
+from ragassay.formats.problems import Problem, parse
 from ragassay.formats.rows import Row
 from ragassay.records import Rejection
 
@@ -70,19 +70,9 @@ def read_rows(
         row_type: Pydantic model with which a row is validated.
         convert: Function that converts a row, or returns the problem with it.
     """
-    converted: list[T] = []
-    rejections: list[Rejection] = []
-    for item in items:
-        if isinstance(item, Rejection):
-            rejections.append(item)
-            continue
-        row = validate(row_type, item.fields)
-        result = row if isinstance(row, Problem) else convert(row, item)
-        if isinstance(result, Problem):
-            rejections.append(item.place.reject(result))
-        else:
-            converted.append(result)
-    return tuple(converted), tuple(rejections)
+    return split_rejections(
+        iter_read(items, lambda item: [convert(parse(row_type, item.fields), item)])
+    )
 
 
 class Grouped(Protocol):

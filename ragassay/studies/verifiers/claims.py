@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Literal
 from ragassay.errors import InputError
 from ragassay.formats import read_labels, read_records
 from ragassay.formats.claims import is_fact_check, read_fact_checks
-from ragassay.formats.items import Item, iter_items
+from ragassay.formats.items import Item, iter_items, iter_read, split_rejections
 from ragassay.formats.medaesqa import MEDAESQA
-from ragassay.formats.problems import Problem
 from ragassay.metrics.papers.verifier_scores import (
     Thresholds,
     find_best_threshold,
@@ -112,24 +111,13 @@ def _read_claims(path: Path, corpus: Literature, labels: Path | None) -> Claims:
 
 def _read_scifact_claims(path: Path, corpus: Literature) -> Claims:
     claims: list[LabelledClaim] = []
-    rejections: list[Rejection] = []
-    n_missing = 0
-    for item in iter_items(path):
-        result = item if isinstance(item, Rejection) else read_fact_checks(item)
-        if isinstance(result, Rejection):
-            rejections.append(result)
-        elif isinstance(result, Problem):
-            assert isinstance(item, Item)
-            rejections.append(item.place.reject(result))
-        else:
-            for one in result:
-                document, label = corpus.get(one.document), parse_label(one.label)
-                if document is None or label is None:
-                    n_missing += 1
-                    continue
-                sentences = tuple(extract_sentences(document.text))
-                claims.append(LabelledClaim(one.claim, document.title, sentences, (), label, ""))
-    return Claims(tuple(group_claims(claims)), tuple(rejections), n_missing)
+    checks, rejections = split_rejections(iter_read(iter_items(path), read_fact_checks))
+    for one in checks:
+        document, label = corpus.get(one.document), parse_label(one.label)
+        if document is not None and label is not None:
+            sentences = tuple(extract_sentences(document.text))
+            claims.append(LabelledClaim(one.claim, document.title, sentences, (), label, ""))
+    return Claims(tuple(group_claims(claims)), rejections, len(checks) - len(claims))
 
 
 def _read_cited_claims(path: Path, corpus: Literature, labels: Path | None) -> Claims:
