@@ -19,7 +19,7 @@ from ragassay.runs.nuggets import edited_rows, nugget_jobs, write_nuggets
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
 
 FACTS = ("Brelozant lowered migraine days.", "Constipation was common.")
 RECORDS = [

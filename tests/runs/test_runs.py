@@ -31,7 +31,7 @@ from ragassay.runs.folder import (
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
 
 
 def run_for(model: ScriptedModel, job: Job, **options: object) -> Run:
