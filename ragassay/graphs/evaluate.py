@@ -56,11 +56,11 @@ def build_evaluate_graph(
         max_attempts: Maximum number of attempts for a model call that fails with transient errors.
         evaluators: Evaluators whose questions the graph can ask. Each evaluator has its own node.
     """
-    return _compile(max_attempts, tuple(evaluator.name for evaluator in evaluators))
+    return _compile_graph(max_attempts, tuple(evaluator.name for evaluator in evaluators))
 
 
 @functools.lru_cache(maxsize=8)
-def _compile(max_attempts: int, names: tuple[str, ...]) -> EvaluateGraph:
+def _compile_graph(max_attempts: int, names: tuple[str, ...]) -> EvaluateGraph:
     builder = StateGraph(State, context_schema=Run, input_schema=Input, output_schema=Output)
     # LangGraph's types require nodes to name their input `state`.
     ask_node: Any = ask

@@ -101,7 +101,7 @@ STATUSES = (400, 413, 422, 429, 500, 503)
 N_WAYS = 12
 
 
-def answers(n: int) -> list[dict[str, str]]:
+def make_answers(n: int) -> list[dict[str, str]]:
     return [{"id": f"a{i}", "question": "Why?", "answer": f"Due to {i}."} for i in range(n)]
 
 
@@ -251,7 +251,7 @@ def test_no_secret_is_in_what_a_command_writes(
     for variable, value in tried.environment.items():
         monkeypatch.setenv(variable, value)
     n_answers = N_WAYS if tried.answer is echo_in_turn else 2
-    lines = [json.dumps(line) + "\n" for line in answers(n_answers)]
+    lines = [json.dumps(line) + "\n" for line in make_answers(n_answers)]
     (tmp_path / "answers.jsonl").write_text("".join(lines))
     if "corpus embed" in tried.words:
         (tmp_path / "docs.jsonl").write_text('{"id": "1", "text": "Aspirin thins blood."}\n')
@@ -296,7 +296,11 @@ def test_no_secret_is_in_a_span(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
         url = judge.base_url.replace("http://", f"http://{LOGIN}@")
         found = ragassay.evaluate(
-            answers(N_WAYS), model="openai/a", api_base=url, only=["rubrics"], rubrics=["cohesion"]
+            make_answers(N_WAYS),
+            model="openai/a",
+            api_base=url,
+            only=["rubrics"],
+            rubrics=["cohesion"],
         )
     assert any("***" in span.told for span in collector.spans), "a collector sees what was wrong"
     assert not any(plant in body for body in collector.bodies for plant in PLANTS)
