@@ -10,6 +10,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import hypothesis
@@ -132,6 +133,13 @@ def only_endpoints_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
         "ragassay.runs.preflight.check_judges",
         lambda judges: check_judges([one for one in judges if one.judge.api_base]),
     )
+
+
+@pytest.fixture
+def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Repeat failed calls without the pauses that spare a real server."""
+    monkeypatch.setattr("ragassay.graphs.base.FIRST_PAUSE_S", 0.0)
+    monkeypatch.setattr("ragassay.graphs.base.random", SimpleNamespace(random=lambda: 0.0))
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ segment -> dispatch <-> preparations and evaluator questions -> aggregate
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -49,12 +50,17 @@ EvaluateGraph = CompiledStateGraph[State, Run, Input, Output]
 def build_evaluate_graph(
     max_attempts: int = 5, evaluators: Sequence[Evaluator[Any]] = OURS
 ) -> EvaluateGraph:
-    """Compile the evaluation graph.
+    """Compile the evaluation graph, once per process for the same arguments.
 
     Args:
         max_attempts: Maximum number of attempts for a model call that fails with transient errors.
         evaluators: Evaluators whose questions the graph can ask. Each evaluator has its own node.
     """
+    return _compile_graph(max_attempts, tuple(evaluator.name for evaluator in evaluators))
+
+
+@functools.lru_cache(maxsize=8)
+def _compile_graph(max_attempts: int, names: tuple[str, ...]) -> EvaluateGraph:
     builder = StateGraph(State, context_schema=Run, input_schema=Input, output_schema=Output)
     # LangGraph's types require nodes to name their input `state`.
     ask_node: Any = ask
@@ -63,7 +69,7 @@ def build_evaluate_graph(
     builder.add_node("check_citations", check_citations)
     builder.add_node("measure", measure)
     builder.add_node("aggregate", aggregate)
-    asking = [format_node_name(Task(evaluator.name, "")) for evaluator in evaluators]
+    asking = [format_node_name(Task(name, "")) for name in names]
     for name in asking:
         builder.add_node(name, ask_node, input_schema=Task)
     preparing = list(PREPARED_BY.values())

@@ -6,6 +6,7 @@ from environment variables.
 
 from __future__ import annotations
 
+import copy
 from typing import Any, TypeVar
 
 from langgraph.graph.state import CompiledStateGraph
@@ -17,9 +18,10 @@ G = TypeVar("G", bound=CompiledStateGraph[Any, Any, Any, Any])
 
 
 def _remove_context_schema(graph: G) -> G:
-    """Make a graph accept the server's empty context, which is not a valid `Run`."""
-    graph.context_schema = None
-    return graph
+    """Return a graph that accepts the server's empty context, which is not a valid `Run`."""
+    served = copy.copy(graph)
+    served.context_schema = None
+    return served
 
 
 evaluate = _remove_context_schema(build_evaluate_graph())

@@ -25,7 +25,7 @@ from ragassay.retrievers.literature import Corpus
 from ragassay.testing import Fault
 from ragassay.text.sentences import split_sentences
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
 
 RECORD = Record(
     id="one",

@@ -14,7 +14,7 @@ from ragassay.records import Article, ArticleLink, Case, Document, Evaluation, R
 from ragassay.retrievers.literature import Corpus
 from ragassay.testing import Fault, ToolCall, default_reply
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
 
 FOR = Article(
     id="10000001",

@@ -20,7 +20,7 @@ from ragassay.runs.evaluate import build_job, run_job
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
 
 ANSWER = Record(
     id="a",

@@ -15,7 +15,7 @@ from ragassay.records import Document, Nugget
 from ragassay.store import open_store
 from ragassay.testing import Fault
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
 
 FACTS = (
     "Brelozant lowered monthly migraine days.",

@@ -19,7 +19,7 @@ from ragassay.runs.job import Job
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, default_reply
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
 
 # Shares all but one of the claim's words with it, and says nothing on transplants.
 PRESSURE = Article(

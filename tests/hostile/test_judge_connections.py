@@ -18,7 +18,7 @@ from ragassay.models.probe import check_judges
 from ragassay.models.provider_errors import PROVIDERS
 from ragassay.settings import Settings, load_settings
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
 
 SELF_SIGNED = Path(__file__).with_name("self_signed.pem")
 UNTRUSTED = r"the certificate of https://127\.0\.0\.1:\d+/v1 is not valid \(self-signed certificate"
@@ -116,7 +116,7 @@ def date() -> str:
 
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize("until", [seconds, date])
-def test_a_server_that_asks_to_wait_is_waited_for(answers, monkeypatch, status, until):
+def test_a_server_that_asks_to_wait_is_waited_for(answers, status, until):
     times: list[float] = []
 
     def busy_once(exchange: Exchange) -> None:
@@ -126,7 +126,6 @@ def test_a_server_that_asks_to_wait_is_waited_for(answers, monkeypatch, status, 
         else:
             well(exchange)
 
-    monkeypatch.setattr("ragassay.graphs.base.RetryPolicy", _at_once)
     with judging(busy_once) as served:
         code, _, _ = evaluated(answers, served.base_url)
     assert code == 0
@@ -135,18 +134,11 @@ def test_a_server_that_asks_to_wait_is_waited_for(answers, monkeypatch, status, 
     assert times[1] - times[0] > 0.95
 
 
-def _at_once(**options: object):
-    from langgraph.types import RetryPolicy
-
-    return RetryPolicy(**(options | {"initial_interval": 0.0, "jitter": False}))
-
-
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_fault_that_passes_costs_an_attempt_and_no_verdict(answers, monkeypatch, status):
+def test_a_fault_that_passes_costs_an_attempt_and_no_verdict(answers, status):
     def twice(exchange: Exchange) -> None:
         exchange.send(error("busy"), status) if len(exchange.judge.asked) < 3 else well(exchange)
 
-    monkeypatch.setattr("ragassay.graphs.base.RetryPolicy", _at_once)
     with judging(twice) as served:
         assert evaluated(answers, served.base_url)[0] == 0
         assert len(served.asked) == 3

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 from ragassay.cli import app
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
 
 WELL = rated("4")
 HALF = json.dumps(WELL).encode()[:150]

@@ -98,6 +98,11 @@ def echo_in_turn(exchange: Exchange) -> None:
 
 
 STATUSES = (400, 413, 422, 429, 500, 503)
+N_WAYS = 12
+
+
+def make_answers(n: int) -> list[dict[str, str]]:
+    return [{"id": f"a{i}", "question": "Why?", "answer": f"Due to {i}."} for i in range(n)]
 
 
 @dataclass
@@ -245,8 +250,9 @@ def test_no_secret_is_in_what_a_command_writes(
     tried = TRIES[name]
     for variable, value in tried.environment.items():
         monkeypatch.setenv(variable, value)
-    lines = [{"id": f"a{n}", "question": "Why?", "answer": f"Due to {n}."} for n in range(12)]
-    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    n_answers = N_WAYS if tried.answer is echo_in_turn else 2
+    lines = [json.dumps(line) + "\n" for line in make_answers(n_answers)]
+    (tmp_path / "answers.jsonl").write_text("".join(lines))
     if "corpus embed" in tried.words:
         (tmp_path / "docs.jsonl").write_text('{"id": "1", "text": "Aspirin thins blood."}\n')
         build = ["corpus", "build", str(tmp_path / "docs.jsonl"), "--out", str(tmp_path / "corpus")]
@@ -286,12 +292,15 @@ def test_the_search_would_find_a_plant(tmp_path: Path):
 def test_no_secret_is_in_a_span(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     for name, value in TRACED.items():
         monkeypatch.setenv(name, value)
-    rows = [{"id": f"a{n}", "question": "Why?", "answer": f"Due to {n}."} for n in range(12)]
     with collecting() as collector, judging(echo_in_turn) as judge:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
         url = judge.base_url.replace("http://", f"http://{LOGIN}@")
         found = ragassay.evaluate(
-            rows, model="openai/a", api_base=url, only=["rubrics"], rubrics=["cohesion"]
+            make_answers(N_WAYS),
+            model="openai/a",
+            api_base=url,
+            only=["rubrics"],
+            rubrics=["cohesion"],
         )
     assert any("***" in span.told for span in collector.spans), "a collector sees what was wrong"
     assert not any(plant in body for body in collector.bodies for plant in PLANTS)

@@ -77,7 +77,7 @@ class Texts(NamedTuple):
     long: str = LONG
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def texts() -> Texts:
     """The untrusted texts of the run."""
     return Texts()
@@ -324,7 +324,7 @@ def build_manifest() -> Manifest:
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def run() -> Run:
     """The run."""
     evaluations = (first_evaluation(), second_evaluation(), third_evaluation())

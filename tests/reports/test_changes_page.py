@@ -194,14 +194,20 @@ def test_a_thousand_answers_of_random_words_stay_below_ten_megabytes():
     assert len(render_changes_html([change_of(old, new)])) < 1_000_000
 
 
-@pytest.fixture
-def open_page(browse: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:  # noqa: F811
-    """Open a page of 130 answers at a state."""
-    path = tmp_path / "changes.html"
+@pytest.fixture(scope="module")
+def long_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of 130 answers."""
+    path = tmp_path_factory.mktemp("pages") / "changes.html"
     path.write_text(render_changes_html([many(130)]), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def open_page(browse: Callable[..., Any], long_page: Path) -> Callable[..., Any]:  # noqa: F811
+    """Open the page of 130 answers at a state."""
 
     def open_at(state: str = "", **options: Any) -> Any:
-        page = browse(f"file://{path}{state}", **options)
+        page = browse(f"file://{long_page}{state}", **options)
         page.wait_for_selector("#pairs > li")
         return page
 

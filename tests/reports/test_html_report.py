@@ -19,7 +19,7 @@ from ragassay.reports.index import MOST_SOURCE_CHARS
 from ragassay.reports.text import summarize_run
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def page(run) -> str:
     return render_html(*run)
 

@@ -12,7 +12,7 @@ from ragassay.reports.markdown import render_markdown
 from ragassay.reports.sheets import escape
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def page(run) -> str:
     return render_markdown(*run)
 

@@ -17,9 +17,9 @@ pytestmark = pytest.mark.browser
 N = 61
 
 
-@pytest.fixture
-def report(run, browse: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:  # noqa: F811
-    """Open the report of many answers, every second one with findings, at a state."""
+@pytest.fixture(scope="module")
+def page_file(run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of many answers, every second one with findings."""
     first, second, _ = run.evaluations
     painter = Document(id="PMID 7", text="Nobody but a painter was asked.", title="Painters")
     evaluations = [
@@ -33,11 +33,17 @@ def report(run, browse: Callable[..., Any], tmp_path: Path) -> Callable[..., Any
         for n in range(N)
     ]
     summary = summarize(evaluations, N, 0, 0)
-    path = tmp_path / "report.html"
+    path = tmp_path_factory.mktemp("pages") / "report.html"
     path.write_text(render_html(run.manifest, summary, evaluations), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def report(page_file: Path, browse: Callable[..., Any]) -> Callable[..., Any]:  # noqa: F811
+    """Open the report at a state."""
 
     def open_at(state: str = "", **options: Any) -> Any:
-        page = browse(f"file://{path}{state}", **options)
+        page = browse(f"file://{page_file}{state}", **options)
         until(page, "document.body.dataset.shown !== undefined")
         return page
 

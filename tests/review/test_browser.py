@@ -23,7 +23,7 @@ def open_page(browse) -> Callable[..., Any]:  # noqa: F811
     def open_at(url: str, *size: int, **options: Any) -> Any:
         page = browse(url, *size, **options)
         until(page, "document.getElementById('count').textContent !== ''")
-        page.wait_for_load_state("networkidle")
+        page.locator("article[data-title]").wait_for()
         return page
 
     return open_at
@@ -187,6 +187,7 @@ def test_two_people_see_what_the_other_said(server, open_page, run):
 def test_what_the_server_could_not_save_is_kept_and_sent_when_it_is_back(run, open_page):
     server = Server(run, "--who", "ann")
     page = open_page(server.url, expected="Failed to load resource")
+    page.wait_for_load_state("networkidle")  # The next item is fetched too.
     server.kill()
     page.keyboard.press("3")
     until(page, "document.getElementById('saved').classList.contains('wait')")

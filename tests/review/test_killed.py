@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import httpx
 import pytest
 from answers import answer, written_run
-from reviewing import Server
+from reviewing import PageServer, Server
 
 from ragassay.runs.journal import Journal, open_journal
 
 pytestmark = pytest.mark.integration
 
-N_EDITS = 100
+N_EDITS = 40
 """Of each of the two writers."""
 
-N_BEFORE_KILL = 60
+N_BEFORE_KILL = 24
 
 
 class Writer:
@@ -28,9 +29,11 @@ class Writer:
         self.left = [(f"{who}-edit-{n:04}", n) for n in range(N_EDITS)]
         self.acknowledged: list[str] = []
 
-    def work(self, server: Server, enough: threading.Event, count: threading.Semaphore) -> None:
+    def work(
+        self, server: Server | PageServer, enough: threading.Event, count: threading.Semaphore
+    ) -> None:
         """Send edits until all are acknowledged or the server is gone."""
-        origin = f"http://127.0.0.1:{server.port}"
+        origin = server.url.partition("/?")[0]
         with httpx.Client(headers={"origin": origin}, trust_env=False) as client:
             try:
                 client.get(server.url)
@@ -48,7 +51,9 @@ class Writer:
                 enough.set()
 
 
-def work(writers: list[Writer], servers: list[Server], *, until: int | None) -> None:
+def work(
+    writers: list[Writer], servers: Sequence[Server | PageServer], *, until: int | None
+) -> None:
     """Have each writer work at a server; kill the servers after so many edits."""
     enough, count = threading.Event(), threading.Semaphore(0)
     threads = [
@@ -61,6 +66,7 @@ def work(writers: list[Writer], servers: list[Server], *, until: int | None) -> 
         for _ in range(until):
             assert count.acquire(timeout=60)
         for server in set(servers):
+            assert isinstance(server, Server)
             server.kill()
     for thread in threads:
         thread.join(timeout=120)
@@ -80,7 +86,7 @@ def test_no_edit_of_two_writers_is_lost_by_a_kill(tmp_path: Path, n_servers: int
     assert N_BEFORE_KILL <= len(told) < 2 * N_EDITS, "the kill came in the middle"
     assert set(told) <= set(on_disk)
 
-    with Server(run) as server:
+    with PageServer(run) as server:
         work(writers, [server] * 2, until=None)
     reviews = open_journal(run).read()
     wanted = {f"{who}-edit-{n:04}" for who in ("ann", "bob") for n in range(N_EDITS)}

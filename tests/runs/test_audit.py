@@ -39,7 +39,7 @@ from ragassay.testing import (
     last_user_text,
 )
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
 
 DRUGS = ("brelozant", "metformin", "warfarin", "losartan", "ibuprofen", "digoxin", "heparin")
 

@@ -15,7 +15,7 @@ from ragassay.cli import app
 from ragassay.formats import read_records
 from ragassay.testing import Fault, ScriptedModel
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
 
 
 def command(

@@ -21,7 +21,7 @@ from ragassay.runs.journal import open_journal
 from ragassay.testing import Fault, ScriptedModel, last_user_text
 from ragassay.workbench.grading import compute_covers
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
 
 TEXTS = {"p1": "It began in 1950.", "p2": "Rocks are hard.", "p3": "Elvis was the first star."}
 ITEMS = [

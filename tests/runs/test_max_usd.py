@@ -84,7 +84,7 @@ def answers(folder: Path) -> str:
             "sources": [{"id": "1", "text": f"{SOURCE} Part {n}."}],
             "nuggets": ["Brelozant lowered migraine days.", "Constipation was common."],
         }
-        for n in range(6)
+        for n in range(4)
     ]
     return lines(folder / "answers.jsonl", rows)
 
@@ -97,13 +97,13 @@ def lines(file: Path, rows: list[dict[str, Any]]) -> str:
 def papers(folder: Path) -> str:
     rows = [
         {"id": f"p{n}", "title": f"Brelozant, part {n}", "text": f"{SOURCE} It was part {n}."}
-        for n in range(5)
+        for n in range(4)
     ]
     return lines(folder / "papers.jsonl", rows)
 
 
 def queries(folder: Path) -> str:
-    rows = {f"q{n}": f"what is brelozant, part {n}?" for n in range(6)}
+    rows = {f"q{n}": f"what is brelozant, part {n}?" for n in range(4)}
     (folder / "queries.json").write_text(json.dumps(rows), encoding="utf-8")
     return str(folder / "queries.json")
 
@@ -133,7 +133,7 @@ def reasons(folder: Path) -> str:
                 Judgment(rubric="cohesion", rating=4, score=4.0, rationale=f"Part {n} hangs well."),
             ),
         )
-        for n in range(6)
+        for n in range(4)
     ]
     written_run(folder / "judged", judged, judge="openai/first")
     return str(folder / "judged")
@@ -175,6 +175,7 @@ COMMANDS: dict[str, Command] = {
     ],
     "qa generate": lambda at, one, two: [
         *("qa", "generate", papers(at), "--out", f"{at}/pairs.jsonl", "--evaluator", two),
+        *("--n", "1"),
     ],
     "synthesize": lambda at, one, two: [
         *("synthesize", str(write_questions(at / "questions.jsonl"))),
@@ -186,7 +187,7 @@ COMMANDS: dict[str, Command] = {
         *("--rubric", "cohesion"),
     ],
     "strategies": lambda at, one, two: [
-        *("strategies", dialogues(at), "--out", f"{at}/strategies"),
+        *("strategies", dialogues(at), "--out", f"{at}/strategies", "--rubric", "natural"),
     ],
     "grade": lambda at, one, two: [
         *("grade", answers(at), "--grade", "thomas", "--out", f"{at}/graded"),

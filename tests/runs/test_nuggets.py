@@ -19,7 +19,7 @@ from ragassay.runs.nuggets import build_nugget_jobs, edit_rows, write_nuggets
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
 
 FACTS = ("Brelozant lowered migraine days.", "Constipation was common.")
 RECORDS = [

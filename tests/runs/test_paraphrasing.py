@@ -24,7 +24,7 @@ from ragassay.studies.audit import (
 )
 from ragassay.testing import Fault, ScriptedModel, last_user_text
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
 
 AGAIN = "What is meant by this, at some length: "
 REPEATS = ("repeat_last", "repeat_inside", "repeat_all")

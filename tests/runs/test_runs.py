@@ -31,7 +31,7 @@ from ragassay.runs.folder import (
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
 
 
 def run_for(model: ScriptedModel, job: Job, **options: object) -> Run:
@@ -45,7 +45,7 @@ COHESION = RUBRICS | {"rubrics": ("cohesion",)}
 
 @pytest.fixture(scope="module")
 def job(sample) -> Job:
-    return read_job(sample / "answers.jsonl", sample / "abstracts.jsonl", limit=3)
+    return read_job(sample / "answers.jsonl", sample / "abstracts.jsonl", limit=2)
 
 
 @dataclass
@@ -130,7 +130,7 @@ async def test_a_wrong_key_stops_and_the_run_goes_on_with_the_right_one(job, tmp
             await run_job(job, run_for(model, job, **RUBRICS), folder)
     with ScriptedModel() as model:
         result = await run_job(job, run_for(model, job, **RUBRICS), folder)
-    assert result.summary.n_evaluated == 3
+    assert result.summary.n_evaluated == 2
     assert not [j.failure for e in result.evaluations for j in e.judgments if j.failure]
     assert not result.summary.findings.get("unscored")
 
@@ -155,12 +155,12 @@ async def test_unscored_verdicts_are_tried_again_when_asked(job, tmp_path):
     folder = RunFolder(tmp_path / "run")
     with ScriptedModel(faults=[Fault("refusal", contains="rubric: cohesion.")]) as model:
         result = await run_job(job, run_for(model, job, **RUBRICS), folder)
-        assert result.summary.scores["rubric.cohesion"].n_unscored == 3
+        assert result.summary.scores["rubric.cohesion"].n_unscored == 2
     with ScriptedModel() as model:
         folder.forget_failures()
         result = await run_job(job, run_for(model, job, **RUBRICS), folder)
-        assert result.summary.scores["rubric.cohesion"].n == 3
-        assert model.n_requests == 3, "only what had failed is asked for again"
+        assert result.summary.scores["rubric.cohesion"].n == 2
+        assert model.n_requests == 2, "only what had failed is asked for again"
 
 
 async def test_two_processes_cannot_run_in_one_folder(job, finished):
@@ -239,7 +239,7 @@ def test_a_folder_without_a_run_is_named(tmp_path):
 
 def test_a_run_that_is_killed_ends_as_if_it_had_not_been():
     command = [sys.executable, str(ROOT / "benchmarks" / "kill_resume.py"), "evaluate"]
-    command += ["--answers", "4", "--kills", "1", "--only", "rubrics", "--only", "sentences"]
+    command += ["--answers", "2", "--kills", "1", "--only", "rubrics", "--only", "sentences"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=400)
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(done.stdout.splitlines()[-1])

@@ -34,7 +34,7 @@ from ragassay.studies.syntheses import (
 from ragassay.studies.synthesis_writer import Writing
 from ragassay.testing import Fault, ScriptedModel
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
 
 
 def made(queries: Any, file: Path, *models: ScriptedModel, **given: Any) -> Syntheses:

@@ -22,7 +22,7 @@ from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 from ragassay.workbench.bank_create import ExamPlan, build_exam_jobs, write_testbanks
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
 
 QUERIES = QueryFile(
     (

@@ -19,7 +19,7 @@ from ragassay.studies.meta_evaluation import measure, write_meta_evaluation
 from ragassay.studies.trust import measure_trust
 from ragassay.testing import Fault, ScriptedModel, last_user_text
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
 
 GIVEN = match_pairs_to_papers([PAPER], PAIRS)
 

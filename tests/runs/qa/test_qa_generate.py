@@ -19,7 +19,7 @@ from ragassay.runs.banks import map_duplicates
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
 
 LOWERS = "Brelozant lowers the monthly migraine days of adults by 4.2 days at a dose of 60 mg."
 BLOCKS = "Brelozant blocks the CGRP receptor on trigeminal neurons, which stops vasodilation."
