@@ -193,7 +193,10 @@ WORDS = (
 @given(st.lists(st.sampled_from(WORDS), max_size=14).map("".join), st.integers(0, 99))
 def test_any_answer_can_be_attacked(text: str, seed: int):
     for answer in (text, (SentenceInput(text=text, citations=("1",)),)):
-        perturbed = perturb_answers([record_of(answer), OTHER], seed=seed, retracted=RETRACTED)
+        records = [record_of(answer)]
+        perturbed = perturb_answers(
+            records, seed=seed, retracted=RETRACTED, among=[*records, OTHER]
+        )
         for d in perturbed.answers:
             n_sentences = len(_sentences(d.record))
             assert all(1 <= n <= n_sentences for n in d.sentences)
