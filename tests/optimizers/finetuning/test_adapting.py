@@ -44,7 +44,7 @@ def test_the_saved_adapter_gives_what_was_trained(base: str, tmp_path: Path, wei
         Example("Alpha lowers pressure.", "Alpha lowered pressure.", SUPPORTS),
         Example("Alpha raises pressure.", "Alpha lowered pressure.", CONTRADICTS),
         Example("Alpha lowers pressure.", "The train was late.", NEUTRAL),
-    ]
+    ] * 2
     tuning, encoder = TUNINGS[base], pair_encoder(base, weights_cache)
     tensors = train(encoder, examples, tuning, tmp_path / "work", epochs=2, seed=0)
     save_adapter(
