@@ -60,14 +60,15 @@ def attacked(
 ) -> PerturbedAnswer | None:
     """Run one attack on a record, and return None if it does not apply."""
     damaged = perturb_answers(
-        [record, *others],
+        [record],
         attacks=[attack_named(name)],
         pools=pools,
         seed=seed,
         retracted=retracted,
         rephrase=rephrase,
+        among=[record, *others],
     )
-    return next((d for d in damaged.answers if d.original == record.id), None)
+    return next(iter(damaged.answers), None)
 
 
 def text_after(name: str, answer: str, seed: int = 0) -> str | None:

@@ -407,8 +407,11 @@ def find_removable_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, in
 
 def _mask_matches(text: str, pattern: re.Pattern[str]) -> str:
     """Mask the matches of a pattern. The pattern sees adjacent mask characters as one character."""
+    collapsed = re.sub(rf"{MASK}{{2,}}", MASK, text)
+    if not pattern.search(collapsed):  # as in most texts
+        return text
     pieces = re.findall(rf"{MASK}+|[^{MASK}]", text)
-    for match in pattern.finditer("".join(piece[0] for piece in pieces)):
+    for match in pattern.finditer(collapsed):
         if "open" in pattern.groupindex and _PARTNER[match["open"]][0] != match["close"]:
             continue
         for n in range(*match.span()):

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragassay.models.embeddings import RoleEncoder
+from ragassay.models.embeddings import Embedder, RoleEncoder, VectorCache
 from ragassay.prompts.model_forms import TextRole
 from ragassay.qa import measures
 from ragassay.qa.measures import Compared, measure_paper_groups, measure_papers
@@ -161,8 +161,9 @@ def test_published_pairs_draw_on_their_papers_as_measured(shared: Path) -> None:
         ]
         work.append((Paper(id=row["doi"], sections=(PaperSection(text=row["txt"]),)), pairs))
     measured: dict[measures.Compared, float] = {"answer": 0.563, "pair": 0.54}
+    encode = RoleEncoder(embedder=VectorCache(Embedder()))
     for compared, chunks in measured.items():
-        scores = compute_qa_scores(measure_papers(work, RoleEncoder(), compared=compared))
+        scores = compute_qa_scores(measure_papers(work, encode, compared=compared))
         found = {key: score.value for key, score in scores.items()}
         assert found["coverage"] == pytest.approx(0.967, abs=0.02)
         assert found["pooled_coverage"] == pytest.approx(0.533, abs=0.04)

@@ -55,7 +55,8 @@ def texts(futures: Sequence[Future[GeneratedReply]]) -> list[str]:
     return [future.result(WAIT_S).text for future in futures]
 
 
-def test_many_threads_get_their_own_replies() -> None:
+def test_many_threads_get_their_own_replies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batcher_module, "QUIET_S", 0.01)
     engine = EchoEngine()
     batcher = Batcher(lambda: engine)  # type: ignore[arg-type, return-value]
     wanted = [f"{'abc'[i % 3] * 20} {i}" for i in range(300)]

@@ -244,29 +244,23 @@ ITEM_FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("fault", "kind", "reason"), ITEM_FAULTS)
-async def test_a_request_that_failed_in_a_batch_fails_alone_and_is_not_asked_again(
-    fault, kind, reason, plan, tmp_path
-):
-    faults = [Fault(fault, contains="drug 3")]
+async def test_requests_that_failed_in_a_batch_fail_alone_and_are_not_asked_again(plan, tmp_path):
+    faults = [Fault(one[0], contains=f"drug {n} ") for n, one in enumerate(ITEM_FAULTS)]
     with ScriptedModel(repeat_question, faults=faults, batches=plan) as model:
         found = await ask(judge(model), QUESTIONS, tmp_path)
         assert len(model.batches) == 1
-    assert isinstance(found[3], kind) and found[3].reason == reason
-    assert [one for n, one in enumerate(found) if n != 3] == QUESTIONS[:3] + QUESTIONS[4:]
+    for error, (fault, kind, reason) in zip(found, ITEM_FAULTS, strict=False):
+        assert isinstance(error, kind) and error.reason == reason, fault
+    assert found[len(ITEM_FAULTS) :] == QUESTIONS[len(ITEM_FAULTS) :] != []
 
 
-@pytest.mark.parametrize(
-    ("fault", "reason"), [("server_error", "server_error"), ("rate_limit", "rate_limit")]
-)
-async def test_a_request_that_failed_in_a_batch_of_anthropic_says_why(
-    fault, reason, plan, keys, tmp_path
-):
-    faults = [Fault(fault, contains="drug 3")]
+async def test_requests_that_failed_in_a_batch_of_anthropic_say_why(plan, keys, tmp_path):
+    faults = [Fault("server_error", contains="drug 3"), Fault("rate_limit", contains="drug 4")]
     with ScriptedModel(repeat_question, faults=faults, batches=plan) as model:
         found = await ask(judge(model, NAMES["anthropic"]), QUESTIONS, tmp_path)
-    assert isinstance(found[3], BatchError) and found[3].reason == reason
-    assert "pass --retry-failed to repeat the request" in str(found[3])
+    for error, reason in zip(found[3:5], ("server_error", "rate_limit"), strict=True):
+        assert isinstance(error, BatchError) and error.reason == reason
+        assert "pass --retry-failed to repeat the request" in str(error)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

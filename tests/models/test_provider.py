@@ -114,11 +114,11 @@ def test_the_packaged_judge_writes_what_transformers_writes(weights_cache: Path)
         prepare_smollm2(weights_cache), dtype=torch.float32
     ).eval()
     questions = ["What is migraine?", "What is migraine treated with?", "Name a planet."]
-    prompts = [Prompt((("user", question),), max_tokens=24) for question in questions]
+    prompts = [Prompt((("user", question),), max_tokens=12) for question in questions]
     for prompt, reply in zip(prompts, engine.answer(prompts), strict=True):
         ids = torch.tensor([engine.chat.encode(prompt.messages)])
         out = model.generate(
-            ids, attention_mask=torch.ones_like(ids), max_new_tokens=24, do_sample=False
+            ids, attention_mask=torch.ones_like(ids), max_new_tokens=12, do_sample=False
         )
         text = engine.tokenizer.decode(out[0, ids.shape[1] :], skip_special_tokens=True)
         assert reply.text == text

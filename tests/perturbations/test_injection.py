@@ -28,10 +28,12 @@ def test_all_of_the_family_are_here():
 @each_case("side", ["fit", "audit"])
 @each_case("name", NAMES)
 def test_all_wordings_of_the_side_are_used(name, side):
-    texts = load_pool("injection")[f"{NAMES[name]}_{side}"].texts
-    found = [attacked(name, record_of(), seed=seed, pools=side) for seed in range(120)]
-    used = {text for text in texts for d in found if d and text in str(d.record.answer)}
-    assert used == set(texts)
+    unused = set(load_pool("injection")[f"{NAMES[name]}_{side}"].texts)
+    seeds = iter(range(120))
+    while unused:
+        perturbed = attacked(name, record_of(), seed=next(seeds), pools=side)
+        answer = str(perturbed.record.answer) if perturbed else ""
+        unused -= {text for text in unused if text in answer}
 
 
 @pytest.mark.parametrize("name", ["forged_rating", "forged_end"])

@@ -56,8 +56,9 @@ def test_ids_are_unique_and_name_the_attack():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_an_unchanged_answer_is_counted_and_not_given(seed: int):
+def test_the_same_seed_gives_the_same_damage_and_counts_unchanged_answers(seed: int):
     perturbed = perturb_answers(WHOLE, seed=seed, retracted=RETRACTED)
+    assert perturbed.answers == _all(seed)
     answers = {record.id: record.answer for record in WHOLE}
     assert all(d.record.answer != answers[d.original] for d in perturbed.answers)
     for name in NAMES:
@@ -91,12 +92,6 @@ def test_every_rubric_has_a_subtle_and_an_extreme_attack():
             found = [a for a in ATTACKS if (a.family, a.severity) == kind]
             assert any(f"rubric.{rubric}" in a.targets for a in found), (rubric, severity)
     assert all(len(attack.targets) == 9 for attack in ATTACKS if attack.family == "injection")
-
-
-@settings(max_examples=20)
-@given(st.integers(0, 10_000))
-def test_the_same_seed_gives_the_same_damage(seed: int):
-    assert _all(seed) == perturb_answers(WHOLE, seed=seed, retracted=RETRACTED).answers
 
 
 def test_another_seed_gives_other_damage():
@@ -193,7 +188,10 @@ WORDS = (
 @given(st.lists(st.sampled_from(WORDS), max_size=14).map("".join), st.integers(0, 99))
 def test_any_answer_can_be_attacked(text: str, seed: int):
     for answer in (text, (SentenceInput(text=text, citations=("1",)),)):
-        perturbed = perturb_answers([record_of(answer), OTHER], seed=seed, retracted=RETRACTED)
+        records = [record_of(answer)]
+        perturbed = perturb_answers(
+            records, seed=seed, retracted=RETRACTED, among=[*records, OTHER]
+        )
         for d in perturbed.answers:
             n_sentences = len(_sentences(d.record))
             assert all(1 <= n <= n_sentences for n in d.sentences)
@@ -237,9 +235,9 @@ def test_real_answers_come_through_every_attack(shared):
     from ragassay.formats import read_records
 
     read = read_records(shared / "data" / "yescieval" / "bioasq-train-answers.jsonl.gz").records
-    whole = [record for record in read if record.metadata.get("variant") == "benign"][:12]
+    whole = [record for record in read if record.metadata.get("variant") == "benign"][:6]
     perturbed = perturb_answers(whole, retracted=RETRACTED)
-    assert len(perturbed.answers) > 12 * len(ATTACKS) / 2
+    assert len(perturbed.answers) > 6 * len(ATTACKS) / 2
     for d in perturbed.answers:
         n_sentences = len(segment(d.record, lambda _: None)[1])
         assert all(1 <= n <= n_sentences for n in d.sentences)

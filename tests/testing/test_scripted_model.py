@@ -238,7 +238,7 @@ def test_a_hanging_answer_never_comes_until_the_server_closes() -> None:
 
 
 def test_waiting_requests_overlap() -> None:
-    n_requests = 200
+    n_requests = 100
 
     async def ask_all(model: ScriptedModel) -> set[int]:
         limits = httpx.Limits(max_connections=None)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from ragassay.cli import app
@@ -61,6 +64,28 @@ def test_a_missing_extra_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> 
 def test_only_needs_a_model() -> None:
     done = RUN.invoke(app, ["serve", "--only"])
     assert done.exit_code == 1 and "--only requires at least one --model" in done.stderr
+
+
+def test_a_new_key_is_shown_once_and_opens_the_server(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    clients: list[TestClient] = []
+
+    def run_app(served: Any, listener: object, grace_s: float, on_ready: Any) -> None:
+        on_ready()
+        clients.append(TestClient(served))
+
+    caplog.set_level("CRITICAL", "LiteLLM")  # Restore the level that `serve` changes.
+    monkeypatch.setattr(server, "run_app", run_app)
+    only = ["--only", "--model", "openai/x", "--port", "0", "--host", "0.0.0.0"]
+    done = RUN.invoke(app, ["serve", *only])
+    (key,) = re.findall(r"shown only once: (\S+)", done.stderr)
+    assert done.output.count(key) == 1
+    assert "other machines can connect to 0.0.0.0" in done.stderr
+    (client,) = clients
+    reply = client.get("/v1/models", headers={"authorization": f"Bearer {key}"})
+    assert [model["id"] for model in reply.json()["data"]] == ["openai/x"]
+    assert client.get("/v1/models").status_code == 401
 
 
 @pytest.mark.parametrize(

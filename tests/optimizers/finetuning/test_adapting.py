@@ -64,16 +64,17 @@ def test_the_saved_adapter_gives_what_was_trained(base: str, tmp_path: Path, wei
     untrained = [1 / 3] * 3
     assert wanted != pytest.approx(untrained, abs=1e-3)
 
-    # Half precision on disk.
-    found = CrossEncoder.load(
-        adapter, load_pair_encoder(base, weights_cache)
-    ).predict_probabilities([pair])[0]
-    assert found == pytest.approx(wanted, abs=2e-3)
-
+    fresh = load_pair_encoder(base, weights_cache)
     weights = tmp_path / "adapter" / "adapter.safetensors"
-    weights.write_bytes(weights.read_bytes()[:-1] + b"\1")
+    saved = weights.read_bytes()
+    weights.write_bytes(saved[:-1] + b"\1")
     with pytest.raises(SettingsError, match="SHA-256"):
-        CrossEncoder.load(adapter, load_pair_encoder(base, weights_cache))
+        CrossEncoder.load(adapter, fresh)
+
+    # Half precision on disk.
+    weights.write_bytes(saved)
+    found = CrossEncoder.load(adapter, fresh).predict_probabilities([pair])[0]
+    assert found == pytest.approx(wanted, abs=2e-3)
 
 
 @pytest.mark.integration

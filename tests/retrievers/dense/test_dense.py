@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import os
@@ -86,9 +87,13 @@ def no_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", refused)
 
 
+@functools.cache
+def vector_of(text: str) -> NDArray[np.float32]:
+    return WordEmbedder().encode([text])[0]
+
+
 def cosines(query: str, articles: Sequence[Article]) -> NDArray[np.float32]:
-    vectors = WordEmbedder().encode([query, *map(build_embedded_text, articles)])
-    return vectors[1:] @ vectors[0]
+    return np.stack([vector_of(build_embedded_text(one)) for one in articles]) @ vector_of(query)
 
 
 # --- all articles of a corpus ---------------------------------------------------------------
