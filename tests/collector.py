@@ -77,7 +77,7 @@ def collecting() -> Iterator[Collector]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     collector.port = server.server_port
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield collector

@@ -221,7 +221,7 @@ def _answering(port: int, status: int) -> Iterator[None]:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield
         server.shutdown()
 

@@ -18,7 +18,7 @@ def test_the_message_is_as_shown(pytester: pytest.Pytester, monkeypatch: pytest.
     monkeypatch.delenv("RAGASSAY_EVALUATION__SIGNALS")
     shown = block(PAGE, "python", "def test_stroke").text
     pytester.path.joinpath("test_answers.py").write_text(shown, encoding="utf-8")
-    result = pytester.runpytest_subprocess("-p", "ragassay.pytest_plugin", "--ragassay")
+    result = pytester.runpytest_inprocess("-p", "ragassay.pytest_plugin", "--ragassay")
     result.assert_outcomes(passed=1, failed=1)
     (message,) = (one.text for one in blocks(PAGE, "text"))
     printed = "\n".join([*result.outlines, ""]).replace("\N{NO-BREAK SPACE}", " ")

@@ -119,7 +119,7 @@ def serve() -> Iterator[Any]:
 
     def start(*answers: Any) -> Server:
         server = Server(*answers)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         servers.append(server)
         return server
 
