@@ -99,8 +99,7 @@ def judge_examples(
     examples: list[ChatExample] = []
     corpus = Corpus()
     for path in answers:
-        records = [r for r in read_answers(path).records if not is_held_out(r.topic or r.id)]
-        unperturbed = [r for r in records if r.metadata.get("variant", "benign") == "benign"]
+        records, unperturbed = _read_answers(path)
         rated = ratings_of(path)
         chosen = [_excerpt(record, seed) for record in some_systems(unperturbed, n_systems)]
         perturbed: dict[str, list[PerturbedAnswer]] = {}
@@ -158,8 +157,7 @@ def replied_examples(
     all_replies = [replies_of(path) for path in answers]
     corpus = Corpus()
     for path, replies in zip(answers, all_replies, strict=True):
-        records = [r for r in read_answers(path).records if not is_held_out(r.topic or r.id)]
-        unperturbed = [r for r in records if r.metadata.get("variant", UNPERTURBED) == UNPERTURBED]
+        records, unperturbed = _read_answers(path)
         for original in some_systems(unperturbed, n_systems):
             key = original.topic, original.system
             perturbed = [r for r in records if r is not original and (r.topic, r.system) == key]
@@ -174,6 +172,12 @@ def replied_examples(
         f"generated for {n_without_reason(all_replies)} replies without a reason"
     )
     return examples
+
+
+def _read_answers(path: Path) -> tuple[list[Record], list[Record]]:
+    """Return the answers that are not held out, and those of them that are not perturbed."""
+    records = [r for r in read_answers(path).records if not is_held_out(r.topic or r.id)]
+    return records, [r for r in records if r.metadata.get("variant", UNPERTURBED) == UNPERTURBED]
 
 
 def _excerpt(record: Record, seed: int) -> Record:
@@ -204,19 +208,14 @@ def _of_unperturbed(
     case: Case, record: Record, ratings: dict[str, int], rng: random.Random, n_chars: int
 ) -> list[ChatExample]:
     papers = papers_prompt(case, n_chars)
-    words, chosen = load_rationales(), rng.sample(sorted(ratings), min(N_UNPERTURBED, len(ratings)))
-    return [
-        *_build_mark_examples(case, record, {}, "unperturbed"),
-        *(
-            _build_rating_example(
-                *(case, record, rubric, {}, "unperturbed", rating),
-                words.of_unperturbed(rubric, rating),
-                papers,
-            )
-            for rubric in sorted(chosen)
-            for rating in [ratings[rubric]]
-        ),
-    ]
+    examples = _build_mark_examples(case, record, {}, "unperturbed")
+    for rubric in sorted(rng.sample(sorted(ratings), min(N_UNPERTURBED, len(ratings)))):
+        rating = ratings[rubric]
+        reason = load_rationales().of_unperturbed(rubric, rating)
+        examples.append(
+            _build_rating_example(case, record, rubric, {}, "unperturbed", rating, reason, papers)
+        )
+    return examples
 
 
 def _draw_perturbed(
@@ -255,14 +254,11 @@ def _of_damaged(
     mark = words.marks.get(attack)
     faults: dict[int, Mark] = dict.fromkeys(numbers, mark) if mark else {}
     reason = words.of_perturbed(attack, numbers)
-    return [
-        *(_build_mark_examples(case, one.record, faults, one.severity) if faults else ()),
-        *(
-            _build_rating_example(
-                case, one.record, rubric, faults, one.severity, rating, reason, papers
-            )
-            for rubric in rubrics
-        ),
+    record, kind = one.record, one.severity
+    examples = _build_mark_examples(case, record, faults, kind) if faults else []
+    return examples + [
+        _build_rating_example(case, record, rubric, faults, kind, rating, reason, papers)
+        for rubric in rubrics
     ]
 
 
