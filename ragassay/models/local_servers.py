@@ -43,7 +43,7 @@ EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 """Wildcard addresses on which a server can listen, and the host to connect to."""
 
 
-def default_urls(environment: Mapping[str, str]) -> tuple[str, ...]:
+def list_default_urls(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return the addresses to check, from environment variables and default ports."""
     configured = [
         as_url(environment[variable], kind.port)
@@ -109,12 +109,12 @@ async def _look_at(client: httpx.AsyncClient, url: str) -> LocalServer | None:
         return server
     models = tuple(model for model in server.models if model.name)
     if server.kind == "ollama":
-        models = await _with_details(client, url, models)
+        models = await _add_details(client, url, models)
     judges = tuple(model for model in models if model.can_judge)
     return replace(server, models=judges, n_left_out=len(models) - len(judges))
 
 
-async def _with_details(
+async def _add_details(
     client: httpx.AsyncClient, url: str, models: Sequence[ServerModel]
 ) -> tuple[ServerModel, ...]:
     listed = models[:MOST_DETAILS]
