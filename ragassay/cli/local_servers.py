@@ -13,8 +13,7 @@ import typer
 from ragassay.cli.terminal import print_lines, print_sheets
 
 if TYPE_CHECKING:
-    from ragassay.models.local_answers import ServerModel
-    from ragassay.models.local_servers import LocalServer
+    from ragassay.models.local_answers import LocalServer, ServerModel
 
 NOTHING = (
     "No language model server found at {urls}.",
@@ -83,7 +82,7 @@ def build_judge_command(server: LocalServer, model: ServerModel) -> str:
 
 
 def _describe_server(server: LocalServer) -> list[str]:
-    from ragassay.models.local_servers import KINDS
+    from ragassay.models.local_answers import KINDS
 
     name = " ".join(filter(None, (KINDS[server.kind].name, server.version)))
     lines = [f"{name} at {server.url}"]

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ragassay.model_names import VLLM
+
 EMBEDDING_FAMILIES = frozenset(
     {"bert", "jina-bert-v2", "modernbert", "nomic-bert", "nomic-bert-moe", "roberta", "xlm-roberta"}
 )
@@ -28,6 +30,41 @@ _NO_JUDGE = re.compile("|".join(pattern for pattern, _ in NO_JUDGE_NAMES), re.IG
 _OWNERS = {"vllm": "vllm", "llamacpp": "llama_cpp"}
 """Server kinds, keyed by the model owner in OpenAI's model list."""
 
+
+@dataclass(frozen=True)
+class ServerKind:
+    """Kind of server.
+
+    Attributes:
+        provider: LiteLLM provider that supports schemas and log-probabilities for this server.
+        key: Environment variable of the API key that LiteLLM sends.
+        port: Default port, or 0 if there is none.
+        variables: Environment variables that may contain the server's address.
+    """
+
+    name: str
+    provider: str
+    key: str
+    port: int = 0
+    variables: tuple[str, ...] = ()
+
+
+KINDS = {
+    # LiteLLM's ollama_chat drops log-probabilities. Ollama's OpenAI API returns them.
+    "ollama": ServerKind(
+        "Ollama", "openai", "OPENAI_API_KEY", 11434, ("OLLAMA_HOST", "OLLAMA_API_BASE")
+    ),
+    "lm_studio": ServerKind(
+        "LM Studio", "lm_studio", "LM_STUDIO_API_KEY", 1234, ("LM_STUDIO_API_BASE",)
+    ),
+    "vllm": ServerKind("vLLM", VLLM, "HOSTED_VLLM_API_KEY", 8000, ("HOSTED_VLLM_API_BASE",)),
+    # A llamafile is a single-file llama.cpp server.
+    "llama_cpp": ServerKind(
+        "llama.cpp", "llamafile", "LLAMAFILE_API_KEY", 8080, ("LLAMAFILE_API_BASE",)
+    ),
+    "other": ServerKind("OpenAI-compatible server", "openai", "OPENAI_API_KEY"),
+}
+"""Server kinds. `other` is any server with an OpenAI model list."""
 
 REFUSED = object()
 """Placeholder for the response at a path that requires an API key."""
@@ -57,77 +94,68 @@ class ServerModel:
 
 
 @dataclass(frozen=True)
-class ServerDescription:
-    """Description of a server, read from its responses.
+class LocalServer:
+    """Server that responded.
 
     Attributes:
-        kind: Key of `KINDS` in `ragassay.models.local_servers`.
-        models: All models, or None if listing the models requires an API key.
+        kind: Key of `KINDS`.
+        url: Address of the server, without a path.
+        version: Server version. Empty if unknown.
+        n_left_out: Number of models that cannot be judges, such as embedding models.
+        problem: Reason why the models are unknown, or "" if they are known.
     """
 
     kind: str
-    version: str
-    models: tuple[ServerModel, ...] | None
+    url: str
+    version: str = ""
+    models: tuple[ServerModel, ...] = ()
+    n_left_out: int = 0
+    problem: str = ""
+
+    @property
+    def api_base(self) -> str:
+        """Return the value of `--api-base` for the server's models."""
+        return f"{self.url}/v1"
+
+    def build_judge_name(self, model: ServerModel) -> str:
+        """Return the value of `--model` for a model of the server."""
+        return f"{KINDS[self.kind].provider}/{model.name}"
 
 
-@dataclass(frozen=True)
-class ServerAnswers:
-    """Responses of one server, keyed by path. A response is a JSON value, `REFUSED` or None."""
-
-    by_path: Mapping[str, Any]
-
-    def read_object(self, path: str) -> Mapping[str, Any]:
-        """Return the JSON object at a path, or an empty object."""
-        return _read_object(self.by_path.get(path))
-
-    def list_objects(self, path: str, field: str) -> list[Mapping[str, Any]] | None:
-        """Return the JSON objects in a list at a path, or None if there is no such list."""
-        listed = self.read_object(path).get(field)
-        # Servers without models may return null.
-        if listed is None and field in self.read_object(path):
-            return []
-        if not isinstance(listed, list):
-            return None
-        return [row for row in listed if isinstance(row, dict)]
-
-    def requires_key(self, path: str) -> bool:
-        """Return whether a path requires an API key."""
-        return self.by_path.get(path) is REFUSED
+Answers = Mapping[str, Any]
+"""Responses of one server, keyed by path. A response is a JSON value, `REFUSED` or None."""
 
 
-def read_server(answers: ServerAnswers) -> ServerDescription | None:
-    """Return the description of a server, or None if it is not a model server."""
-    return next(filter(None, (read(answers) for read in _READERS)), None)
+def read_server(url: str, answers: Answers) -> LocalServer | None:
+    """Return a server and all its models, or None if it is not a model server."""
+    return next(filter(None, (read(url, answers) for read in _READERS)), None)
 
 
-def _read_by_owner(answers: ServerAnswers) -> ServerDescription | None:
+def _read_by_owner(url: str, answers: Answers) -> LocalServer | None:
     """Recognize vLLM and llama.cpp by their responses. llama.cpp also supports Ollama's paths."""
-    rows = answers.list_objects("/v1/models", "data") or []
+    rows = _list_objects(answers, "/v1/models", "data") or []
     kind = next(
         filter(None, (_OWNERS.get(_read_text(row, "owned_by").lower()) for row in rows)), None
     )
-    props = answers.read_object("/props")
+    props = _read_object(answers.get("/props"))
     if kind is None and "default_generation_settings" in props:
         kind = "llama_cpp"
     if kind == "llama_cpp":
         n_context = _read_number(_read_object(props.get("default_generation_settings")), "n_ctx")
         version = _read_text(props, "build_info")
-        return ServerDescription(
-            kind, version, tuple(_read_llama_cpp_model(row, n_context) for row in rows)
-        )
+        models = tuple(_read_llama_cpp_model(row, n_context) for row in rows)
+        return LocalServer(kind, url, version, models)
     if kind == "vllm":
         models = tuple(
             replace(_read_plain_model(row), n_context=_read_number(row, "max_model_len"))
             for row in rows
         )
-        return ServerDescription(
-            kind, _read_text(answers.read_object("/version"), "version"), models
-        )
+        return LocalServer(kind, url, _read_version(answers, "/version"), models)
     return None
 
 
-def _read_lm_studio(answers: ServerAnswers) -> ServerDescription | None:
-    rows = answers.list_objects("/api/v0/models", "data")
+def _read_lm_studio(url: str, answers: Answers) -> LocalServer | None:
+    rows = _list_objects(answers, "/api/v0/models", "data")
     if rows is None:
         return None
     models = tuple(
@@ -141,15 +169,15 @@ def _read_lm_studio(answers: ServerAnswers) -> ServerDescription | None:
         )
         for row in rows
     )
-    return ServerDescription("lm_studio", "", models)
+    return LocalServer("lm_studio", url, "", models)
 
 
-def _read_ollama(answers: ServerAnswers) -> ServerDescription | None:
-    rows = answers.list_objects("/api/tags", "models")
-    version = _read_text(answers.read_object("/api/version"), "version")
+def _read_ollama(url: str, answers: Answers) -> LocalServer | None:
+    rows = _list_objects(answers, "/api/tags", "models")
+    version = _read_version(answers, "/api/version")
     if rows is None or not version:
         return None
-    return ServerDescription("ollama", version, tuple(map(_read_ollama_model, rows)))
+    return LocalServer("ollama", url, version, tuple(map(_read_ollama_model, rows)))
 
 
 def _read_ollama_model(row: Mapping[str, Any]) -> ServerModel:
@@ -184,18 +212,20 @@ def read_ollama_details(model: ServerModel, answer: Any) -> ServerModel:
     return replace(model, can_judge=can_judge, n_context=n_context, remote_host=remote_host)
 
 
-def _read_other(answers: ServerAnswers) -> ServerDescription | None:
-    rows = answers.list_objects("/v1/models", "data")
+def _read_other(url: str, answers: Answers) -> LocalServer | None:
+    rows = _list_objects(answers, "/v1/models", "data")
     if rows is not None:
-        return ServerDescription("other", "", tuple(map(_read_plain_model, rows)))
-    if not answers.requires_key("/v1/models"):
+        return LocalServer("other", url, models=tuple(map(_read_plain_model, rows)))
+    if answers.get("/v1/models") is not REFUSED:
         return None
     # vLLM requires the key only under /v1.
-    version = _read_text(answers.read_object("/version"), "version")
-    return ServerDescription("vllm" if version else "other", version, None)
+    version = _read_version(answers, "/version")
+    kind = "vllm" if version else "other"
+    problem = f"listing its models requires a key (set {KINDS[kind].key})"
+    return LocalServer(kind, url, version, problem=problem)
 
 
-_READERS: Sequence[Callable[[ServerAnswers], ServerDescription | None]] = (
+_READERS: Sequence[Callable[[str, Answers], LocalServer | None]] = (
     _read_by_owner,
     _read_lm_studio,
     _read_ollama,
@@ -220,6 +250,20 @@ def _read_llama_cpp_model(row: Mapping[str, Any], n_context: int | None) -> Serv
 def _read_plain_model(row: Mapping[str, Any]) -> ServerModel:
     name = _read_text(row, "id")
     return ServerModel(name=name, can_judge=not _NO_JUDGE.search(name))
+
+
+def _list_objects(answers: Answers, path: str, field: str) -> list[Mapping[str, Any]] | None:
+    """Return the JSON objects in a list at a path, or None if there is no such list."""
+    answer = _read_object(answers.get(path))
+    listed = answer.get(field)
+    # Servers without models may return null.
+    if listed is None and field in answer:
+        return []
+    return [row for row in listed if isinstance(row, dict)] if isinstance(listed, list) else None
+
+
+def _read_version(answers: Answers, path: str) -> str:
+    return _read_text(_read_object(answers.get(path)), "version")
 
 
 def _read_object(value: Any) -> Mapping[str, Any]:

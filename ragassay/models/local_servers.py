@@ -9,15 +9,15 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ragassay.errors import InputError
-from ragassay.model_names import VLLM
 from ragassay.models.local_answers import (
+    KINDS,
     REFUSED,
-    ServerAnswers,
+    LocalServer,
     ServerModel,
     read_ollama_details,
     read_server,
@@ -39,72 +39,8 @@ PATHS = ("/v1/models", "/api/version", "/api/tags", "/api/v0/models", "/version"
 """Paths requested from every address to identify the server."""
 
 
-@dataclass(frozen=True)
-class ServerKind:
-    """Kind of server.
-
-    Attributes:
-        provider: LiteLLM provider that supports schemas and log-probabilities for this server.
-        key: Environment variable of the API key that LiteLLM sends.
-        port: Default port, or 0 if there is none.
-        variables: Environment variables that may contain the server's address.
-    """
-
-    name: str
-    provider: str
-    key: str
-    port: int = 0
-    variables: tuple[str, ...] = ()
-
-
-KINDS = {
-    # LiteLLM's ollama_chat drops log-probabilities. Ollama's OpenAI API returns them.
-    "ollama": ServerKind(
-        "Ollama", "openai", "OPENAI_API_KEY", 11434, ("OLLAMA_HOST", "OLLAMA_API_BASE")
-    ),
-    "lm_studio": ServerKind(
-        "LM Studio", "lm_studio", "LM_STUDIO_API_KEY", 1234, ("LM_STUDIO_API_BASE",)
-    ),
-    "vllm": ServerKind("vLLM", VLLM, "HOSTED_VLLM_API_KEY", 8000, ("HOSTED_VLLM_API_BASE",)),
-    # A llamafile is a single-file llama.cpp server.
-    "llama_cpp": ServerKind(
-        "llama.cpp", "llamafile", "LLAMAFILE_API_KEY", 8080, ("LLAMAFILE_API_BASE",)
-    ),
-    "other": ServerKind("OpenAI-compatible server", "openai", "OPENAI_API_KEY"),
-}
-"""Server kinds. `other` is any server with an OpenAI model list."""
-
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 """Wildcard addresses on which a server can listen, and the host to connect to."""
-
-
-@dataclass(frozen=True)
-class LocalServer:
-    """Server that responded.
-
-    Attributes:
-        kind: Key of `KINDS`.
-        url: Address of the server, without a path.
-        version: Server version. Empty if unknown.
-        n_left_out: Number of models that cannot be judges, such as embedding models.
-        problem: Reason why the models are unknown, or "" if they are known.
-    """
-
-    kind: str
-    url: str
-    version: str = ""
-    models: tuple[ServerModel, ...] = ()
-    n_left_out: int = 0
-    problem: str = ""
-
-    @property
-    def api_base(self) -> str:
-        """Return the value of `--api-base` for the server's models."""
-        return f"{self.url}/v1"
-
-    def build_judge_name(self, model: ServerModel) -> str:
-        """Return the value of `--model` for a model of the server."""
-        return f"{KINDS[self.kind].provider}/{model.name}"
 
 
 def list_default_urls(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -168,15 +104,11 @@ async def _look_at(client: httpx.AsyncClient, url: str) -> LocalServer | None:
             bodies = await asyncio.gather(*(_fetch(client, "GET", url + path) for path in PATHS))
     except TimeoutError:
         return None
-    description = read_server(ServerAnswers(dict(zip(PATHS, bodies, strict=True))))
-    if description is None:
-        return None
-    server = LocalServer(description.kind, url, description.version)
-    if description.models is None:
-        key = KINDS[description.kind].key
-        return replace(server, problem=f"listing its models requires a key (set {key})")
-    models = tuple(model for model in description.models if model.name)
-    if description.kind == "ollama":
+    server = read_server(url, dict(zip(PATHS, bodies, strict=True)))
+    if server is None or server.problem:
+        return server
+    models = tuple(model for model in server.models if model.name)
+    if server.kind == "ollama":
         models = await _add_details(client, url, models)
     judges = tuple(model for model in models if model.can_judge)
     return replace(server, models=judges, n_left_out=len(models) - len(judges))

@@ -12,8 +12,8 @@ from case_tables import each_case
 from local_doubles import ANSWERS, serve_double
 
 from ragassay.errors import InputError
-from ragassay.models.local_answers import NO_JUDGE_NAMES
-from ragassay.models.local_servers import KINDS, as_url, find_servers, list_default_urls
+from ragassay.models.local_answers import KINDS, NO_JUDGE_NAMES
+from ragassay.models.local_servers import as_url, find_servers, list_default_urls
 
 pytestmark = pytest.mark.integration
 

@@ -6,6 +6,7 @@ key-value cache. Recent prefixes are cached for later batches.
 
 from __future__ import annotations
 
+import copy
 import functools
 import json
 from collections.abc import Callable, Sequence
@@ -13,7 +14,6 @@ from dataclasses import dataclass, field
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 
 from ragassay.errors import PromptTooLongError, RefusedError
@@ -57,17 +57,6 @@ class _BatchRow:
     is_cut: bool = False
 
 
-class _Float32Head(torch.nn.Linear):
-    """Output layer in float32, because bfloat16 rounds logits around 20 to multiples of 1/8."""
-
-    def __init__(self, weight: torch.Tensor) -> None:
-        super().__init__(*reversed(weight.shape), bias=False, device="meta")
-        self.weight = torch.nn.Parameter(weight.detach().float(), requires_grad=False)
-
-    def forward(self, input: torch.Tensor) -> torch.Tensor:
-        return super().forward(input.float())
-
-
 class Engine:
     """Causal language model that answers batches of prompts. Not thread-safe."""
 
@@ -82,8 +71,10 @@ class Engine:
         model.generation_config = GenerationConfig(
             do_sample=False, eos_token_id=sorted(self._ends), pad_token_id=min(self._ends)
         )
-        head: Any = model.get_output_embeddings()
-        model.set_output_embeddings(_Float32Head(head.weight))
+        # The output layer is in float32: bfloat16 rounds logits around 20 to multiples of 1/8.
+        head: Any = copy.deepcopy(model.get_output_embeddings()).float()
+        head.register_forward_pre_hook(lambda _, inputs: (inputs[0].float(),))
+        model.set_output_embeddings(head)
         self._n_vocab = len(head.weight)
         self._vocabulary = llguidance.hf.from_tokenizer(tokenizer, n_vocab=self._n_vocab, slices=[])
         self.pieces = [self._vocabulary.decode_str([i]) for i in range(self._n_vocab)]
@@ -115,7 +106,7 @@ class Engine:
     def answer(
         self,
         prompts: Sequence[Prompt],
-        on_done: Callable[[int, GeneratedReply], None] | None = None,
+        on_done: Callable[[int, GeneratedReply], None] = lambda index, reply: None,
     ) -> list[GeneratedReply]:
         """Answer prompts as one batch.
 
@@ -127,11 +118,9 @@ class Engine:
             Replies in the order of `prompts`.
         """
         rows = [self._start(prompt) for prompt in prompts]
-        indices = {id(row): index for index, row in enumerate(rows)}
 
         def report(row: _BatchRow) -> None:
-            if on_done is not None:
-                on_done(indices[id(row)], self._build_reply(row))
+            on_done(rows.index(row), self._build_reply(row))
 
         for row in rows:
             if row.is_done:
@@ -170,19 +159,14 @@ class Engine:
         width = max(len(row.tokens) for row in rows)
         ids = torch.full((len(rows), width), min(self._ends))
         seen = torch.zeros_like(ids)
-        for row, row_ids, row_seen in zip(rows, ids, seen, strict=True):
-            n_tail = len(row.tokens) - n
-            row.n_computed += n_tail - 1  # The last token counts as part of the reply.
-            row_ids[:n] = torch.tensor(row.tokens[:n])
-            row_ids[width - n_tail :] = torch.tensor(row.tokens[n:])
-            row_seen[:n] = row_seen[width - n_tail :] = 1
-
-        def choose(_: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
-            return self._choose(rows, logits, report)
-
-        def are_done(*_: Any, **__: Any) -> torch.Tensor:
-            return torch.tensor([row.is_done for row in rows])
-
+        for index, row in enumerate(rows):
+            row.n_computed += len(row.tokens) - n - 1  # The last token counts as part of the reply.
+            # The padding follows the shared prefix.
+            places = [*range(n), *range(width - len(row.tokens) + n, width)]
+            ids[index, places] = torch.tensor(row.tokens)
+            seen[index, places] = 1
+        choose: Any = lambda _, logits: self._choose(rows, logits, report)  # noqa: E731
+        are_done: Any = lambda *_, **__: torch.tensor([row.is_done for row in rows])  # noqa: E731
         model: Any = self.model
         model.generate(
             ids,
@@ -221,14 +205,11 @@ class Engine:
         from transformers import DynamicCache
 
         copied = DynamicCache(config=self.model.config)
-        if cache is not None and n_tokens > 0:
-            layers: Any = cache.layers
-            for number, layer in enumerate(layers):
-                keys, values = (
-                    part[:, :, :n_tokens].expand(n_rows, -1, -1, -1)
-                    for part in (layer.keys, layer.values)
-                )
-                copied.update(keys, values, number)
+        if cache is not None and n_tokens:
+            copied.layers = [copy.copy(layer) for layer in cache.layers]
+            if n_left_out := cache.get_seq_length() - n_tokens:
+                copied.crop(-n_left_out)
+            copied.batch_repeat_interleave(n_rows)
         return copied
 
     def _choose(
@@ -268,12 +249,12 @@ class Engine:
         return torch.nn.functional.one_hot(torch.tensor(fed), self._n_vocab).float()
 
     def _mask_next_tokens(self, rows: Sequence[_BatchRow]) -> torch.Tensor:
-        bits = np.full((len(rows), (self._n_vocab + 31) // 32), -1, dtype=np.int32)
-        for row, row_bits in zip(rows, bits, strict=True):
+        masks = torch.ones((len(rows), self._n_vocab), dtype=torch.bool)
+        for row, mask in zip(rows, masks, strict=True):
             if row.matcher is not None and not row.pending and not row.is_done:
-                row.matcher.unsafe_compute_mask_ptr(row_bits.ctypes.data, row_bits.nbytes)
-        flags = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")
-        return torch.from_numpy(flags[:, : self._n_vocab].view(bool))
+                biases = bytearray(row.matcher.compute_logit_bias())  # 0 for forbidden tokens
+                mask.copy_(torch.frombuffer(biases, dtype=torch.uint8))
+        return masks
 
     def _force(self, row: _BatchRow) -> None:
         """Append the tokens that the schema forces. End the reply if it is complete or too long."""

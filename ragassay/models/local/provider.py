@@ -105,15 +105,12 @@ def _join_content(content: str | Sequence[Mapping[str, Any]] | None) -> str:
 def _build_response(model: str, reply: GeneratedReply) -> ModelResponse:
     from litellm.types.utils import ModelResponse
 
+    def describe_token(text: str, logprob: float) -> dict[str, Any]:
+        return {"token": text, "logprob": logprob, "bytes": None}
+
     content = [
-        {
-            "token": token.text,
-            "logprob": token.logprob,
-            "bytes": None,
-            "top_logprobs": [
-                {"token": text, "logprob": logprob, "bytes": None} for text, logprob in token.top
-            ],
-        }
+        describe_token(token.text, token.logprob)
+        | {"top_logprobs": [describe_token(*alternative) for alternative in token.top]}
         for token in reply.tokens
     ]
     n_prompt, n_written = reply.n_prompt_tokens, len(reply.tokens)

@@ -102,26 +102,18 @@ class ServerMetrics:
 class _LocalLoad:
     def collect(self) -> Iterator[Metric]:
         known = list_loads()
-        yield GaugeMetricFamily(
-            "ragassay_local_calls_waiting",
-            "Calls to local models that are waiting or running.",
-            sum(load.n_waiting for load in known),
-        )
-        yield CounterMetricFamily(
-            "ragassay_local_batches",
-            "Batches started by local models.",
-            sum(load.n_batches for load in known),
-        )
-        yield CounterMetricFamily(
-            "ragassay_local_batched_calls",
-            "Calls in all batches. Divide by ragassay_local_batches for the mean batch size.",
-            sum(load.n_batched for load in known),
-        )
-        yield GaugeMetricFamily(
-            "ragassay_local_largest_batch",
-            "Size of the largest batch so far.",
-            max((load.n_largest for load in known), default=0),
-        )
+        n_waiting = sum(load.n_waiting for load in known)
+        text = "Calls to local models that are waiting or running."
+        yield GaugeMetricFamily("ragassay_local_calls_waiting", text, n_waiting)
+        n_batches = sum(load.n_batches for load in known)
+        text = "Batches started by local models."
+        yield CounterMetricFamily("ragassay_local_batches", text, n_batches)
+        n_batched = sum(load.n_batched for load in known)
+        text = "Calls in all batches. Divide by ragassay_local_batches for the mean batch size."
+        yield CounterMetricFamily("ragassay_local_batched_calls", text, n_batched)
+        n_largest = max((load.n_largest for load in known), default=0)
+        text = "Size of the largest batch so far."
+        yield GaugeMetricFamily("ragassay_local_largest_batch", text, n_largest)
 
 
 class ChatServer:
@@ -145,7 +137,7 @@ class ChatServer:
         self.metrics = ServerMetrics()
         self._key, self._models, self._complete = key.encode(), models, complete
         self._timeout_s, self._n_most = timeout_s, n_most
-        self._n_in_flight = 0
+        self._places = asyncio.Semaphore(n_most)
 
     def create_app(self) -> Starlette:
         """Build the application with all routes."""
@@ -162,17 +154,14 @@ class ChatServer:
         """Answer a chat request, or raise `Refusal`."""
         request = Request(scope, receive)
         self._check_key(request)
-        if self._n_in_flight >= self._n_most:
+        if self._places.locked():
             message = f"{self._n_most} requests are running; try again later"
             raise Refusal(429, message, "overloaded")
-        self._n_in_flight += 1
-        try:
+        async with self._places:
             with self.metrics.in_flight.track_inprogress():
                 parameters = await read_request(request)
                 model = self._require_served(parameters.pop("model"))
                 await self._answer(model, parameters, request, send)
-        finally:
-            self._n_in_flight -= 1
 
     async def _list_models(self, request: Request) -> Response:
         self._check_key(request)

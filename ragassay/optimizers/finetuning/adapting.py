@@ -7,6 +7,7 @@ import hashlib
 import importlib.metadata
 import json
 import random
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from ragassay.errors import InputError, SettingsError
-from ragassay.models.adapters import Shape, Training, read_shape
+from ragassay.models.adapters import VERDICTS, Shape, Training, read_shape
 from ragassay.models.cross_encoder import (
     N_LABELS,
     PairEncoder,
@@ -30,11 +31,17 @@ from ragassay.models.cross_encoder import (
 )
 from ragassay.models.entailment import CONTRADICTS, load_pair_encoder
 from ragassay.optimizers.finetuning.claims import NOT_CONTRADICTED, Example
-from ragassay.optimizers.finetuning.tunings import EncoderJob, Tuning, reserve_folder
+from ragassay.optimizers.finetuning.tunings import (
+    EncoderJob,
+    Tuning,
+    build_trainer_options,
+    reserve_folder,
+)
+from ragassay.records import Bound
 from ragassay.settings import load_settings
 
 if TYPE_CHECKING:
-    from transformers import Trainer, TrainingArguments
+    from transformers import Trainer
 
 
 LIBRARIES = ("torch", "transformers", "peft")
@@ -54,8 +61,7 @@ class _Learner(nn.Module):
         self.encoder, self._smoothing = encoder, smoothing
 
     def forward(self, labels: Tensor, **tokens: Tensor) -> dict[str, Tensor]:
-        logits = self.encoder(tokens)
-        return {"loss": compute_partial_loss(logits, labels, self._smoothing), "logits": logits}
+        return {"loss": compute_partial_loss(self.encoder(tokens), labels[:, 0], self._smoothing)}
 
 
 def compute_partial_loss(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
@@ -128,15 +134,15 @@ def train(
         target_modules=_list_targets(encoder.base, tuning.untouched),
     )
     encoder.base = get_peft_model(encoder.base, config)  # pyright: ignore[reportArgumentType]
-    for (matrix, letter), tensor in _collect_factors(encoder.base).items():
-        if f"{matrix}.{letter}" in tensors:
-            tensor.copy_(tensors[f"{matrix}.{letter}"])
-    trainer = _build_trainer(
-        encoder, examples, tuning, _build_arguments(tuning, work, epochs, seed, steps)
-    )
+    for name, tensor in _collect_factors(encoder.base).items():
+        if name in tensors:
+            tensor.copy_(tensors[name])
+    options = build_trainer_options(work, epochs=epochs, steps=steps, seed=seed)
+    trainer = _build_trainer(encoder, examples, tuning, options)
     trainer.train(resume_from_checkpoint=get_last_checkpoint(str(work)))
     encoder.eval()
-    return collect_adapter_tensors(encoder)
+    head = {f"head.{name}": tensor for name, tensor in encoder.head.state_dict().items()}
+    return _collect_factors(encoder.base) | head
 
 
 def create_encoder(job: EncoderJob, n_labels: int) -> PairEncoder:
@@ -211,17 +217,13 @@ def _list_targets(base: nn.Module, untouched: float) -> list[str]:
         SettingsError: The base model has no linear layers.
     """
     config: Any = base.config
-    stacks = (
-        (name, module)
-        for name, module in base.named_modules()
-        if isinstance(module, nn.ModuleList) and len(module) == config.num_hidden_layers
-    )
-    stack, layers = next(stacks, ("", nn.ModuleList()))
+    first = round(untouched * config.num_hidden_layers)
     found = [
-        f"{stack}.{number}.{name}"
-        for number in range(round(untouched * len(layers)), len(layers))
-        for name, module in layers[number].named_modules()
+        name
+        for name, module in base.named_modules()
         if isinstance(module, nn.Linear)
+        and (layer := re.search(r"\.(\d+)\.", name))
+        and int(layer[1]) >= first
     ]
     if not found:
         raise SettingsError(
@@ -230,61 +232,35 @@ def _list_targets(base: nn.Module, untouched: float) -> list[str]:
     return found
 
 
-def _build_arguments(
-    tuning: Tuning, work: Path, epochs: float, seed: int, steps: int
-) -> TrainingArguments:
-    from transformers import TrainingArguments
+def _build_trainer(
+    encoder: PairEncoder, examples: Sequence[Example], tuning: Tuning, options: Mapping[str, Any]
+) -> Trainer:
+    from transformers import Trainer, TrainingArguments
 
-    return TrainingArguments(
-        output_dir=str(work),
-        num_train_epochs=epochs,
-        max_steps=steps or -1,
+    has_gpu = torch.cuda.is_available()
+    arguments = TrainingArguments(
+        **options,
         per_device_train_batch_size=tuning.batch,
-        bf16=torch.cuda.is_available(),
-        learning_rate=tuning.learning_rate,
+        bf16=has_gpu,
         lr_scheduler_type=tuning.schedule,
-        weight_decay=0.01,
         warmup_steps=0.06,
-        max_grad_norm=1.0,
-        seed=seed,
         train_sampling_strategy="group_by_length",
         logging_steps=20,
-        save_steps=500 if torch.cuda.is_available() else 50,
-        save_total_limit=1,
-        report_to="none",
-        remove_unused_columns=False,
-        dataloader_pin_memory=False,
+        save_steps=500 if has_gpu else 50,
     )
-
-
-def _build_trainer(
-    encoder: PairEncoder,
-    examples: Sequence[Example],
-    tuning: Tuning,
-    arguments: TrainingArguments,
-) -> Trainer:
-    from transformers import Trainer
-
-    def collate(rows: list[dict[str, Any]]) -> dict[str, Tensor]:
-        inputs = [{name: ids for name, ids in row.items() if name != "labels"} for row in rows]
-        return pad_rows(inputs) | {"labels": torch.tensor([row["labels"] for row in rows])}
-
     rows: Any = [
-        {**_build_row(encoder, example, tuning), "labels": example.label} for example in examples
+        {**_build_row(encoder, example, tuning), "labels": [example.label]} for example in examples
     ]
     factors = [p for p in encoder.base.parameters() if p.requires_grad]
+    head = {"params": list(encoder.head.parameters()), "lr": tuning.head_rate}
     optimizer = torch.optim.AdamW(
-        [
-            {"params": factors, "lr": tuning.learning_rate},
-            {"params": list(encoder.head.parameters()), "lr": tuning.head_rate},
-        ],
-        weight_decay=arguments.weight_decay,
+        [{"params": factors}, head], lr=tuning.learning_rate, weight_decay=0.01
     )
     return Trainer(
         model=_Learner(encoder, tuning.smoothing),
         args=arguments,
         train_dataset=rows,
-        data_collator=collate,
+        data_collator=pad_rows,
         optimizers=(optimizer, None),
     )
 
@@ -309,22 +285,23 @@ def _read_start(start: Path, encoder: PairEncoder, tuning: Tuning) -> dict[str, 
     return tensors
 
 
-def _collect_factors(base: nn.Module) -> dict[tuple[str, str], Tensor]:
-    """Return the low-rank factors, keyed by the name of the matrix and by "a" or "b"."""
+def _collect_factors(base: nn.Module) -> dict[str, Tensor]:
+    """Return the low-rank factors, keyed by the name of the matrix with ".a" or ".b"."""
     return {
-        (name.split(f".{factor}.")[0].removeprefix("base_model.model."), letter): tensor
+        name.split(f".{factor}.")[0].removeprefix("base_model.model.") + letter: tensor
         for name, tensor in base.state_dict().items()
-        for factor, letter in (("lora_A", "a"), ("lora_B", "b"))
+        for factor, letter in (("lora_A", ".a"), ("lora_B", ".b"))
         if f".{factor}." in name
     }
 
 
-def collect_adapter_tensors(encoder: PairEncoder) -> dict[str, Tensor]:
-    """Return the low-rank factors and the head's tensors, keyed by name."""
-    factors = {
-        f"{matrix}.{letter}": t for (matrix, letter), t in _collect_factors(encoder.base).items()
-    }
-    return factors | {f"head.{name}": tensor for name, tensor in encoder.head.state_dict().items()}
+def predict_logits(encoder: PairEncoder, examples: Sequence[Example], tuning: Tuning) -> Tensor:
+    """Return logits, shape (n_examples, n_labels). Examples are computed one by one."""
+    with torch.inference_mode():
+        batches = [
+            encoder.build_batch([_build_row(encoder, example, tuning)]) for example in examples
+        ]
+        return torch.cat([encoder(batch).cpu() for batch in batches])
 
 
 def write_trained(
@@ -334,6 +311,9 @@ def write_trained(
     tuning: Tuning,
     held: Sequence[Example],
     training: Training | None = None,
+    *,
+    labels: Sequence[str] = VERDICTS,
+    bounds: Sequence[Bound] = (),
 ) -> Shape:
     """Calibrate and save a trained adapter.
 
@@ -342,11 +322,7 @@ def write_trained(
     """
     temperature = 1.0
     if held:
-        with torch.inference_mode():
-            batches = [
-                encoder.build_batch([_build_row(encoder, example, tuning)]) for example in held
-            ]
-            logits = torch.cat([encoder(batch).cpu() for batch in batches])
+        logits = predict_logits(encoder, held, tuning)
         temperature = fit_temperature(logits, torch.tensor([e.label for e in held]))
     return save_adapter(
         out,
@@ -358,6 +334,8 @@ def write_trained(
         temperature=temperature,
         reads=tuning.reads,
         training=training,
+        labels=labels,
+        bounds=bounds,
     )
 
 

@@ -6,9 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, Literal
 
 from ragassay.models.local.replies import measure_common_prefix
 
@@ -95,20 +93,20 @@ def pack(examples: Iterable[Tokens], n_most: int) -> list[list[Tokens]]:
     return rows
 
 
-def as_row(examples: Sequence[Tokens]) -> dict[str, Any]:
-    """Return the token ids, positions, labels and attention mask of a packed row.
+def as_row(examples: Sequence[Tokens]) -> dict[str, list[int]]:
+    """Return the token ids, positions, labels and previous tokens of a packed row.
 
     Examples never share the last prompt token or the reply, because the loss of a token depends on
     the previous token in the row.
 
     Returns:
-        `input_ids`, `position_ids` and `labels` of length n, and `visible`, shape (n, n).
-        `visible[i, j]` is true if token i attends to token j.
+        `input_ids`, `position_ids`, `labels` and `parents`, each of length n. `parents` contains
+        the index of an example's previous token, or -1 if there is none.
     """
     ids: list[int] = []
     positions: list[int] = []
     labels: list[int] = []
-    parents: list[int] = []  # Index of an example's previous token, or -1 if there is none.
+    parents: list[int] = []
 
     def add(parent: int, token: int, label: int) -> int:
         ids.append(token)
@@ -130,23 +128,23 @@ def as_row(examples: Sequence[Tokens]) -> dict[str, Any]:
         last = add(last, example.prompt[-1], IGNORED)
         for token in example.reply:
             last = add(last, token, token)
-    visible = np.eye(len(ids), dtype=bool)
-    for index, parent in enumerate(parents):
-        if parent >= 0:
-            visible[index] |= visible[parent]
-    return {"input_ids": ids, "position_ids": positions, "labels": labels, "visible": visible}
+    return {"input_ids": ids, "position_ids": positions, "labels": labels, "parents": parents}
 
 
-def collate(batch: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
-    """Return a batch of one row, as causal models from transformers read it."""
+def collate(batch: Sequence[Mapping[str, Sequence[int]]]) -> dict[str, torch.Tensor]:
+    """Return a batch of one row, as causal models from transformers read it.
+
+    The attention mask has shape (1, 1, n, n). A token attends to itself and to the tokens before it
+    in its example.
+    """
     import torch
 
-    [fields] = batch
-    pairs = zip(fields["prompts"], fields["replies"], strict=True)
-    row = as_row([Tokens(tuple(prompt), tuple(reply)) for prompt, reply in pairs])
+    [row] = batch
+    visible = torch.eye(len(row["parents"]), dtype=torch.bool)
+    for index, parent in enumerate(row["parents"]):
+        if parent >= 0:
+            visible[index] |= visible[parent]
     names = ("input_ids", "position_ids", "labels")
-    visible = torch.from_numpy(np.asarray(row["visible"], dtype=bool))
-    return {
-        **{name: torch.tensor([row[name]]) for name in names},
-        "attention_mask": visible[None, None],
+    return {name: torch.tensor([row[name]]) for name in names} | {
+        "attention_mask": visible[None, None]
     }

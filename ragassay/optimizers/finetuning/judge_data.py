@@ -99,8 +99,7 @@ def build_judge_examples(
     examples: list[ChatExample] = []
     corpus = Corpus()
     for path in answers:
-        records = [r for r in read_answers(path).records if not is_held_out(r.topic or r.id)]
-        unperturbed = [r for r in records if r.metadata.get("variant", "benign") == "benign"]
+        records, unperturbed = _read_training_answers(path)
         rated = read_median_ratings(path)
         chosen = [_cut_excerpt(record, seed) for record in sample_systems(unperturbed, n_systems)]
         perturbed: dict[str, list[PerturbedAnswer]] = {}
@@ -160,8 +159,7 @@ def build_replied_examples(
     all_replies = [read_judge_replies(path) for path in answers]
     corpus = Corpus()
     for path, replies in zip(answers, all_replies, strict=True):
-        records = [r for r in read_answers(path).records if not is_held_out(r.topic or r.id)]
-        unperturbed = [r for r in records if r.metadata.get("variant", UNPERTURBED) == UNPERTURBED]
+        records, unperturbed = _read_training_answers(path)
         for original in sample_systems(unperturbed, n_systems):
             key = original.topic, original.system
             perturbed = [r for r in records if r is not original and (r.topic, r.system) == key]
@@ -176,6 +174,12 @@ def build_replied_examples(
         f"generated for {count_missing_reasons(all_replies)} replies without a reason"
     )
     return examples
+
+
+def _read_training_answers(path: Path) -> tuple[list[Record], list[Record]]:
+    """Return the answers that are not held out, and those of them that are not perturbed."""
+    records = [r for r in read_answers(path).records if not is_held_out(r.topic or r.id)]
+    return records, [r for r in records if r.metadata.get("variant", UNPERTURBED) == UNPERTURBED]
 
 
 def _cut_excerpt(record: Record, seed: int) -> Record:
@@ -206,19 +210,14 @@ def _build_unperturbed_examples(
     case: Case, record: Record, ratings: dict[str, int], rng: random.Random, n_chars: int
 ) -> list[ChatExample]:
     papers = render_papers(case, n_chars)
-    words, chosen = load_rationales(), rng.sample(sorted(ratings), min(N_UNPERTURBED, len(ratings)))
-    return [
-        *_build_mark_examples(case, record, {}, "unperturbed"),
-        *(
-            _build_rating_example(
-                *(case, record, rubric, {}, "unperturbed", rating),
-                words.explain_unperturbed(rubric, rating),
-                papers,
-            )
-            for rubric in sorted(chosen)
-            for rating in [ratings[rubric]]
-        ),
-    ]
+    examples = _build_mark_examples(case, record, {}, "unperturbed")
+    for rubric in sorted(rng.sample(sorted(ratings), min(N_UNPERTURBED, len(ratings)))):
+        rating = ratings[rubric]
+        reason = load_rationales().explain_unperturbed(rubric, rating)
+        examples.append(
+            _build_rating_example(case, record, rubric, {}, "unperturbed", rating, reason, papers)
+        )
+    return examples
 
 
 def _draw_perturbed(
@@ -257,14 +256,11 @@ def _build_damaged_examples(
     mark = words.marks.get(attack)
     faults: dict[int, Mark] = dict.fromkeys(numbers, mark) if mark else {}
     reason = words.explain_perturbed(attack, numbers)
-    return [
-        *(_build_mark_examples(case, one.record, faults, one.severity) if faults else ()),
-        *(
-            _build_rating_example(
-                case, one.record, rubric, faults, one.severity, rating, reason, papers
-            )
-            for rubric in rubrics
-        ),
+    record, kind = one.record, one.severity
+    examples = _build_mark_examples(case, record, faults, kind) if faults else []
+    return examples + [
+        _build_rating_example(case, record, rubric, faults, kind, rating, reason, papers)
+        for rubric in rubrics
     ]
 
 

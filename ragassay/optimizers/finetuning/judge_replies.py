@@ -55,14 +55,9 @@ def select_redundant(
 
 def read_median_ratings(path: Path) -> dict[str, dict[str, int]]:
     """Return the lower median of the ratings of each answer on each rubric."""
-    ratings: dict[str, dict[str, list[int]]] = {}
-    for label in read_labels(path).labels:
-        if label.record_id and label.task == "rubric":
-            by_rubric = ratings.setdefault(label.record_id, {})
-            by_rubric.setdefault(label.item, []).append(int(label.label))
     return {
-        record: {rubric: median_low(values) for rubric, values in by_rubric.items()}
-        for record, by_rubric in ratings.items()
+        record: {rubric: median_low([r.rating for r in group]) for rubric, group in replies.items()}
+        for record, replies in _read_replies(path).items()
     }
 
 
@@ -124,13 +119,18 @@ def read_judge_replies(path: Path) -> Replies:
     Raises:
         InputError: The file contains no replies.
     """
+    replies = _read_replies(path)
+    if not replies:
+        raise InputError(f"{path} contains no ratings by judges; use --targets made")
+    return replies
+
+
+def _read_replies(path: Path) -> Replies:
     replies: dict[str, dict[str, list[JudgeReply]]] = {}
     for label in read_labels(path).labels:
         if label.task == "rubric" and label.record_id and label.item in load_rubrics():
             reply = JudgeReply(label.annotator, int(label.label), label.reason)
             replies.setdefault(label.record_id, {}).setdefault(label.item, []).append(reply)
-    if not replies:
-        raise InputError(f"{path} contains no ratings by judges; use --targets made")
     return replies
 
 

@@ -172,46 +172,37 @@ class _Head:
     ) -> tuple[PairEncoder, dict[str, Tensor]]:
         from ragassay.optimizers.finetuning.adapting import create_encoder, train_encoder
 
-        examples = [Example(p.sentence, p.passage, p.label) for p in pairs]
         encoder = create_encoder(self._job, len(self._labels))
-        return encoder, train_encoder(self._job, encoder, examples, name=name)
+        return encoder, train_encoder(self._job, encoder, _build_examples(pairs), name=name)
 
     def fit_predictor(
         self, pairs: Sequence[LabelledPair], name: str
     ) -> Callable[[Sequence[LabelledPair]], NDArray[np.float64]]:
+        from ragassay.optimizers.finetuning.adapting import predict_logits
+
         encoder, _ = self._train(pairs, name)
 
         def predict(held: Sequence[LabelledPair]) -> NDArray[np.float64]:
-            import torch
-
-            with torch.inference_mode():
-                n_tokens = self._job.tuning.n_tokens
-                rows = [encoder.encode_pair(p.sentence, p.passage, n_tokens) for p in held]
-                logits = torch.cat([encoder(encoder.build_batch([row])).cpu() for row in rows])
+            logits = predict_logits(encoder, _build_examples(held), self._job.tuning)
             return logits.double().softmax(-1).numpy()
 
         return predict
 
     def write(self, pairs: Sequence[LabelledPair], bounds: Sequence[Bound]) -> tuple[str, Path]:
-        from ragassay.models.cross_encoder import save_adapter
-        from ragassay.optimizers.finetuning.adapting import SCALE, describe_training
+        from ragassay.optimizers.finetuning.adapting import describe_training, write_trained
 
         job = self._job
         encoder, tensors = self._train(pairs, "all")
-        shape = save_adapter(
-            job.out,
-            tensors,
-            base=encoder.base_name,
-            base_sha256=encoder.base_sha256,
-            scale=SCALE,
-            n_tokens=job.tuning.n_tokens,
-            temperature=1.0,
-            reads=job.tuning.reads,
-            training=describe_training(job, pairs, hash_pairs(pairs)),
-            labels=self._labels,
-            bounds=bounds,
+        training = describe_training(job, pairs, hash_pairs(pairs))
+        labels = self._labels
+        shape = write_trained(
+            job.out, encoder, tensors, job.tuning, (), training, labels=labels, bounds=bounds
         )
         return shape.weights_sha256, job.out / WEIGHTS
+
+
+def _build_examples(pairs: Sequence[LabelledPair]) -> list[Example]:
+    return [Example(pair.sentence, pair.passage, pair.label) for pair in pairs]
 
 
 def _build_card(

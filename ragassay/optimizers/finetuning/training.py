@@ -19,11 +19,12 @@ from ragassay.optimizers.finetuning.examples import (
     ChatExample,
     Method,
     Tokens,
+    as_row,
     collate,
     hash_chat_examples,
     pack,
 )
-from ragassay.optimizers.finetuning.tunings import reserve_folder
+from ragassay.optimizers.finetuning.tunings import build_trainer_options, reserve_folder
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -155,25 +156,17 @@ def _build_arguments(recipe: TrainingRecipe, work: Path) -> dict[str, Any]:
     import torch
 
     has_gpu = torch.cuda.is_available()
-    return {
-        "output_dir": str(work),
-        "num_train_epochs": recipe.epochs,
-        "max_steps": recipe.steps or -1,
+    common = build_trainer_options(work, epochs=recipe.epochs, steps=recipe.steps, seed=recipe.seed)
+    return common | {
         "per_device_train_batch_size": 1,
         "gradient_accumulation_steps": recipe.rows,
         "learning_rate": recipe.learning_rate,
         "lr_scheduler_type": "cosine",
         "warmup_steps": 0.05,
-        "max_grad_norm": 1.0,
-        "seed": recipe.seed,
         "bf16": has_gpu and torch.cuda.is_bf16_supported(),
         "gradient_checkpointing": has_gpu,
         "logging_steps": 10,
         "save_steps": 50,
-        "save_total_limit": 1,
-        "report_to": "none",
-        "remove_unused_columns": False,
-        "dataloader_pin_memory": False,
     }
 
 
@@ -189,10 +182,6 @@ def _build_sft_trainer(
     from trl.trainer.sft_trainer import SFTTrainer
 
     rows = pack(tokenise_examples(examples, tokenizer), recipe.row_tokens)
-    data = {
-        "prompts": [[list(tokens.prompt) for tokens in row] for row in rows],
-        "replies": [[list(tokens.reply) for tokens in row] for row in rows],
-    }
     return SFTTrainer(
         model=model,
         args=SFTConfig(
@@ -200,7 +189,7 @@ def _build_sft_trainer(
             max_length=None,
             dataset_kwargs={"skip_prepare_dataset": True},
         ),
-        train_dataset=Dataset.from_dict(data),
+        train_dataset=Dataset.from_list([as_row(row) for row in rows]),
         data_collator=collate,
         processing_class=tokenizer,
     )

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ragassay.errors import InputError
 from ragassay.metrics.stats.agreement import Agreement
@@ -37,6 +37,24 @@ def reserve_folder(work: Path, training: Mapping[str, object]) -> None:
             "--work folder, or delete it"
         )
     note.write_text(text, "utf-8")
+
+
+def build_trainer_options(work: Path, *, epochs: float, steps: int, seed: int) -> dict[str, Any]:
+    """Return the options that the trainers of all jobs have in common.
+
+    Args:
+        work: Checkpoint folder.
+        steps: Maximum number of steps (0 for no limit).
+    """
+    return {
+        "output_dir": str(work),
+        "num_train_epochs": epochs,
+        "max_steps": steps or -1,
+        "seed": seed,
+        "save_total_limit": 1,
+        "remove_unused_columns": False,
+        "dataloader_pin_memory": False,
+    }
 
 
 @dataclass(frozen=True)

@@ -39,10 +39,7 @@ def test_what_examples_share_stands_in_a_row_once() -> None:
 def test_replies_are_as_likely_in_a_row_as_alone() -> None:
     with torch.inference_mode():
         model = tiny_model(64)
-        batch = collate(
-            [{"prompts": [list(e.prompt) for e in EXAMPLES],
-              "replies": [list(e.reply) for e in EXAMPLES]}]
-        )  # fmt: skip
+        batch = collate([as_row(EXAMPLES)])
         labels = batch.pop("labels")[0]
         packed = model(**batch).logits[0].log_softmax(-1)
         found = [
@@ -69,8 +66,9 @@ def test_rows_hold_every_example_once_and_are_not_too_long(
 @given(st.lists(tokens, min_size=1, max_size=8))
 def test_a_token_sees_its_own_example_and_nothing_else(examples: list[Tokens]) -> None:
     row = as_row(examples)
+    visible = collate([row])["attention_mask"][0, 0].tolist()
     for place, label in enumerate(row["labels"]):
-        seen = [row["input_ids"][i] for i in range(len(row["labels"])) if row["visible"][place][i]]
+        seen = [row["input_ids"][i] for i in range(len(row["labels"])) if visible[place][i]]
         if label != IGNORED:
             wholes = [(*e.prompt, *e.reply) for e in examples]
             assert any(whole[: len(seen)] == tuple(seen) for whole in wholes)
