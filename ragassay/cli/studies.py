@@ -22,6 +22,8 @@ from ragassay.extras import EXTRAS, need
 from ragassay.model_names import MINILM
 from ragassay.options import EvaluateKeywords, settings_of
 from ragassay.process import run_sync
+from ragassay.reports.display import count_text
+from ragassay.reports.labels import one_line
 from ragassay.runs.progress import shown_progress
 from ragassay.safe_text import open_console
 
@@ -82,29 +84,22 @@ def strategies(
             3 stays 3). The YESciEval paper does not define the inversion.
     """
     from ragassay.formats.row_mapping import column_map
-    from ragassay.reports.labels import one_line
-    from ragassay.studies.strategies import (
-        N_WAYS,
-        default_rubric_set,
-        read_strategy_job,
-        study_strategies,
-        write_strategies,
-    )
+    from ragassay.studies import strategies as by_strategy
 
-    inputs = read_strategy_job(
+    inputs = by_strategy.read_strategy_job(
         answers,
         human,
         limit=options.get("limit"),
         questions=options.get("questions"),
         columns=column_map(options.get("column_map")),
     )
-    options.setdefault("rubric_set", default_rubric_set(inputs.job.answers.format))
+    options.setdefault("rubric_set", by_strategy.default_rubric_set(inputs.job.answers.format))
     settings = settings_of(options, style="flag")
     folder = Path(options.get("out") or "")
-    n_steps = N_WAYS * len(inputs.job.records)
+    n_steps = by_strategy.N_WAYS * len(inputs.job.records)
     with shown_progress(n_steps, enabled=not quiet) as listen:
-        study = study_strategies(inputs, settings, folder, listen, inversion)
-    written = write_strategies(study, folder)
+        study = by_strategy.study_strategies(inputs, settings, folder, listen, inversion)
+    written = by_strategy.write_strategies(study, folder)
     print_notes(*map(one_line, (*study.how, *study.notes)))
     if as_json:
         typer.echo(study.to_json())
@@ -115,7 +110,6 @@ def strategies(
 
 
 def _print_strategies(study: StrategyStudy) -> None:
-    from ragassay.reports.text import count_text
     from ragassay.studies.strategy_tables import strategies_headline, strategy_sheets
 
     console = open_console()
@@ -168,7 +162,6 @@ def rationales(
         rubric_text: Rubric texts by name, as YAML or JSON, if the judge did not use ragassay's
             rubrics.
     """
-    from ragassay.reports.text import count_text
     from ragassay.studies.rationales import audit_reasons, read_reasons, write_reason_audit
 
     inputs = read_reasons(reasons, options.get("limit"), rubric_text)
