@@ -12,7 +12,7 @@ from typer import Option
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import Quiet
 from ragassay.errors import SettingsError
-from ragassay.reports.display import count_text, format_interval, score_text
+from ragassay.reports.display import count_text, format_interval, format_score
 
 if TYPE_CHECKING:
     from ragassay.optimizers.finetuning.tunings import Finetuned
@@ -207,7 +207,7 @@ def _report(
             "accuracy": found.measured.accuracy,
             "macro-F1": found.measured.averages["macro"].f1,
         }
-        parts = [f"{n} {score_text(s)} ({format_interval(s)})" for n, s in scores.items()]
+        parts = [f"{n} {format_score(s)} ({format_interval(s)})" for n, s in scores.items()]
         say(f"{f'held-out {dev}' if dev else 'held-out folds'}: {', '.join(parts)}")
     say(
         f"{out}: {found.n_bytes / 2**20:.1f} MiB, {count_text(found.n_examples, 'example')}, "

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import partial_if
+from ragassay.cli.base import choose_exit_code
 from ragassay.cli.options import Json
 from ragassay.cli.terminal import print_lines, print_sheets
 from ragassay.errors import InputError
 from ragassay.models import registry
 from ragassay.reports.display import count_text
-from ragassay.reports.sheets import Column, Sheet, numbers, words
+from ragassay.reports.sheets import Column, Sheet, build_number_columns, build_text_columns
 from ragassay.settings import load_settings
 
 if TYPE_CHECKING:
@@ -71,13 +71,13 @@ def find_judges(
 def list_models(as_json: Json = False) -> None:
     """List the models that are installed, shipped with ragassay or available for download."""
     items = (
-        *registry.registered_models(),
-        *registry.fact_checkers(load_settings().literature.cache_dir),
+        *registry.list_registered_models(),
+        *registry.list_fact_checkers(load_settings().literature.cache_dir),
     )
     rows: list[tuple[str, ...]] = []
     for item in items:
         absent = "to fetch" if item.is_fetchable else "missing"
-        size = _size(item.n_bytes) if item.is_installed else absent
+        size = _format_size(item.n_bytes) if item.is_installed else absent
         rows.append((item.name, item.role, size, item.source))
         fields = {"name": item.name, "role": item.role, "bytes": item.n_bytes}
         fields |= {"source": item.source, "installed": item.is_installed}
@@ -85,7 +85,12 @@ def list_models(as_json: Json = False) -> None:
             typer.echo(json.dumps(fields))
     if not as_json:
         name = Column("", "model", is_unbroken=True)
-        columns = (name, *words("role"), *numbers("size"), *words("source"))
+        columns = (
+            name,
+            *build_text_columns("role"),
+            *build_number_columns("size"),
+            *build_text_columns("source"),
+        )
         print_sheets(Sheet("", columns, tuple(rows)))
 
 
@@ -97,7 +102,7 @@ def show(name: Name, as_json: Json = False) -> None:
 
       ragassay models show ragassay/signals
     """
-    item = registry.item_of(name, load_settings().literature.cache_dir)
+    item = registry.find_registered_model(name, load_settings().literature.cache_dir)
     if as_json:
         typer.echo(item.card.model_dump_json(indent=2) if item.card else "null")
     else:
@@ -125,8 +130,8 @@ def get(name: str) -> None:
 
     cache_dir = load_settings().literature.cache_dir
     note = fetch(name, cache_dir)
-    item = registry.item_of(note.repository, cache_dir)
-    size = _size(item.n_bytes)
+    item = registry.find_registered_model(note.repository, cache_dir)
+    size = _format_size(item.n_bytes)
     typer.echo(f"{note.repository} at {note.revision} ({note.licence}, {size}): {note.folder}")
     typer.echo(f"SHA-256 {note.digest}")
     typer.echo(f"use the model with --verifier {item.name}")
@@ -145,11 +150,11 @@ def check(names: Annotated[list[str] | None, Argument()] = None) -> int:
         names: Model names or adapter folders. By default, all models.
     """
     cache_dir = load_settings().literature.cache_dir
-    fetched = [item for item in registry.fact_checkers(cache_dir) if not item.is_fetchable]
+    fetched = [item for item in registry.list_fact_checkers(cache_dir) if not item.is_fetchable]
     items = (
-        [registry.item_of(name, cache_dir) for name in names]
+        [registry.find_registered_model(name, cache_dir) for name in names]
         if names
-        else [*registry.registered_models(), *fetched]
+        else [*registry.list_registered_models(), *fetched]
     )
     labels = {"ok": "OK", "damaged": "DAMAGED", "missing": "MISSING", "unproven": "READ"}
     results = [(item, registry.check(item)) for item in items]
@@ -157,7 +162,7 @@ def check(names: Annotated[list[str] | None, Argument()] = None) -> int:
         typer.echo(f"{labels[file.state]:<7} {item.name}  {file.name}  {file.found}".rstrip())
         if file.state in ("damaged", "missing") and file.expected:
             typer.echo(f"{'':<7} expected {file.expected}")
-    return partial_if(not all(registry.is_sound(found) for _, found in results))
+    return choose_exit_code(not all(registry.is_sound(found) for _, found in results))
 
 
 @app.command()
@@ -184,7 +189,7 @@ def merge(
 
     if hf is None and gguf is None:
         raise InputError("no output specified; pass --hf DIR, --gguf FILE, or both")
-    item = registry.item_of(name)
+    item = registry.find_registered_model(name)
     if item.folder is None:
         raise InputError(f"{item.name} cannot be merged because it is not an adapter")
     merged = merge_adapter(item.folder, load_settings().literature.cache_dir)
@@ -196,25 +201,25 @@ def merge(
         typer.echo(f"wrote {hf}")
 
 
-def _size(n_bytes: int) -> str:
+def _format_size(n_bytes: int) -> str:
     return f"{n_bytes / 2**20:,.1f} MiB" if n_bytes >= 2**20 else f"{n_bytes / 2**10:,.1f} KiB"
 
 
 def _print_card(item: RegisteredModel) -> None:
-    from ragassay.reports.provenance import BOUNDS_NOTE, bounds_sheet, figures_sheet
+    from ragassay.reports.provenance import BOUNDS_NOTE, build_bounds_sheet, build_figures_sheet
 
     print_lines(item.name, style="bold")
-    print_lines(f"{item.role}; {item.source}, {_size(item.n_bytes)}")
+    print_lines(f"{item.role}; {item.source}, {_format_size(item.n_bytes)}")
     if card := item.card:
         print_lines("", card.description, "", "Limitations", *(f"- {text}" for text in card.limits))
         if card.figures:
             print_lines("")
-            print_sheets(figures_sheet(card.figures, has_commands=False))
+            print_sheets(build_figures_sheet(card.figures, has_commands=False))
         for command in dict.fromkeys(figure.command for figure in card.figures):
             print_lines(f"reproduce with: {command}", soft_wrap=True)
         if card.bounds:
             print_lines("", BOUNDS_NOTE)
-            print_sheets(bounds_sheet(card.bounds))
+            print_sheets(build_bounds_sheet(card.bounds))
         if card.digest:
             print_lines(f"SHA-256 {card.digest}", soft_wrap=True)
     else:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import OK, partial_if
-from ragassay.cli.options import DryRun, Json, MaxTokens, Papers, Quiet, Words, takes
+from ragassay.cli.base import OK, choose_exit_code
+from ragassay.cli.options import DryRun, Json, MaxTokens, Papers, Quiet, Words, add_options
 from ragassay.cli.terminal import print_json, print_notes, print_rejections
 from ragassay.options import EvaluateKeywords
 from ragassay.process import run_sync
 from ragassay.reports.display import count_text
-from ragassay.reports.labels import one_line
+from ragassay.reports.labels import flatten_text
 from ragassay.runs.progress import Presenter
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ragassay.studies.synthesis_questions import Questions
 
 
-@takes(
+@add_options(
     EvaluateKeywords,
     *("corpus", "search", "embedder", "questions", "column_map"),
     *("limit", "concurrency", "retry_failed"),
@@ -83,14 +83,14 @@ def synthesize(
     from ragassay.studies.synthesis_writer import Writing
 
     named: EvaluateKeywords = {**options, "model": models or (), "api_base": endpoint}
-    settings = syntheses.writing_settings(named, style="flag")
+    settings = syntheses.build_writing_settings(named, style="flag")
     file = target or Path("runs") / f"{queries.name.split('.')[0]}-answers.jsonl"
     how = Writing(words, max_tokens, bool(options.get("retry_failed")))
-    bar = Presenter(not quiet).bar
+    bar = Presenter(not quiet).show_bar
     if dry_run:
-        writers = syntheses.writers_of(settings, words)
+        writers = syntheses.list_writer_settings(settings, words)
         questions = run_sync(
-            syntheses.prepared_questions(queries, options, settings, papers, bar=bar)
+            syntheses.prepare_questions(queries, options, settings, papers, bar=bar)
         )
         note_questions(questions)
         plan = syntheses.plan_calls(questions, writers)
@@ -101,7 +101,7 @@ def synthesize(
     check_ready(settings, {**options, "queries": queries}, file=file)
     found = run_sync(syntheses.make_syntheses(queries, file, settings, options, how, papers, bar))
     _print(found, as_json, quiet)
-    return partial_if(found.is_partial)
+    return choose_exit_code(found.is_partial)
 
 
 def note_questions(questions: Questions) -> None:
@@ -122,11 +122,11 @@ def print_plan(plan: GenerationPlan, calls: str, where: str, as_json: bool) -> N
 
 
 def _print(found: Syntheses, as_json: bool, quiet: bool) -> None:
-    from ragassay.reports.provenance import usage_text
+    from ragassay.reports.provenance import describe_usage
 
     note_questions(found.questions)
     for warning in found.warnings:
-        typer.echo(one_line(warning), err=True)
+        typer.echo(flatten_text(warning), err=True)
     if as_json:
         print_json(found.fields)
     elif not quiet:
@@ -135,4 +135,4 @@ def _print(found: Syntheses, as_json: bool, quiet: bool) -> None:
             f"{found.file}: {count_text(len(found.records), 'answer')} to "
             f"{count_text(n_questions, 'question')} by {count_text(len(found.models), 'model')}"
         )
-        typer.echo(usage_text(found.usage))
+        typer.echo(describe_usage(found.usage))

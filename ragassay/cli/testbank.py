@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import OK, PARTIAL, partial_if
-from ragassay.cli.options import Json, Quiet, takes
+from ragassay.cli.base import OK, PARTIAL, choose_exit_code
+from ragassay.cli.options import Json, Quiet, add_options
 from ragassay.cli.terminal import print_notes, print_rejections, print_sheets
 from ragassay.cli.testbank_made import Kind, Target, create, import_bank, queries
 from ragassay.errors import InputError
-from ragassay.options import Keywords, settings_of
+from ragassay.options import Keywords, create_settings
 from ragassay.reports.display import count_text
-from ragassay.reports.labels import one_line
+from ragassay.reports.labels import flatten_text
 
 if TYPE_CHECKING:
     from ragassay.runs.banks import BankFile
@@ -54,7 +54,7 @@ def edit_in_editor(text: str) -> str:
     return text if saved is None else saved
 
 
-def opened_bank(path: Path) -> BankFile:
+def open_bank_file(path: Path) -> BankFile:
     """Read a test bank with all edits, and print rejected lines."""
     from ragassay.runs.banks import read_bank_file
 
@@ -94,22 +94,22 @@ def show(
         query: Show only the items of this query.
         history: Also show who changed what, when and why.
     """
-    from ragassay.runs.banks import all_history
-    from ragassay.workbench.tables import bank_rows, history_sheet, items_sheet
+    from ragassay.runs.banks import collect_history
+    from ragassay.workbench.tables import build_history_sheet, build_items_sheet, list_bank_rows
 
-    file = opened_bank(bank)
+    file = open_bank_file(bank)
     chosen = [one for one in file.banks if query in ("", one.query_id)]
     if not chosen:
         raise InputError(f"{bank} contains no query {query!r}")
     for one in chosen:
         if as_json:
-            for row in bank_rows(one, history):
+            for row in list_bank_rows(one, history):
                 typer.echo(json.dumps(row, ensure_ascii=False))
             continue
-        print_sheets(items_sheet(one))
-        if history and (history_rows := all_history(one)):
-            print_sheets(history_sheet(history_rows))
-    return partial_if(file.rejections)
+        print_sheets(build_items_sheet(one))
+        if history and (history_rows := collect_history(one)):
+            print_sheets(build_history_sheet(history_rows))
+    return choose_exit_code(file.rejections)
 
 
 @app.command()
@@ -159,22 +159,22 @@ def edit(
     """
     from ragassay.runs.banks import read_bank_file, write_new_bank
     from ragassay.workbench import bank_edit
-    from ragassay.workbench.tables import history_sheet
+    from ragassay.workbench.tables import build_history_sheet
 
     changes = bank_edit.ItemChanges(item, text, answer, secret, remove, add, kind, facet, undo)
-    file, author = opened_bank(bank), bank_edit.Author(who, why)
+    file, author = open_bank_file(bank), bank_edit.Author(who, why)
     if changes.is_empty:
         require_terminal("--item ID with --text, --answer or --remove, or --add QUERY TEXT")
-        new = bank_edit.edited_by_hand(file, edit_in_editor, author, print_notes, query)
+        new = bank_edit.edit_banks(file, edit_in_editor, author, print_notes, query)
     else:
-        new = bank_edit.append_reviews(file, bank_edit.reviews_for_changes(file, changes, author))
+        new = bank_edit.append_reviews(file, bank_edit.build_change_reviews(file, changes, author))
     if new:
-        print_sheets(history_sheet(new))
+        print_sheets(build_history_sheet(new))
     else:
         typer.echo("nothing changed")
     if out:
         write_new_bank(read_bank_file(file.path).banks, out)
-    return partial_if(file.rejections)
+    return choose_exit_code(file.rejections)
 
 
 @app.command()
@@ -205,17 +205,17 @@ def split(
         secret: Item to put into the secret part, instead of a random share.
     """
     from ragassay.runs.banks import write_new_bank
-    from ragassay.workbench.bank_edit import item_of
+    from ragassay.workbench.bank_edit import find_bank_item
     from ragassay.workbench.bank_parts import split_banks
 
-    file = opened_bank(bank)
-    names = [item_of(file, name)[1].id for name in secret] if secret else None
+    file = open_bank_file(bank)
+    names = [find_bank_item(file, name)[1].id for name in secret] if secret else None
     found = split_banks(file.banks, share=share, seed=seed, secret=names)
     write_new_bank(found.public, target)
     write_new_bank(found.secret, hidden)
     for title in found.one_sided:
         typer.echo(f"{title} is in only one of the two parts", err=True)
-    return partial_if(file.rejections, found.one_sided)
+    return choose_exit_code(file.rejections, found.one_sided)
 
 
 @app.command()
@@ -231,7 +231,7 @@ def merge(banks: Annotated[list[Path], Argument(metavar="BANK...")], *, target: 
     from ragassay.runs.banks import write_new_bank
     from ragassay.workbench.bank_parts import merge_banks
 
-    files = [opened_bank(path) for path in banks]
+    files = [open_bank_file(path) for path in banks]
     found = merge_banks([file.banks for file in files])
     write_new_bank(found.banks, target)
     for conflict in found.conflicts:
@@ -240,7 +240,7 @@ def merge(banks: Annotated[list[Path], Argument(metavar="BANK...")], *, target: 
 
 
 @app.command()
-@takes(Keywords, "corpus", "embedder")
+@add_options(Keywords, "corpus", "embedder")
 def lint(
     bank: BankArgument,
     *,
@@ -266,12 +266,12 @@ def lint(
         query: Check only items of this query.
     """
     from ragassay.workbench.bank_lint import TITLES, lint_file
-    from ragassay.workbench.tables import short_id
+    from ragassay.workbench.tables import shorten_id
 
-    file = opened_bank(bank)
+    file = open_bank_file(bank)
     found = lint_file(
         file,
-        settings_of(options, style="flag"),
+        create_settings(options, style="flag"),
         options.get("corpus"),
         query=query,
         is_shown=not quiet,
@@ -280,10 +280,10 @@ def lint(
         if as_json:
             typer.echo(json.dumps(dataclasses.asdict(one), ensure_ascii=False))
             continue
-        typer.echo(one_line(f"{one.query} {short_id(one.item)}: {one.text}"))
-        typer.echo(one_line(f"    {TITLES[one.kind]}: {one.why}; {one.mend}"))
+        typer.echo(flatten_text(f"{one.query} {shorten_id(one.item)}: {one.text}"))
+        typer.echo(flatten_text(f"    {TITLES[one.kind]}: {one.why}; {one.mend}"))
     if not as_json:
         items = count_text(len({(one.query, one.item) for one in found}), "item")
         flaws = count_text(len(found), "flaw")
         typer.echo(f"{flaws} in {items}" if found else "no flaws found")
-    return partial_if(found, file.rejections)
+    return choose_exit_code(found, file.rejections)
