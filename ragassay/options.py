@@ -350,7 +350,8 @@ def _detect_kind(annotation: Any) -> Any:
     return Path if Path in parts else parts[0] if parts else annotation
 
 
-def _format_help(text: str, default: object) -> str:
+def _format_help(description: str, default: object) -> str:
+    text = " ".join(description.split())
     if isinstance(default, bool):
         return f"{text} {'On' if default else 'Off'} by default."
     is_shown = isinstance(default, str | int) and default != ""

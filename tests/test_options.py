@@ -8,6 +8,7 @@ import json
 import re
 import warnings
 from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -430,6 +431,11 @@ def texts_of_help() -> list[tuple[str, str]]:
                 for value in (*named, *(node.args[:1] if is_option else ())):
                     if isinstance(value, ast.Constant):
                         found.append((f"{path.name}:{value.lineno}", value.value))
+            if isinstance(node, ast.ClassDef):
+                for field, text in pairwise(node.body):
+                    if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+                        written = " ".join(ast.literal_eval(text.value).split())
+                        found.append((f"{path.name}:{text.lineno}", written))
             if isinstance(node, ast.FunctionDef):
                 entries = (ast.get_docstring(node) or "").partition("\n\nOptions:\n")[2]
                 texts = re.findall(r"(?m)^ {4}\w+: (.*(?:\n {8}.*)*)", entries)

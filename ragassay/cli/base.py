@@ -62,7 +62,8 @@ class LazyCommands(Mapping[str, Any]):
             if isinstance(command, typer.Typer):
                 for info in command.registered_commands:
                     info.cls, info.help = PlainCommand, describe_options(info.callback)
-                parent.add_typer(command)
+                has_callback = command.registered_callback is not None
+                parent.add_typer(command, name=name, no_args_is_help=not has_callback)
             else:
                 cls = ShortHelp if name in LONG else PlainCommand
                 parent.command(name, cls=cls, help=describe_options(command))(command)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from typer import Argument, Option
@@ -19,20 +19,14 @@ from ragassay.cli.terminal import (
     print_written,
     warn_without_plots,
 )
+from ragassay.reports.display import count_text
+from ragassay.reports.labels import flatten_text
 from ragassay.safe_text import open_console
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ragassay.metrics.stats.changes import Change
     from ragassay.runs.compare import SystemComparison
     from ragassay.studies.meta_evaluation import MetaEvaluation
-
-
-class FailIf(StrEnum):
-    """Values of `--fail-if`."""
-
-    WORSE = "worse"
 
 
 MOST_PAIRS = 28
@@ -47,7 +41,7 @@ def compare(
     html: Annotated[Path | None, Option(metavar="FILE")] = None,
     system: Annotated[list[str] | None, Option(metavar="NAME")] = None,
     baseline: Annotated[str, Option(metavar="NAME")] = "",
-    fail_if: FailIf | None = None,
+    fail_if: Literal["worse"] | None = None,
     margin: Annotated[float | None, Option(min=0, max=1)] = None,
 ) -> int:
     """Rank systems and test which of them differ significantly.
@@ -142,7 +136,6 @@ def _check_gate(changes: Sequence[Change], margin: float | None) -> int:
 
 def _print_comparison(comparison: SystemComparison) -> None:
     from ragassay.reports.comparison import build_leaderboard_sheet, build_pair_test_sheet
-    from ragassay.reports.text import count_text
 
     console = open_console()
     for board in comparison.boards:
@@ -202,7 +195,6 @@ def meta_evaluate(
 
 def _print_measured(found: MetaEvaluation) -> None:
     from ragassay.metrics.stats.panel_agreement import estimate_effective_judges
-    from ragassay.reports.labels import flatten_text
     from ragassay.reports.panel_view import describe_redundancy
     from ragassay.studies.meta_evaluation import (
         build_ranking_sheet,

@@ -15,6 +15,7 @@ from ragassay.cli.terminal import print_notes, print_rejections
 from ragassay.errors import InputError
 from ragassay.options import Keywords
 from ragassay.records import SentenceInput
+from ragassay.reports.display import count_text
 
 if TYPE_CHECKING:
     from ragassay.records import Record
@@ -71,7 +72,6 @@ def convert(
     from ragassay.formats.problems import require_records
     from ragassay.formats.row_mapping import parse_column_map
     from ragassay.formats.write import QUESTION_FORMATS, SENTENCE_FORMATS, WRITABLE_FORMATS
-    from ragassay.reports.text import count_text
 
     if to not in WRITABLE_FORMATS:
         raise InputError(f"--to {to}: unknown format; choose from {', '.join(WRITABLE_FORMATS)}")
@@ -92,9 +92,8 @@ def convert(
     result = write_answers(records, out, to)
     if result.left_out:
         lost = [f"{name} in {count_text(n, 'answer')}" for name, n in result.left_out.items()]
-        typer.echo(
-            f"fields dropped or changed because {to} does not support them: {', '.join(lost)}",
-            err=True,
+        print_notes(
+            f"fields dropped or changed because {to} does not support them: {', '.join(lost)}"
         )
     typer.echo(f"{count_text(result.n_records, 'answer')}, {found.format} to {to}: {out}")
     return choose_exit_code(found.rejections)

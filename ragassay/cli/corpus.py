@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,19 +16,19 @@ from ragassay.cli.terminal import print_rejections, print_scores, print_sheets
 from ragassay.extras import need
 from ragassay.options import Keywords, create_settings
 from ragassay.records import Article
+from ragassay.reports.display import count_text
+from ragassay.reports.sheets import Sheet, build_number_columns, build_text_columns
 from ragassay.runs.progress import show_build, show_embedding, track
 from ragassay.safe_text import open_console
 from ragassay.settings import load_settings
 
 if TYPE_CHECKING:
     from ragassay.retrievers.disk.corpus import DiskCorpus
-    from ragassay.retrievers.literature import Hit, Literature
+    from ragassay.retrievers.literature import Literature
 
 
 def print_corpus(folder: Path) -> None:
     """Print the size and the source files of a corpus."""
-    from ragassay.reports.sheets import Sheet, build_number_columns, build_text_columns
-    from ragassay.reports.text import count_text
     from ragassay.retrievers.disk.corpus import DiskCorpus
 
     corpus = DiskCorpus(folder)
@@ -69,28 +69,8 @@ def print_vectors(corpus: DiskCorpus, url: str) -> None:
         typer.echo(f"no vectors; create them with `ragassay corpus embed {corpus.folder}`")
 
 
-def print_hits(hits: Sequence[Hit], as_json: bool) -> None:
-    """Print search results, best first."""
-    for rank, hit in enumerate(hits, 1):
-        document = hit.document
-        if as_json:
-            fields = document.model_dump(mode="json", exclude_defaults=True)
-            typer.echo(json.dumps({"rank": rank, "score": round(hit.score, 4), **fields}))
-            continue
-        typer.echo(f"{rank:>3}. {hit.score:8.4f}  {document.id}  {document.title}")
-        if isinstance(document, Article):
-            details = (*document.notices, document.journal, document.published)
-            if text := "; ".join(filter(None, details)):
-                typer.echo(f"{'':15}{text}")
-    if not hits and not as_json:
-        typer.echo("no results")
-
-
 app = typer.Typer(
-    name="corpus",
-    help="Build a corpus from PubMed files or other articles, search it, and evaluate the search.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    help="Build a corpus from PubMed files or other articles, search it, and evaluate the search."
 )
 
 Where = Annotated[
@@ -124,7 +104,6 @@ def build(sources: list[Path], out: Annotated[Path, Option()], quiet: Quiet = Fa
         sources: PubMed XML (.xml, .xml.gz), .nbib or JSONL files, or folders with XML files.
         out: Corpus folder.
     """
-    from ragassay.reports.text import count_text
     from ragassay.retrievers.disk.build import REJECTED, build_corpus
     from ragassay.retrievers.opening import require_local_path
 
@@ -251,7 +230,20 @@ def search(
 
     literature = _open_literature(corpus, rerank, options)
     filters = Filters(since, until, tuple(kind or ()), no_retracted)
-    print_hits(literature.search(query, k, filters), as_json)
+    hits = literature.search(query, k, filters)
+    for rank, hit in enumerate(hits, 1):
+        document = hit.document
+        if as_json:
+            fields = document.model_dump(mode="json", exclude_defaults=True)
+            typer.echo(json.dumps({"rank": rank, "score": round(hit.score, 4), **fields}))
+            continue
+        typer.echo(f"{rank:>3}. {hit.score:8.4f}  {document.id}  {document.title}")
+        if isinstance(document, Article):
+            details = (*document.notices, document.journal, document.published)
+            if text := "; ".join(filter(None, details)):
+                typer.echo(f"{'':15}{text}")
+    if not hits and not as_json:
+        typer.echo("no results")
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,10 +12,9 @@ from typer import Option
 from ragassay.cli.base import OK, PARTIAL
 from ragassay.cli.options import Quiet
 from ragassay.errors import SettingsError
+from ragassay.reports.display import count_text, format_interval, format_score
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ragassay.optimizers.finetuning.tunings import Finetuned
 
 CLASSIFYING = ("svm", "logistic", "head")
@@ -202,9 +202,6 @@ OPTIONS = {"correctness": "--correctness ", "completeness": "--labeller "}
 def _report(
     found: Finetuned, out: Path, dev: Path | None, say: Callable[[str], None], option: str
 ) -> int:
-    from ragassay.reports.display import format_interval
-    from ragassay.reports.text import count_text, format_score
-
     if found.measured is not None:
         scores = {
             "accuracy": found.measured.accuracy,

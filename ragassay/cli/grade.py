@@ -16,10 +16,10 @@ from ragassay.cli.options import DryRun, Json, Quiet, add_options
 from ragassay.cli.presenter import Terminal
 from ragassay.cli.terminal import print_notes, print_rejections, show_sheets
 from ragassay.options import EvaluateKeywords
+from ragassay.reports.sheets import Sheet
 
 if TYPE_CHECKING:
     from ragassay.records import Rejection
-    from ragassay.reports.sheets import Sheet
     from ragassay.runs.banks import GradedFile
     from ragassay.workbench.evaluation import SystemFiles
     from ragassay.workbench.grades import GradeFilter, GradeKind

@@ -27,15 +27,13 @@ from ragassay.cli.grade import (
 from ragassay.cli.options import add_options
 from ragassay.cli.terminal import print_rejections
 from ragassay.options import EvaluateKeywords
+from ragassay.reports.display import count_text
 
 if TYPE_CHECKING:
     from ragassay.formats.workbench.paragraphs import QueryParagraphs
 
 app = typer.Typer(
-    name="grades",
-    help="Merge, filter and analyse graded passages, check the test bank, and rank systems.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    help="Merge, filter and analyse graded passages, check the test bank, and rank systems."
 )
 
 Out = Annotated[Path, Option("--out", help="Output file; compressed if its name ends in .gz.")]
@@ -103,7 +101,6 @@ def passages(
 
 def _write(queries: Sequence[QueryParagraphs], path: Path) -> None:
     from ragassay.formats import write_graded_paragraphs
-    from ragassay.reports.text import count_text
 
     write_graded_paragraphs(queries, path)
     n = sum(len(query.paragraphs) for query in queries)
@@ -174,7 +171,6 @@ def qrels(
         by_facet: Write separate labels for each facet of a query. The facet is taken from the test
             bank, or is the item id up to its last slash.
     """
-    from ragassay.reports.text import count_text
     from ragassay.workbench.evaluation import (
         compute_rubric_qrels,
         write_item_qrels,

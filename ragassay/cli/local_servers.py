@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from ragassay.cli.terminal import print_lines, print_sheets
+from ragassay.reports.display import count_text
+from ragassay.reports.sheets import Sheet, build_number_columns, build_text_columns
 
 if TYPE_CHECKING:
     from ragassay.models.local_answers import LocalServer, ServerModel
@@ -93,17 +95,12 @@ def _describe_server(server: LocalServer) -> list[str]:
     else:
         lines.append(f"  Use --api-base {server.api_base} with one of these models:")
     if server.n_left_out:
-        plural = "" if server.n_left_out == 1 else "s"
-        lines.append(
-            f"  (not shown: {server.n_left_out} other model{plural} for embeddings, reranking or "
-            f"speech)"
-        )
+        others = count_text(server.n_left_out, "other model")
+        lines.append(f"  (not shown: {others} for embeddings, reranking or speech)")
     return lines
 
 
 def _print_judges(server: LocalServer) -> None:
-    from ragassay.reports.sheets import Sheet, build_number_columns, build_text_columns
-
     rows: list[tuple[str, ...]] = []
     for model in server.models:
         is_here = not model.remote_host

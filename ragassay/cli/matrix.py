@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Unpack
@@ -33,14 +34,13 @@ from ragassay.extras import need
 from ragassay.options import EvaluateKeywords, create_settings
 from ragassay.process import run_sync
 from ragassay.records import Score
+from ragassay.reports.display import count_text
 from ragassay.runs.progress import Presenter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ragassay.settings import Settings
     from ragassay.studies.matrix import JudgeMatrix
-    from ragassay.studies.syntheses import GeneratedAnswers, GenerationPlan
+    from ragassay.studies.syntheses import GeneratedAnswers
 
 
 @add_options(
@@ -164,31 +164,30 @@ def _generate_matrix(
         read = {"queries": job.questions, "corpus": options.get("corpus")}
         check_ready(_build_settings(name, options), {"out": job.out, **read})
     from ragassay.runs.resume import build_store_path
-    from ragassay.studies.syntheses import (
-        ANSWERS,
-        build_writing_settings,
-        generate_and_judge,
-        list_writer_settings,
-        plan_calls,
-        prepare_questions,
-    )
+    from ragassay.studies import syntheses
     from ragassay.studies.synthesis_writer import Writing
 
-    settings = build_writing_settings({**options, "model": job.generators}, style="flag")
-    writers = list_writer_settings(settings, job.words)
+    settings = syntheses.build_writing_settings({**options, "model": job.generators}, style="flag")
+    writers = syntheses.list_writer_settings(settings, job.words)
     judges = [_build_settings(name, options, only=["rubrics"]) for name in job.judges]
-    states = None if dry_run else build_store_path(job.out / ANSWERS)
+    states = None if dry_run else build_store_path(job.out / syntheses.ANSWERS)
     bar = Presenter(not quiet).show_bar
-    questions = run_sync(
-        prepare_questions(job.questions, options, settings, job.papers, states=states, bar=bar)
+    making = syntheses.prepare_questions(
+        job.questions, options, settings, job.papers, states=states, bar=bar
     )
+    questions = run_sync(making)
     note_questions(questions)
     if dry_run:
-        plan = plan_calls(questions, writers, judges, job.words)
-        print_plan(plan, _describe_calls(plan, job), f"in {job.out}", as_json)
+        plan = syntheses.plan_calls(questions, writers, judges, job.words)
+        calls = (
+            f"{count_text(len(job.generators), 'generator')}, "
+            f"{count_text(len(job.judges), 'judge')}: {count_text(plan.n_syntheses, 'call')} for "
+            f"writing and at most {plan.n_ratings} for rating"
+        )
+        print_plan(plan, calls, f"in {job.out}", as_json)
         return None
     how = Writing(job.words, job.max_tokens, bool(options.get("retry_failed")))
-    made = generate_and_judge(questions, writers, judges, job.out, how, bar)
+    made = syntheses.generate_and_judge(questions, writers, judges, job.out, how, bar)
     n_asked, n_written = len(made.written.syntheses), len(made.written.records)
     typer.echo(f"{made.written.file}: {n_written} of {n_asked} syntheses", err=True)
     return made
@@ -198,15 +197,6 @@ def _build_settings(name: str, options: EvaluateKeywords, **more: object) -> Set
     bounds = ("concurrency", "max_rpm", "max_usd", "engine", "address", "workers")
     chosen = {key: options.get(key) for key in ("api_base", *bounds)}
     return create_settings({"model": [name]} | chosen | more, style="flag")
-
-
-def _describe_calls(plan: GenerationPlan, job: _GenerationJob) -> str:
-    from ragassay.reports.text import count_text
-
-    generators = count_text(len(job.generators), "generator")
-    judges = count_text(len(job.judges), "judge")
-    calls = count_text(plan.n_syntheses, "call")
-    return f"{generators}, {judges}: {calls} for writing and at most {plan.n_ratings} for rating"
 
 
 def _print(found: JudgeMatrix, as_json: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -15,16 +14,14 @@ from ragassay.cli.options import Json
 from ragassay.cli.terminal import print_lines, print_sheets
 from ragassay.errors import InputError
 from ragassay.models import registry
+from ragassay.reports.display import count_text
+from ragassay.reports.sheets import Column, Sheet, build_number_columns, build_text_columns
 from ragassay.settings import load_settings
 
 if TYPE_CHECKING:
-    from ragassay.models.registry import FileCheck, RegisteredModel
+    from ragassay.models.registry import RegisteredModel
 
-app = typer.Typer(
-    name="models",
-    help="Find judges on local servers, and list, check, download and export models.",
-    rich_markup_mode=None,
-)
+app = typer.Typer(help="Find judges on local servers, and list, check, download and export models.")
 
 Name = Annotated[str, Argument(help="Model name, such as ragassay/judge, or adapter folder.")]
 
@@ -77,13 +74,24 @@ def list_models(as_json: Json = False) -> None:
         *registry.list_registered_models(),
         *registry.list_fact_checkers(load_settings().literature.cache_dir),
     )
-    if not as_json:
-        _print_models(items)
-        return
+    rows: list[tuple[str, ...]] = []
     for item in items:
+        absent = "to fetch" if item.is_fetchable else "missing"
+        size = _format_size(item.n_bytes) if item.is_installed else absent
+        rows.append((item.name, item.role, size, item.source))
         fields = {"name": item.name, "role": item.role, "bytes": item.n_bytes}
         fields |= {"source": item.source, "installed": item.is_installed}
-        typer.echo(json.dumps(fields))
+        if as_json:
+            typer.echo(json.dumps(fields))
+    if not as_json:
+        name = Column("", "model", is_unbroken=True)
+        columns = (
+            name,
+            *build_text_columns("role"),
+            *build_number_columns("size"),
+            *build_text_columns("source"),
+        )
+        print_sheets(Sheet("", columns, tuple(rows)))
 
 
 @app.command()
@@ -148,9 +156,12 @@ def check(names: Annotated[list[str] | None, Argument()] = None) -> int:
         if names
         else [*registry.list_registered_models(), *fetched]
     )
+    labels = {"ok": "OK", "damaged": "DAMAGED", "missing": "MISSING", "unproven": "READ"}
     results = [(item, registry.check(item)) for item in items]
-    for item, found in results:
-        _print_check(item, found)
+    for item, file in ((item, file) for item, found in results for file in found):
+        typer.echo(f"{labels[file.state]:<7} {item.name}  {file.name}  {file.found}".rstrip())
+        if file.state in ("damaged", "missing") and file.expected:
+            typer.echo(f"{'':<7} expected {file.expected}")
     return choose_exit_code(not all(registry.is_sound(found) for _, found in results))
 
 
@@ -190,24 +201,6 @@ def merge(
         typer.echo(f"wrote {hf}")
 
 
-def _print_models(items: Sequence[RegisteredModel]) -> None:
-    from ragassay.reports.sheets import Column, Sheet, build_number_columns, build_text_columns
-
-    rows: list[tuple[str, ...]] = []
-    for item in items:
-        absent = "to fetch" if item.is_fetchable else "missing"
-        size = _format_size(item.n_bytes) if item.is_installed else absent
-        rows.append((item.name, item.role, size, item.source))
-    name = Column("", "model", is_unbroken=True)
-    columns = (
-        name,
-        *build_text_columns("role"),
-        *build_number_columns("size"),
-        *build_text_columns("source"),
-    )
-    print_sheets(Sheet("", columns, tuple(rows)))
-
-
 def _format_size(n_bytes: int) -> str:
     return f"{n_bytes / 2**20:,.1f} MiB" if n_bytes >= 2**20 else f"{n_bytes / 2**10:,.1f} KiB"
 
@@ -216,31 +209,27 @@ def _print_card(item: RegisteredModel) -> None:
     from ragassay.reports.provenance import BOUNDS_NOTE, build_bounds_sheet, build_figures_sheet
 
     print_lines(item.name, style="bold")
-    lines = [f"{item.role}; {item.source}, {_format_size(item.n_bytes)}"]
-    card = item.card
-    if card is None:
-        lines.append("This model has no model card.")
-    else:
-        lines += ["", card.description, "", "Limitations"]
-        lines += [f"- {limit}" for limit in card.limits]
-        lines += [""] if card.figures else []
-    print_lines(*lines)
-    if card is not None and card.figures:
-        print_sheets(build_figures_sheet(card.figures, has_commands=False))
+    print_lines(f"{item.role}; {item.source}, {_format_size(item.n_bytes)}")
+    if card := item.card:
+        print_lines("", card.description, "", "Limitations", *(f"- {text}" for text in card.limits))
+        if card.figures:
+            print_lines("")
+            print_sheets(build_figures_sheet(card.figures, has_commands=False))
         for command in dict.fromkeys(figure.command for figure in card.figures):
             print_lines(f"reproduce with: {command}", soft_wrap=True)
-    if card is not None and card.bounds:
-        print_lines("", BOUNDS_NOTE)
-        print_sheets(build_bounds_sheet(card.bounds))
-    if card is not None and card.digest:
-        print_lines(f"SHA-256 {card.digest}", soft_wrap=True)
+        if card.bounds:
+            print_lines("", BOUNDS_NOTE)
+            print_sheets(build_bounds_sheet(card.bounds))
+        if card.digest:
+            print_lines(f"SHA-256 {card.digest}", soft_wrap=True)
+    else:
+        print_lines("This model has no model card.")
     if item.folder is not None:
         _print_note(item.folder)
 
 
 def _print_note(folder: Path) -> None:
     from ragassay.models.tuned import read_note
-    from ragassay.reports.text import count_text
 
     note = read_note(folder)
     data = ", ".join(note.data)
@@ -256,11 +245,3 @@ def _print_note(folder: Path) -> None:
         n = note.source_chars
         sources = f"up to {n:,} characters of sources" if n else "no sources"
         typer.echo(f"{targets[note.targets]}; its prompts contain {sources}")
-
-
-def _print_check(item: RegisteredModel, found: Sequence[FileCheck]) -> None:
-    labels = {"ok": "OK", "damaged": "DAMAGED", "missing": "MISSING", "unproven": "READ"}
-    for file in found:
-        typer.echo(f"{labels[file.state]:<7} {item.name}  {file.name}  {file.found}".rstrip())
-        if file.state in ("damaged", "missing") and file.expected:
-            typer.echo(f"{'':<7} expected {file.expected}")

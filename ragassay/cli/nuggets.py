@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
@@ -12,23 +13,20 @@ from typer import Option
 from ragassay.cli.base import choose_exit_code
 from ragassay.cli.options import AnswersArgument, Quiet, add_options
 from ragassay.cli.presenter import Terminal
-from ragassay.cli.terminal import print_rejections
+from ragassay.cli.terminal import print_notes, print_rejections
 from ragassay.extras import need
 from ragassay.options import EvaluateKeywords, Keywords, create_settings
 from ragassay.process import run_sync
+from ragassay.reports.display import count_text
 from ragassay.runs.progress import show_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ragassay.records import NuggetMatcher
     from ragassay.runs.journal import EditRequest
     from ragassay.runs.nuggets import Reviewer, Rows, Written
 
 app = typer.Typer(
-    name="nuggets",
-    help="Create gold nuggets from documents or answers, assign them, and fit a nugget matcher.",
-    no_args_is_help=True,
+    help="Create gold nuggets from documents or answers, assign them, and fit a nugget matcher."
 )
 
 Target = Annotated[Path, Option("--out", help="Output file.")]
@@ -81,7 +79,6 @@ def create(
     """
     from ragassay.cli.testbank import edit_in_editor, require_terminal
     from ragassay.formats.nuggetizer import drop_judged_below
-    from ragassay.reports.text import count_text
     from ragassay.requests import open_run, read_input
 
     terminal = Terminal(quiet)
@@ -93,9 +90,7 @@ def create(
     n_dropped = sum(len(a.sources) for a in job.records) - sum(len(b.sources) for b in records)
     if n_dropped:
         candidates = count_text(n_dropped, "candidate")
-        typer.echo(
-            f"skipped {candidates} with a judgment below --min-judgment {min_judgment}", err=True
-        )
+        print_notes(f"skipped {candidates} with a judgment below --min-judgment {min_judgment}")
     from ragassay.runs.nuggets import build_nugget_jobs, write_nuggets
 
     jobs = build_nugget_jobs(records, source, run, n_window=window, n_most=most)
@@ -107,7 +102,7 @@ def create(
                 target,
                 None if accept_all else edit_in_editor,
                 review=_create_reviewer(target, not no_open) if review and not accept_all else None,
-                tell=lambda message: typer.echo(message, err=True),
+                tell=print_notes,
                 listen=listen,
             )
         )
@@ -139,7 +134,6 @@ def assign(
     Options:
         metrics: Output file for the scores. By default, OUT.metrics.jsonl.
     """
-    from ragassay.reports.text import count_text
     from ragassay.requests import open_run, read_input
 
     terminal = Terminal(quiet)
@@ -227,8 +221,6 @@ def _create_reviewer(target: Path, opens: bool) -> Reviewer:
 
 
 def _report_written(written: Sequence[Written]) -> bool:
-    from ragassay.reports.text import count_text
-
     complete = True
     for one in written:
         if one.found is None:
@@ -256,8 +248,6 @@ def _report_written(written: Sequence[Written]) -> bool:
 
 
 def _print_matcher(matcher: NuggetMatcher, out: Path) -> None:
-    from ragassay.reports.text import count_text
-
     found, known = matcher.objectives, matcher.agreement
     typer.echo(
         f"{out}: probability threshold {matcher.probability_threshold:.3f}, "

@@ -13,19 +13,18 @@ from ragassay.cli.options import DryRun, Json, Quiet
 from ragassay.cli.terminal import print_lines, print_rejections, print_sheets
 from ragassay.extras import need
 from ragassay.records import Score
+from ragassay.reports.display import count_text
+from ragassay.reports.sheets import Sheet, build_number_columns, build_text_columns
 from ragassay.settings import convert_judges, load_settings
 
 if TYPE_CHECKING:
     from ragassay.optimizers.compiling.job import CompileResult
     from ragassay.prompts.compiled import PromptComparison
-    from ragassay.records import Score
 
 
 app = typer.Typer(
-    name="prompts",
     help="List prompts, show a prompt as a model sees it, or compare a compiled prompt with the "
-    "shipped one.",
-    no_args_is_help=True,
+    "shipped one."
 )
 
 N_CHARS = 60
@@ -39,7 +38,6 @@ def list_prompts() -> None:
     Agents with a star can be optimized with `ragassay optimize`.
     """
     from ragassay.optimizers.compiling.showing import list_prompt_lines
-    from ragassay.reports.sheets import Sheet, build_text_columns
 
     rows: list[tuple[str, ...]] = []
     for line in list_prompt_lines():
@@ -186,19 +184,13 @@ def optimize(
     if not dry_run:
         read = {"data": data, "dev": dev, "gold": gold, "corpus": corpus}
         check_ready(settings, {"out": folder, **read}, file=out)
-    from ragassay.optimizers.compiling.job import (
-        CompileJob,
-        plan_compile_job,
-        run_compile_job,
-        show_job_steps,
-        write_compiled,
-    )
+    from ragassay.optimizers.compiling import job as compiling
     from ragassay.optimizers.compiling.tasks import TaskOptions
     from ragassay.retrievers.opening import open_literature
 
     n_labels: Literal[2, 3, 4] = labels  # type: ignore[assignment]
     options = TaskOptions(tuple(rubric or ()), n_labels, gold, perturbed, seed)
-    job = CompileJob(
+    job = compiling.CompileJob(
         agent,
         data,
         dev,
@@ -212,15 +204,15 @@ def optimize(
     )
     literature = open_literature(corpus, settings).literature if corpus else None
     if dry_run:
-        typer.echo(plan_compile_job(job, settings, literature).text)
+        typer.echo(compiling.plan_compile_job(job, settings, literature).text)
         return OK
-    with show_job_steps(not quiet) as steps:
-        found = run_compile_job(job, settings, folder, literature, steps)
+    with compiling.show_job_steps(not quiet) as steps:
+        found = compiling.run_compile_job(job, settings, folder, literature, steps)
     print_rejections(found.rejections)
     target = out or folder / "prompt.json"
     is_written = found.prompt.is_better or keep_anyway
     if is_written:
-        write_compiled(found.prompt, target)
+        compiling.write_compiled(found.prompt, target)
     if as_json:
         typer.echo(found.prompt.model_dump_json(indent=2))
     elif not quiet:
@@ -229,8 +221,6 @@ def optimize(
 
 
 def _show(found: CompileResult, written: Path | None) -> None:
-    from ragassay.reports.sheets import Sheet, build_number_columns, build_text_columns
-
     prompt = found.prompt
     columns = (
         *build_text_columns("on held-out data"),
@@ -255,7 +245,6 @@ def _show(found: CompileResult, written: Path | None) -> None:
 def _describe_result(found: CompileResult, written: Path | None) -> list[str]:
     from ragassay.optimizers.compiling.student import can_be_chance
     from ragassay.reports.provenance import describe_usage
-    from ragassay.reports.text import count_text
 
     prompt = found.prompt
     if found.is_same:

@@ -12,13 +12,13 @@ from ragassay.cli.base import choose_audit_code, choose_exit_code
 from ragassay.cli.options import DryRun, Json, Quiet, Strict, add_options
 from ragassay.cli.presenter import Terminal
 from ragassay.cli.qa_files import export, read
-from ragassay.cli.terminal import print_lines
+from ragassay.cli.terminal import print_lines, print_notes
 from ragassay.options import EvaluateKeywords
 from ragassay.process import run_sync
+from ragassay.reports.display import count_text
 from ragassay.safe_text import open_console
 
 if TYPE_CHECKING:
-    from ragassay.qa.evaluate import JudgedPairs
     from ragassay.qa.generate import Generated
 
 
@@ -98,7 +98,6 @@ def generate(
 
 def _report(found: Generated, target: Path) -> bool:
     from ragassay.reports.provenance import describe_usage
-    from ragassay.reports.text import count_text
 
     n_papers = sum(bool(one.pairs) for one in found.papers)
     typer.echo(
@@ -139,11 +138,7 @@ ENDS = {
 """Why generation stopped for a paper with flawed or missing pairs."""
 
 
-app = typer.Typer(
-    name="qa",
-    help="Generate question-answer pairs from papers, and evaluate them.",
-    no_args_is_help=True,
-)
+app = typer.Typer(help="Generate question-answer pairs from papers, and evaluate them.")
 
 app.command()(read)
 app.command()(generate)
@@ -208,7 +203,14 @@ def evaluate(
     if as_json:
         typer.echo(judged.run.summary.model_dump_json(indent=2))
     elif not quiet:
-        _show(judged, terminal.folder)
+        from ragassay.qa.report import render_qa_summary
+
+        console = open_console()
+        for line in render_qa_summary(judged.report):
+            console.print(line)
+        if judged.input_pairs.unused:
+            print_lines(f"Papers without pairs: {', '.join(judged.input_pairs.unused[:5])}")
+        print_lines(f"Report: {terminal.folder / 'qa.html'}", soft_wrap=True)
     return choose_exit_code(judged.is_partial)
 
 
@@ -287,34 +289,17 @@ def keep(
     """
     from ragassay.formats.papers.pairs import write_pairs
     from ragassay.qa.scores import filter_pairs, parse_min_scores
-    from ragassay.reports.text import count_text
     from ragassay.runs.folder import RunFolder
 
     folder, scores = RunFolder(run), parse_min_scores(min_score or ["2"])
     folder.read_manifest()  # Raises an error if there is no run.
     found = filter_pairs(folder.read_evaluations(), scores)
     write_pairs(found.pairs, out)
-    selected = count_text(len(found.pairs), "pair")
-    typer.echo(
-        f"{out}: {selected} selected, {len(found.dropped)} dropped because their ratings "
-        f"are too low"
-    )
+    selected, n = count_text(len(found.pairs), "pair"), len(found.dropped)
+    typer.echo(f"{out}: {selected} selected, {n} dropped because their ratings are too low")
     for name, dimensions in found.dropped.items():
         typer.echo(f"{name}: {', '.join(dimensions)}", err=True)
     if found.unrated:
-        typer.echo(
-            f"{count_text(len(found.unrated), 'pair')} dropped because they have no rating",
-            err=True,
-        )
+        unrated = count_text(len(found.unrated), "pair")
+        print_notes(f"{unrated} dropped because they have no rating")
     return choose_exit_code(found.unrated)
-
-
-def _show(judged: JudgedPairs, folder: Path) -> None:
-    from ragassay.qa.report import render_qa_summary
-
-    console = open_console()
-    for line in render_qa_summary(judged.report):
-        console.print(line)
-    if judged.input_pairs.unused:
-        print_lines(f"Papers without pairs: {', '.join(judged.input_pairs.unused[:5])}")
-    print_lines(f"Report: {folder / 'qa.html'}", soft_wrap=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,10 +13,9 @@ from typer import Option
 from ragassay.cli.base import choose_exit_code
 from ragassay.cli.terminal import print_rejections, print_sheets
 from ragassay.errors import InputError
+from ragassay.reports.display import count_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ragassay.formats.papers.exports import Example
     from ragassay.records import Paper, QAPair
 
@@ -95,7 +95,6 @@ def export(
             the prompt of `ragassay qa generate` is used.
     """
     from ragassay.formats.papers import PaperFile, export_pairs, read_pairs, read_papers
-    from ragassay.reports.text import count_text
 
     known = read_papers(papers) if papers else PaperFile((), ())
     found = read_pairs(pairs, known.papers)

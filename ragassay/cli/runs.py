@@ -14,6 +14,7 @@ from ragassay.cli.options import Json, RunFolderArgument
 from ragassay.cli.terminal import print_json
 from ragassay.errors import InputError, SettingsError
 from ragassay.models.registry import list_served_models
+from ragassay.reports.display import count_text
 from ragassay.safe_text import open_console
 from ragassay.settings import load_settings
 
@@ -37,11 +38,8 @@ class ListByDefault(TyperGroup):
 
 
 app = typer.Typer(
-    name="runs",
     cls=ListByDefault,
     help="List and open past runs: `ragassay runs [FOLDER]`, `ragassay runs open latest`.",
-    no_args_is_help=False,
-    rich_markup_mode=None,
 )
 
 
@@ -182,8 +180,6 @@ def review_target(
 
 
 def _announce_page(access: AccessControl, session: ReviewSession) -> None:
-    from ragassay.reports.text import count_text
-
     typer.echo(access.url)
     source = session.source
     typer.echo(

@@ -22,6 +22,8 @@ from ragassay.extras import EXTRAS, need
 from ragassay.model_names import MINILM
 from ragassay.options import EvaluateKeywords, create_settings
 from ragassay.process import run_sync
+from ragassay.reports.display import count_text
+from ragassay.reports.labels import flatten_text
 from ragassay.runs.progress import show_progress
 from ragassay.safe_text import open_console
 
@@ -82,29 +84,22 @@ def strategies(
             3 stays 3). The YESciEval paper does not define the inversion.
     """
     from ragassay.formats.row_mapping import parse_column_map
-    from ragassay.reports.labels import flatten_text
-    from ragassay.studies.strategies import (
-        N_WAYS,
-        choose_rubric_set,
-        read_strategy_job,
-        study_strategies,
-        write_strategies,
-    )
+    from ragassay.studies import strategies as by_strategy
 
-    inputs = read_strategy_job(
+    inputs = by_strategy.read_strategy_job(
         answers,
         human,
         limit=options.get("limit"),
         questions=options.get("questions"),
         columns=parse_column_map(options.get("column_map")),
     )
-    options.setdefault("rubric_set", choose_rubric_set(inputs.job.answers.format))
+    options.setdefault("rubric_set", by_strategy.choose_rubric_set(inputs.job.answers.format))
     settings = create_settings(options, style="flag")
     folder = Path(options.get("out") or "")
-    n_steps = N_WAYS * len(inputs.job.records)
+    n_steps = by_strategy.N_WAYS * len(inputs.job.records)
     with show_progress(n_steps, enabled=not quiet) as listen:
-        study = study_strategies(inputs, settings, folder, listen, inversion)
-    written = write_strategies(study, folder)
+        study = by_strategy.study_strategies(inputs, settings, folder, listen, inversion)
+    written = by_strategy.write_strategies(study, folder)
     print_notes(*map(flatten_text, (*study.how, *study.notes)))
     if as_json:
         typer.echo(study.to_json())
@@ -115,7 +110,6 @@ def strategies(
 
 
 def _print_strategies(study: StrategyStudy) -> None:
-    from ragassay.reports.text import count_text
     from ragassay.studies.strategy_tables import build_strategy_sheets, build_study_headline
 
     console = open_console()
@@ -170,7 +164,6 @@ def rationales(
         rubric_text: Rubric texts by name, as YAML or JSON, if the judge did not use ragassay's
             rubrics.
     """
-    from ragassay.reports.text import count_text
     from ragassay.studies.rationales import audit_reasons, read_reasons, write_reason_audit
 
     inputs = read_reasons(reasons, options.get("limit"), rubric_text)

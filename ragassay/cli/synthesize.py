@@ -14,6 +14,8 @@ from ragassay.cli.options import DryRun, Json, MaxTokens, Papers, Quiet, Words, 
 from ragassay.cli.terminal import print_json, print_notes, print_rejections
 from ragassay.options import EvaluateKeywords
 from ragassay.process import run_sync
+from ragassay.reports.display import count_text
+from ragassay.reports.labels import flatten_text
 from ragassay.runs.progress import Presenter
 
 if TYPE_CHECKING:
@@ -76,33 +78,28 @@ def synthesize(
         target: Output file, compressed if its name ends in .jsonl.gz. By default,
             runs/QUESTIONS-answers.jsonl.
     """
-    from ragassay.reports.text import count_text
     from ragassay.runs.preflight import check_ready
-    from ragassay.studies.syntheses import (
-        build_writing_settings,
-        list_writer_settings,
-        make_syntheses,
-        plan_calls,
-        prepare_questions,
-    )
+    from ragassay.studies import syntheses
     from ragassay.studies.synthesis_writer import Writing
 
     named: EvaluateKeywords = {**options, "model": models or (), "api_base": endpoint}
-    settings = build_writing_settings(named, style="flag")
+    settings = syntheses.build_writing_settings(named, style="flag")
     file = target or Path("runs") / f"{queries.name.split('.')[0]}-answers.jsonl"
     how = Writing(words, max_tokens, bool(options.get("retry_failed")))
     bar = Presenter(not quiet).show_bar
     if dry_run:
-        writers = list_writer_settings(settings, words)
-        questions = run_sync(prepare_questions(queries, options, settings, papers, bar=bar))
+        writers = syntheses.list_writer_settings(settings, words)
+        questions = run_sync(
+            syntheses.prepare_questions(queries, options, settings, papers, bar=bar)
+        )
         note_questions(questions)
-        plan = plan_calls(questions, writers)
+        plan = syntheses.plan_calls(questions, writers)
         n_calls = count_text(plan.n_syntheses, "call")
         calls = f"{count_text(len(writers), 'model')}: at most {n_calls}"
         print_plan(plan, calls, "in the output file", as_json)
         return OK
     check_ready(settings, {**options, "queries": queries}, file=file)
-    found = run_sync(make_syntheses(queries, file, settings, options, how, papers, bar))
+    found = run_sync(syntheses.make_syntheses(queries, file, settings, options, how, papers, bar))
     _print(found, as_json, quiet)
     return choose_exit_code(found.is_partial)
 
@@ -115,8 +112,6 @@ def note_questions(questions: Questions) -> None:
 
 def print_plan(plan: GenerationPlan, calls: str, where: str, as_json: bool) -> None:
     """Print the estimated number of calls and tokens."""
-    from ragassay.reports.text import count_text
-
     if as_json:
         print_json(asdict(plan))
         return
@@ -127,9 +122,7 @@ def print_plan(plan: GenerationPlan, calls: str, where: str, as_json: bool) -> N
 
 
 def _print(found: Syntheses, as_json: bool, quiet: bool) -> None:
-    from ragassay.reports.labels import flatten_text
     from ragassay.reports.provenance import describe_usage
-    from ragassay.reports.text import count_text
 
     note_questions(found.questions)
     for warning in found.warnings:

@@ -13,11 +13,17 @@ from typing import TYPE_CHECKING
 import typer
 
 from ragassay.records import Rejection, Score
+from ragassay.reports.sheets import (
+    Sheet,
+    join_sheets,
+    list_sheet_rows,
+    render_sheet_csv,
+    render_sheet_table,
+)
 from ragassay.safe_text import open_console
 
 if TYPE_CHECKING:
     from ragassay.metrics.stats.aggregates import Matrix
-    from ragassay.reports.sheets import Sheet
 
 
 def print_lines(*lines: str, style: str = "", soft_wrap: bool = False) -> None:
@@ -29,8 +35,6 @@ def print_lines(*lines: str, style: str = "", soft_wrap: bool = False) -> None:
 
 def print_sheets(*sheets: Sheet, limit: int | None = None) -> None:
     """Print sheets as tables with at most `limit` rows (None for all)."""
-    from ragassay.reports.sheets import render_sheet_table
-
     console = open_console()
     for sheet in sheets:
         console.print()
@@ -124,8 +128,6 @@ def show_sheets(
         limit: Maximum number of rows per printed table; 0 for all.
         shown: Sheets to print if they differ from the sheets to write.
     """
-    from ragassay.reports.sheets import join_sheets, list_sheet_rows, render_sheet_csv
-
     if csv is not None:
         from ragassay.runs.folder import write_atomically
 
@@ -158,7 +160,6 @@ def show_and_write(
         plots: SVG plots to write, by file name without suffix.
         n_shown: Number of tables to print; None prints all.
     """
-    from ragassay.reports.sheets import render_sheet_csv
     from ragassay.runs.compare import write_files
 
     tables = list(sheets.values())

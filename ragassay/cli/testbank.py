@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
@@ -14,16 +13,15 @@ from typer import Argument, Option
 
 from ragassay.cli.base import OK, PARTIAL, choose_exit_code
 from ragassay.cli.options import Json, Quiet, add_options
-from ragassay.cli.terminal import print_rejections, print_sheets
+from ragassay.cli.terminal import print_notes, print_rejections, print_sheets
 from ragassay.cli.testbank_made import Kind, Target, create, import_bank, queries
 from ragassay.errors import InputError
 from ragassay.options import Keywords, create_settings
+from ragassay.reports.display import count_text
+from ragassay.reports.labels import flatten_text
 
 if TYPE_CHECKING:
-    from ragassay.formats import RubricBank
     from ragassay.runs.banks import BankFile
-    from ragassay.workbench.bank_edit import Author, ItemChanges
-    from ragassay.workbench.bank_lint import Lint
 
 
 def require_terminal(alternative: str) -> None:
@@ -67,68 +65,9 @@ def open_bank_file(path: Path) -> BankFile:
     return file
 
 
-def print_banks(banks: Sequence[RubricBank], with_history: bool, as_json: bool) -> None:
-    """Print the items of test banks, and optionally the history of each item."""
-    from ragassay.runs.banks import collect_history
-    from ragassay.workbench.tables import build_history_sheet, build_items_sheet, list_bank_rows
-
-    if as_json:
-        for row in (row for bank in banks for row in list_bank_rows(bank, with_history)):
-            typer.echo(json.dumps(row, ensure_ascii=False))
-        return
-    for bank in banks:
-        print_sheets(build_items_sheet(bank))
-        if with_history and (history_rows := collect_history(bank)):
-            print_sheets(build_history_sheet(history_rows))
-
-
-def print_lints(found: Sequence[Lint], as_json: bool) -> None:
-    """Print the flaws found in items, and how to fix them."""
-    from ragassay.reports.labels import flatten_text
-    from ragassay.reports.text import count_text
-    from ragassay.workbench.bank_lint import TITLES
-    from ragassay.workbench.tables import shorten_id
-
-    for one in found:
-        if as_json:
-            typer.echo(json.dumps(dataclasses.asdict(one), ensure_ascii=False))
-            continue
-        typer.echo(flatten_text(f"{one.query} {shorten_id(one.item)}: {one.text}"))
-        typer.echo(flatten_text(f"    {TITLES[one.kind]}: {one.why}; {one.mend}"))
-    if not as_json:
-        n_items = len({(one.query, one.item) for one in found})
-        typer.echo(
-            f"{count_text(len(found), 'flaw')} in {count_text(n_items, 'item')}"
-            if found
-            else "no flaws found"
-        )
-
-
-def edit_bank(file: BankFile, changes: ItemChanges, author: Author, query: str) -> BankFile:
-    """Apply the changes given as options or made in the user's editor, and print them."""
-    from ragassay.runs.banks import read_bank_file
-    from ragassay.workbench.bank_edit import append_reviews, build_change_reviews, edit_banks
-    from ragassay.workbench.tables import build_history_sheet
-
-    if changes.is_empty:
-        require_terminal("--item ID with --text, --answer or --remove, or --add QUERY TEXT")
-        new = edit_banks(
-            file, edit_in_editor, author, lambda message: typer.echo(message, err=True), query
-        )
-    else:
-        new = append_reviews(file, build_change_reviews(file, changes, author))
-    if new:
-        print_sheets(build_history_sheet(new))
-    else:
-        typer.echo("nothing changed")
-    return read_bank_file(file.path)
-
-
 app = typer.Typer(
-    name="testbank",
     help="Create, import, edit and check test banks: exam questions and nuggets for grading "
-    "responses.",
-    no_args_is_help=True,
+    "responses."
 )
 app.command()(create)
 app.command("import")(import_bank)
@@ -155,11 +94,21 @@ def show(
         query: Show only the items of this query.
         history: Also show who changed what, when and why.
     """
+    from ragassay.runs.banks import collect_history
+    from ragassay.workbench.tables import build_history_sheet, build_items_sheet, list_bank_rows
+
     file = open_bank_file(bank)
     chosen = [one for one in file.banks if query in ("", one.query_id)]
     if not chosen:
         raise InputError(f"{bank} contains no query {query!r}")
-    print_banks(chosen, history, as_json)
+    for one in chosen:
+        if as_json:
+            for row in list_bank_rows(one, history):
+                typer.echo(json.dumps(row, ensure_ascii=False))
+            continue
+        print_sheets(build_items_sheet(one))
+        if history and (history_rows := collect_history(one)):
+            print_sheets(build_history_sheet(history_rows))
     return choose_exit_code(file.rejections)
 
 
@@ -208,13 +157,23 @@ def edit(
         query: Edit only items of this query.
         out: Also write the edited test bank, including the history of each item, to this file.
     """
-    from ragassay.runs.banks import write_new_bank
-    from ragassay.workbench.bank_edit import Author, ItemChanges
+    from ragassay.runs.banks import read_bank_file, write_new_bank
+    from ragassay.workbench import bank_edit
+    from ragassay.workbench.tables import build_history_sheet
 
-    changes = ItemChanges(item, text, answer, secret, remove, add, kind, facet, undo)
-    file = edit_bank(open_bank_file(bank), changes, Author(who, why), query)
+    changes = bank_edit.ItemChanges(item, text, answer, secret, remove, add, kind, facet, undo)
+    file, author = open_bank_file(bank), bank_edit.Author(who, why)
+    if changes.is_empty:
+        require_terminal("--item ID with --text, --answer or --remove, or --add QUERY TEXT")
+        new = bank_edit.edit_banks(file, edit_in_editor, author, print_notes, query)
+    else:
+        new = bank_edit.append_reviews(file, bank_edit.build_change_reviews(file, changes, author))
+    if new:
+        print_sheets(build_history_sheet(new))
+    else:
+        typer.echo("nothing changed")
     if out:
-        write_new_bank(file.banks, out)
+        write_new_bank(read_bank_file(file.path).banks, out)
     return choose_exit_code(file.rejections)
 
 
@@ -306,7 +265,8 @@ def lint(
     Options:
         query: Check only items of this query.
     """
-    from ragassay.workbench.bank_lint import lint_file
+    from ragassay.workbench.bank_lint import TITLES, lint_file
+    from ragassay.workbench.tables import shorten_id
 
     file = open_bank_file(bank)
     found = lint_file(
@@ -316,5 +276,14 @@ def lint(
         query=query,
         is_shown=not quiet,
     )
-    print_lints(found, as_json)
+    for one in found:
+        if as_json:
+            typer.echo(json.dumps(dataclasses.asdict(one), ensure_ascii=False))
+            continue
+        typer.echo(flatten_text(f"{one.query} {shorten_id(one.item)}: {one.text}"))
+        typer.echo(flatten_text(f"    {TITLES[one.kind]}: {one.why}; {one.mend}"))
+    if not as_json:
+        items = count_text(len({(one.query, one.item) for one in found}), "item")
+        flaws = count_text(len(found), "flaw")
+        typer.echo(f"{flaws} in {items}" if found else "no flaws found")
     return choose_exit_code(found, file.rejections)

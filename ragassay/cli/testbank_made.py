@@ -14,6 +14,7 @@ from ragassay.cli.options import Quiet, add_options
 from ragassay.cli.terminal import print_rejections
 from ragassay.options import EvaluateKeywords, create_settings
 from ragassay.process import run_sync
+from ragassay.reports.display import count_text
 from ragassay.runs.progress import show_progress
 
 if TYPE_CHECKING:
@@ -154,7 +155,6 @@ def queries(
         target: Output file (.json).
     """
     from ragassay.formats.exam_queries import read_exam_queries, write_exam_queries
-    from ragassay.reports.text import count_text
 
     found = read_exam_queries(file)
     print_rejections(found.rejections)
@@ -166,8 +166,6 @@ def queries(
 
 
 def _describe_banks(banks: Sequence[RubricBank], target: Path) -> str:
-    from ragassay.reports.text import count_text
-
     n_items = sum(len(bank.items) for bank in banks)
     n_queries = len({bank.query_id for bank in banks})
     queries_text = count_text(n_queries, "query", "queries")
@@ -175,8 +173,6 @@ def _describe_banks(banks: Sequence[RubricBank], target: Path) -> str:
 
 
 def _report_created(found: CreatedBanks, target: Path) -> bool:
-    from ragassay.reports.text import count_text
-
     typer.echo(_describe_banks(found.banks, target))
     failed = [one for one in found.written if one.found is None]
     for one in failed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
@@ -25,18 +26,14 @@ from ragassay.runs.progress import show_steps
 from ragassay.settings import load_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ragassay.requests import Job
     from ragassay.settings import Settings
     from ragassay.studies.verifiers.claims import Claims
     from ragassay.studies.verifiers.sentences import CorrectnessModel
 
 app = typer.Typer(
-    name="verifiers",
     help="List verifiers, fit their thresholds, measure them on labelled claims, and apply them to "
-    "answers and documents as in BioACE.",
-    no_args_is_help=True,
+    "answers and documents as in BioACE."
 )
 
 ClaimsArgument = Annotated[
@@ -141,8 +138,7 @@ def fit(
     """
     from ragassay.models.availability import need_verifiers
     from ragassay.runs.folder import write_atomically
-    from ragassay.studies.verifiers.claims import fit as fit_thresholds
-    from ragassay.studies.verifiers.claims import split_claims
+    from ragassay.studies.verifiers import claims as labelled
 
     need_verifiers([verifier])
     if out.suffix != ".json":
@@ -152,10 +148,10 @@ def fit(
         read.append(_read_claims(dev, corpus, labels_of))
         train, test = (list(part.claims) for part in read)
     else:
-        train, test = split_claims(read[0].claims, 0.5, seed)
+        train, test = labelled.split_claims(read[0].claims, 0.5, seed)
     n_labels: Literal[2, 3] = labels  # type: ignore[assignment]
     with show_steps(len(train) + len(test), "comparing", not quiet) as step:
-        found = fit_thresholds(
+        found = labelled.fit(
             verifier,
             train,
             test,
@@ -169,8 +165,7 @@ def fit(
     if not quiet:
         from ragassay.studies.verifiers.tables import describe_fitted_thresholds
 
-        for line in describe_fitted_thresholds(found):
-            typer.echo(line)
+        typer.echo("\n".join(describe_fitted_thresholds(found)))
     typer.echo(f"wrote {out}", err=True)
     return choose_exit_code(*(part.rejections or part.n_missing for part in read))
 
@@ -266,25 +261,19 @@ def separate(
       ragassay verifiers separate medaesqa.json --corpus pubmed/ --embedder all-mpnet-base-v2
           --verifier FacebookAI/roberta-large-mnli --out separation
     """
-    from ragassay.studies.verifiers.sentences import (
-        check_documents,
-        read_labelled_sentences,
-        sample_pairs,
-    )
-    from ragassay.studies.verifiers.sentences import separate as separate_pairs
-    from ragassay.studies.verifiers.tables import build_question_sheet, build_separation_sheet
+    from ragassay.studies.verifiers import sentences, tables
 
     job, _, models = _open(answers, options, quiet, verifiers, embedders)
-    sentences = read_labelled_sentences(answers, job.records, job.corpus, labels_of)
-    n_missing = check_documents(sentences)
-    pairs = sample_pairs(sentences, seed)
+    labelled = sentences.read_labelled_sentences(answers, job.records, job.corpus, labels_of)
+    n_missing = sentences.check_documents(labelled)
+    pairs = sentences.sample_pairs(labelled, seed)
     with show_steps(len(pairs) * len(models), "scoring", not quiet) as step:
-        found = [one for model in models for one in separate_pairs(pairs, model, step)]
-    tables = {
-        "separation": build_separation_sheet(found),
-        "separation-by-question": build_question_sheet(found),
+        found = [one for model in models for one in sentences.separate(pairs, model, step)]
+    sheets = {
+        "separation": tables.build_separation_sheet(found),
+        "separation-by-question": tables.build_question_sheet(found),
     }
-    show_and_write(tables, folder, as_json=as_json, quiet=quiet, n_shown=1)
+    show_and_write(sheets, folder, as_json=as_json, quiet=quiet, n_shown=1)
     print_missing(n_missing)
     return choose_exit_code(job.rejections, n_missing)
 
@@ -315,24 +304,19 @@ def support(
       ragassay verifiers support medaesqa.json --corpus pubmed/
       ragassay verifiers support answers.jsonl --corpus pubmed/ --embedder all-MiniLM-L6-v2
     """
-    from ragassay.studies.verifiers.sentences import (
-        check_documents,
-        has_citation_labels,
-        list_cited_sentences,
-        read_labelled_sentences,
-    )
+    from ragassay.studies.verifiers import sentences
     from ragassay.studies.verifiers.support import measure_support
     from ragassay.studies.verifiers.tables import build_support_sheet
 
     job, _, models = _open(answers, options, quiet, verifiers, embedders)
-    has_labels = labels_of is not None or has_citation_labels(answers)
+    has_labels = labels_of is not None or sentences.has_citation_labels(answers)
     if has_labels:
-        sentences = read_labelled_sentences(answers, job.records, job.corpus, labels_of)
+        cited = sentences.read_labelled_sentences(answers, job.records, job.corpus, labels_of)
     else:
-        sentences = list_cited_sentences(job.records, job.corpus)
-    n_missing = check_documents(sentences)
-    with show_steps(len(sentences) * len(models), "scoring", not quiet) as step:
-        found = [measure_support(sentences, m, has_labels=has_labels, step=step) for m in models]
+        cited = sentences.list_cited_sentences(job.records, job.corpus)
+    n_missing = sentences.check_documents(cited)
+    with show_steps(len(cited) * len(models), "scoring", not quiet) as step:
+        found = [measure_support(cited, m, has_labels=has_labels, step=step) for m in models]
     show_and_write({"support": build_support_sheet(found)}, folder, as_json=as_json, quiet=quiet)
     print_missing(n_missing)
     return choose_exit_code(job.rejections, n_missing)
@@ -373,23 +357,23 @@ def at_k(
         depth: Number of results per question to rerank.
     """
     from ragassay.reports.figures import can_plot, plot_curves
+    from ragassay.studies.verifiers import support
     from ragassay.studies.verifiers.sentences import list_cited_sentences
-    from ragassay.studies.verifiers.support import compute_curves, count_steps, parse_ks, parse_ways
     from ragassay.studies.verifiers.tables import build_curve_sheet
 
-    ks, ways = parse_ks(k), parse_ways(found_by)
+    ks, ways = support.parse_ks(k), support.parse_ways(found_by)
     job, settings, models = _open(answers, options, quiet, verifiers, embedders)
     warn_without_plots(folder)
-    sentences = list_cited_sentences(job.records, job.corpus)
-    total = count_steps(sentences, ways, len(models))
+    cited = list_cited_sentences(job.records, job.corpus)
+    total = support.count_steps(cited, ways, len(models))
     with show_steps(total, "searching and scoring", not quiet) as step:
-        curves = compute_curves(sentences, models, job.corpus, settings, ways, ks, depth, step)
-    sheet = build_curve_sheet(curves)
+        curves = support.compute_curves(cited, models, job.corpus, settings, ways, ks, depth, step)
     plots: dict[str, str] = {}
     if folder is not None and can_plot():
         titles = ("Correctness at k", "k documents", "share of sentences")
         plots = {"curve": plot_curves(*titles, {one.title: one.points for one in curves})}
-    show_and_write({"curve": sheet}, folder, as_json=as_json, quiet=quiet, plots=plots)
+    sheets = {"curve": build_curve_sheet(curves)}
+    show_and_write(sheets, folder, as_json=as_json, quiet=quiet, plots=plots)
     return choose_exit_code(job.rejections)
 
 

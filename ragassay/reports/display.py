@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from ragassay.metrics.stats.leaderboard import PairTest
 from ragassay.records import Failure, FailureReason, Finding, MissingState, Score, VerdictBase
+
+if TYPE_CHECKING:
+    from ragassay.metrics.stats.leaderboard import PairTest
 
 Tone = Literal["good", "plain", "weak", "bad"] | MissingState
 
@@ -57,6 +59,11 @@ MINUS = "\u2212"
 NOT_DEFINED = "n/a"
 SHARE_SCALE = (0.0, 1.0)
 NOT_JUDGED = f"{UNSCORED} (not judged)"
+
+
+def count_text(n: int, singular: str, plural: str | None = None) -> str:
+    """Return a number with its noun, such as "1 answer" or "2,000 answers"."""
+    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
 
 
 def format_label(label: str) -> str:

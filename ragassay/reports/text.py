@@ -10,7 +10,7 @@ from ragassay.evaluators import OURS, Direction, ScoreDisplay
 from ragassay.metrics.stats.changes import SERIOUS_KEY
 from ragassay.model_names import SIGNALS
 from ragassay.records import UNSCORED_KINDS, Score, Summary
-from ragassay.reports.display import format_failure_reason, format_score
+from ragassay.reports.display import count_text, format_failure_reason, format_score
 from ragassay.reports.labels import (
     POSSIBLE,
     REFUSAL,
@@ -139,11 +139,6 @@ def format_rubric_mean(scores: Mapping[str, Score]) -> str:
     if mean is None or mean.decided is None or not mean.n_unscored:
         return format_score(mean)
     return f"{format_score(mean)} ({mean.n} of {mean.n + mean.n_unscored})"
-
-
-def count_text(n: int, singular: str, plural: str | None = None) -> str:
-    """Return a number with its noun, such as "1 answer" or "2,000 answers"."""
-    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
 
 
 def join_words(parts: Iterable[str]) -> str:

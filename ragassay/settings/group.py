@@ -15,9 +15,14 @@ LIST = 'a JSON list, such as ["rubrics", "citations"]'
 
 
 class SettingsGroup(BaseModel):
-    """Base class of a group of settings. No two groups have a field with the same name."""
+    """Base class of a group of settings. No two groups have a field with the same name.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+    The docstring below a setting is the help of its option.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, protected_namespaces=(), use_attribute_docstrings=True
+    )
 
     @model_validator(mode="after")
     def _hide_secrets(self) -> Self:

@@ -26,60 +26,40 @@ from ragassay.settings.group import READ_LIST, RESULT, AffectsResult, Flag, Sett
 class JudgeSettings(SettingsGroup):
     """The judge, the other judges of a panel, and the second judge of a cascade."""
 
-    model: Annotated[str, RESULT, Flag(("--model", "--judge"), metavar="NAME")] = Field(
-        default=DEFAULT_MODEL,
-        min_length=1,
-        description="LiteLLM name of the judge, e.g. openai/gpt-4.1-mini. Use hosted_vllm/NAME for "
-        "your own server; ragassay/judge runs in this process. By default, no language model is "
-        "called, and instruments (small local models and rules) compute the scores that need no "
-        "language model.",
-    )
-    panel: Annotated[tuple[str, ...], READ_LIST, AffectsResult("panel_names")] = Field(
-        default=(),
-        description="Additional judges, which form a panel with the first judge. All judges rate "
-        "answers on the rubrics; the other parts are evaluated only by the first judge. Use "
-        "NAME@URL to set the endpoint of a judge.",
-    )
-    escalate: Annotated[str, AffectsResult("escalated_to"), Flag(metavar="NAME")] = Field(
-        default="",
-        description="Second judge as NAME or NAME@URL, called when the first judge is unsure (a "
-        "cascade). The report shows how many verdicts the second judge decided, and the cost of "
-        "its calls.",
-    )
-    when: Annotated[str, AffectsResult("escalated_when"), Flag(metavar="CONDITION")] = Field(
-        default="auto",
-        description="When to call the second judge: entropy>X (in bits, over ratings or labels), "
-        "confidence<X or undecided, combined with and/or. Undecided and failed verdicts are always "
-        "sent to the second judge. The value auto adds no condition for the embedded judge, and "
-        "entropy>1.0 for any other judge.",
-    )
-    api_base: Annotated[str | None, Flag(metavar="URL")] = Field(
-        default=None,
-        description="URL of the judge's endpoint, if it differs from the provider's default. Panel "
-        "judges with the same provider as the first hosted judge use this URL too.",
-    )
+    model: Annotated[
+        str, RESULT, Flag(("--model", "--judge"), metavar="NAME"), Field(min_length=1)
+    ] = DEFAULT_MODEL
+    """LiteLLM name of the judge, e.g. openai/gpt-4.1-mini. Use hosted_vllm/NAME for your own
+    server; ragassay/judge runs in this process. By default, no language model is called, and
+    instruments (small local models and rules) compute the scores that need no language model."""
+    panel: Annotated[tuple[str, ...], READ_LIST, AffectsResult("panel_names")] = ()
+    """Additional judges, which form a panel with the first judge. All judges rate answers on the
+    rubrics; the other parts are evaluated only by the first judge. Use NAME@URL to set the endpoint
+    of a judge."""
+    escalate: Annotated[str, AffectsResult("escalated_to"), Flag(metavar="NAME")] = ""
+    """Second judge as NAME or NAME@URL, called when the first judge is unsure (a cascade). The
+    report shows how many verdicts the second judge decided, and the cost of its calls."""
+    when: Annotated[str, AffectsResult("escalated_when"), Flag(metavar="CONDITION")] = "auto"
+    """When to call the second judge: entropy>X (in bits, over ratings or labels), confidence<X or
+    undecided, combined with and/or. Undecided and failed verdicts are always sent to the second
+    judge. The value auto adds no condition for the embedded judge, and entropy>1.0 for any other
+    judge."""
+    api_base: Annotated[str | None, Flag(metavar="URL")] = None
+    """URL of the judge's endpoint, if it differs from the provider's default. Panel judges with the
+    same provider as the first hosted judge use this URL too."""
     model_options: Annotated[
         tuple[str, ...], READ_LIST, Flag(("--model-option",), metavar="NAME=VALUE")
-    ] = Field(
-        default=(),
-        description="LiteLLM option for calls to hosted judges, e.g. temperature=1, "
-        "reasoning_effort=low or extra_body={...}. NAME= removes an option.",
-    )
-    judge_form: Annotated[FormChoice, AffectsResult("form_names")] = Field(
-        default="auto",
-        description="Prompt format for ratings: the format of the fine-tuned judges YESciEval or "
-        "Prometheus 2, which can only rate answers on rubrics, or ragassay's own format (plain). "
-        "auto chooses the format by the name of the model.",
-    )
-    timeout_s: float = Field(
-        default=600.0, gt=0, description="Timeout of a model call, in seconds."
-    )
-    max_attempts: int = Field(
-        default=5,
-        ge=1,
-        le=20,
-        description="Maximum number of attempts for a call that fails with a temporary error.",
-    )
+    ] = ()
+    """LiteLLM option for calls to hosted judges, e.g. temperature=1, reasoning_effort=low or
+    extra_body={...}. NAME= removes an option."""
+    judge_form: Annotated[FormChoice, AffectsResult("form_names")] = "auto"
+    """Prompt format for ratings: the format of the fine-tuned judges YESciEval or Prometheus 2,
+    which can only rate answers on rubrics, or ragassay's own format (plain). auto chooses the
+    format by the name of the model."""
+    timeout_s: Annotated[float, Field(gt=0)] = 600.0
+    """Timeout of a model call, in seconds."""
+    max_attempts: Annotated[int, Field(ge=1, le=20)] = 5
+    """Maximum number of attempts for a call that fails with a temporary error."""
 
     @field_validator("model", "escalate", mode="before")
     @classmethod
@@ -198,46 +178,27 @@ class JudgeSettings(SettingsGroup):
 class PromptingSettings(SettingsGroup):
     """Settings for the prompts and replies of the judges."""
 
-    strategy: Annotated[Strategy, RESULT] = Field(
-        default="knowledge",
-        description="How to prompt for ratings: with only the rubric's name and range (zero_shot), "
-        "with descriptions of the rubric and of each rating (knowledge), with two additional "
-        "examples (few_shot), or with step-by-step reasoning (chain_of_thought).",
-    )
-    samples: Annotated[int, RESULT] = Field(
-        default=1,
-        ge=1,
-        le=100,
-        description="Number of replies to sample at temperature 1 for each rating or label, if "
-        "the judge returns no log-probabilities. The probability of a rating or label is the "
-        "fraction of samples with it, and a score is the mean over the samples.",
-    )
-    decisions: Annotated[Literal["auto", "on", "off"], RESULT] = Field(
-        default="auto",
-        description="Whether to use a separate call to LiteLLM's decisions API to get the "
-        "probabilities of ratings and labels. auto does so if LiteLLM lists the model as "
-        "supporting it and its replies have no log-probabilities.",
-    )
-    judge_seed: Annotated[int, RESULT] = Field(
-        default=1,
-        ge=0,
-        description="Seed sent to providers that accept a seed. If several replies are sampled, "
-        "each reply uses the next seed.",
-    )
-    prompts: Annotated[tuple[Path, ...], READ_LIST, Flag(metavar="PATH")] = Field(
-        default=(), description="Compiled prompt written by `ragassay optimize`."
-    )
-    max_reply_tokens: Annotated[int, RESULT] = Field(
-        default=256, ge=16, description="Maximum number of tokens in a reply."
-    )
-    max_source_chars: Annotated[int, AffectsResult("source_chars")] = Field(
-        default=0,
-        ge=0,
-        description="Maximum number of source characters in a prompt; 0 chooses a limit that "
-        "depends on the judge.",
-    )
-    local_dtype: Annotated[Literal["auto", "bfloat16", "float32"], RESULT] = Field(
-        default="auto",
-        description="Data type of the weights of the embedded judge. float32 gives bit-identical "
-        "results.",
-    )
+    strategy: Annotated[Strategy, RESULT] = "knowledge"
+    """How to prompt for ratings: with only the rubric's name and range (zero_shot), with
+    descriptions of the rubric and of each rating (knowledge), with two additional examples
+    (few_shot), or with step-by-step reasoning (chain_of_thought)."""
+    samples: Annotated[int, RESULT, Field(ge=1, le=100)] = 1
+    """Number of replies to sample at temperature 1 for each rating or label, if the judge returns
+    no log-probabilities. The probability of a rating or label is the fraction of samples with it,
+    and a score is the mean over the samples."""
+    decisions: Annotated[Literal["auto", "on", "off"], RESULT] = "auto"
+    """Whether to use a separate call to LiteLLM's decisions API to get the probabilities of ratings
+    and labels. auto does so if LiteLLM lists the model as supporting it and its replies have no
+    log-probabilities."""
+    judge_seed: Annotated[int, RESULT, Field(ge=0)] = 1
+    """Seed sent to providers that accept a seed. If several replies are sampled, each reply uses
+    the next seed."""
+    prompts: Annotated[tuple[Path, ...], READ_LIST, Flag(metavar="PATH")] = ()
+    """Compiled prompt written by `ragassay optimize`."""
+    max_reply_tokens: Annotated[int, RESULT, Field(ge=16)] = 256
+    """Maximum number of tokens in a reply."""
+    max_source_chars: Annotated[int, AffectsResult("source_chars"), Field(ge=0)] = 0
+    """Maximum number of source characters in a prompt; 0 chooses a limit that depends on the
+    judge."""
+    local_dtype: Annotated[Literal["auto", "bfloat16", "float32"], RESULT] = "auto"
+    """Data type of the weights of the embedded judge. float32 gives bit-identical results."""
