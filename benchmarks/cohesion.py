@@ -66,7 +66,7 @@ class Cohesion:
         case = convert_to_case(changed, self._run.settings, self._run.retrieval.corpus)
         meter = self._run.models.meter
         assert meter is not None
-        score = self._judge.judge(meter.signals(case), "cohesion").score
+        score = self._judge.judge(meter.extract_signals(case), "cohesion").score
         assert score is not None
         return score
 

@@ -77,7 +77,7 @@ class Raters:
         case = convert_to_case(record, self._run.settings, self._run.retrieval.corpus)
         meter = self._run.models.meter
         assert meter is not None
-        signals = meter.signals(case)
+        signals = meter.extract_signals(case)
         judged = ((rubric, self._judge.judge(signals, rubric).score) for rubric in self.rubrics)
         ratings = {rubric: score for rubric, score in judged if score is not None}
         return Rated(question, len(case.answer), ratings, truth)

@@ -215,7 +215,7 @@ async def test_nothing_is_sent_unless_wanted(collector):
 def test_nothing_is_imported_unless_wanted():
     code = """
 import sys
-from ragassay.runs.evaluate import job_of, run_job
+from ragassay.runs.evaluate import build_job, run_job
 from ragassay.process import run_sync
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run

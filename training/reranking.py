@@ -115,7 +115,7 @@ def group_folds(qrels: dict[str, dict[str, int]], n_folds: int, seed: int) -> di
         Fold numbers in [0, n_folds), by query.
 
     Example:
-        >>> folds = assign_folds({"p": {"a": 1}, "q": {"b": 1}, "r": {"a": 1, "c": 1}}, 2, 0)
+        >>> folds = group_folds({"p": {"a": 1}, "q": {"b": 1}, "r": {"a": 1, "c": 1}}, 2, 0)
         >>> folds["p"] == folds["r"] != folds["q"]
         True
     """

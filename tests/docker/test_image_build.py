@@ -29,14 +29,14 @@ SAMPLE = ROOT / "examples" / "sample"
 CACHE = "/var/cache/ragassay"
 USE_IMAGE = """
 import importlib.metadata, pathlib, ragassay, sys
-from ragassay.models.weights import smollm2_folder
+from ragassay.models.weights import prepare_smollm2
 from ragassay.retrievers.opening import open_literature
 from ragassay.settings import load_settings
 
 assert pathlib.Path(ragassay.__file__).is_relative_to(sys.prefix), ragassay.__file__
 assert (pathlib.Path(ragassay.__file__).parent / "sample" / "answers.jsonl").exists()
 assert "#" in str(importlib.metadata.metadata("ragassay").get_payload()), "README.md"
-smollm2_folder(load_settings().literature.cache_dir)
+prepare_smollm2(load_settings().literature.cache_dir)
 open_literature("pubmed", load_settings())
 try:
     pathlib.Path(sys.prefix, "new").write_text("")
@@ -105,7 +105,9 @@ def test_a_wrong_step_fails(folder: Path, old: str, new: str, problem: str) -> N
     text = DOCKERFILE.replace(old, new)
     lines = text.replace("\\\n", "\0").splitlines()
     # The slow steps are not those that fail here.
-    text = "\n".join(line for line in lines if "smollm2_folder" not in line and "wheel" not in line)
+    text = "\n".join(
+        line for line in lines if "prepare_smollm2" not in line and "wheel" not in line
+    )
     with pytest.raises(StepError, match=problem):
         build = ImageBuild(folder, prepared={f"{CACHE}/model": ROOT / "docs"})
         build.build(text.replace("\0", "\\\n"))

@@ -399,7 +399,7 @@ def test_verdicts_of_the_second_judge_are_kept_by_it_and_by_what_was_measured(ru
         asked = question(RUBRIC, "cohesion", filed(CASE, signals=signals), run).isolate_verdict(
             first
         )
-        return asked.key(run.second.judge)
+        return asked.compute_key(run.second.judge)
 
     keys = [
         first_key(run),

@@ -282,7 +282,7 @@ def run() -> Run:
 def test_verdicts_are_kept_by_judge_by_what_it_heard_and_by_what_it_said(run):
     def again(own: int, other: int) -> str:
         first = [rated("openai/a", own), rated("openai/b", other)]
-        return asked.build_second_round(first)["openai/a"].key(one)
+        return asked.build_second_round(first)["openai/a"].compute_key(one)
 
     asked = question(RUBRIC, "cohesion", filed(CASE), run)
     one, two = run.judge.members
@@ -308,8 +308,8 @@ def test_a_single_judge_is_no_member(run):
     assert [one.name for one in run.judge.members] == ["openai/a", "openai/b"]
     assert alone.judge.members == ()
     assert alone.judge.find_member("") is alone.judge
-    assert run.judge.member("openai/a").lm is run.judge.lm
-    assert run.judge.member("openai/b").lm.model == "openai/b"
+    assert run.judge.find_member("openai/a").lm is run.judge.lm
+    assert run.judge.find_member("openai/b").lm.model == "openai/b"
     assert alone.identity != run.identity
     assert (alone.n_slots, run.n_slots) == (16, 32)
 

@@ -119,7 +119,7 @@ def test_a_passage_with_another_number_or_direction_supports_nothing(
         Fixed, "bounds", (Bound(label="contradicts", threshold=None, risk=0.2, delta=0.1, n=9),)
     )
     monkeypatch.setattr(
-        Fixed, "probabilities", lambda self, pairs: np.repeat(shares, len(pairs), axis=0)
+        Fixed, "predict_probabilities", lambda self, pairs: np.repeat(shares, len(pairs), axis=0)
     )
     pairs = [(claim, "A title.\nPain fell by 2 days."), *((claim, text) for text in others)]
     doubt = EntailmentCorrectness(Fixed()).find_doubt(pairs)  # type: ignore[arg-type]

@@ -69,9 +69,9 @@ def finished(job, tmp_path_factory) -> Iterator[Finished]:
 
 def test_a_run_folder_holds_what_the_run_came_to(job, finished):
     folder, result = finished.folder, finished.result
-    assert [e.record_id for e in folder.evaluations()] == [r.id for r in job.records]
-    assert folder.evaluations() == result.evaluations
-    assert folder.summary() == result.summary
+    assert [e.record_id for e in folder.read_evaluations()] == [r.id for r in job.records]
+    assert folder.read_evaluations() == result.evaluations
+    assert folder.read_summary() == result.summary
     manifest = json.loads(folder.manifest_file.read_text())
     assert manifest["judge"] == "openai/scripted"
     assert manifest["answers"]["sha256"]

@@ -119,7 +119,7 @@ class SharedLimiter:
 
     async def count_spent_tokens(self) -> int:
         """Return the number of tokens used by all workers."""
-        return await self._hub.n_tokens.remote()
+        return await self._hub.count_spent_tokens.remote()
 
     async def hold(self, endpoint: str, wait_s: float) -> None:
         """Block calls to an endpoint for `wait_s` seconds."""
