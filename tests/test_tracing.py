@@ -222,7 +222,7 @@ from ragassay.evaluators.build_run import build_run
 from ragassay.records import Record
 from ragassay.retrievers.literature import Corpus
 from ragassay.settings import load_settings
-job = job_of([Record(id="a", question="Why?", answer="So.")], Corpus())
+job = build_job([Record(id="a", question="Why?", answer="So.")], Corpus())
 run = build_run(load_settings(only=("grades",)), job.corpus)
 assert run_sync(run_job(job, run, None)).evaluations
 assert "ragassay.tracing" in sys.modules
