@@ -87,12 +87,12 @@ def test_a_node_without_an_edge_leads_to_all_alike():
 
 
 def test_the_weights_are_the_sums_of_inverse_distances():
-    from ragassay.text.keywords import find_candidates, find_topics, topic_weights
+    from ragassay.text.keywords import compute_topic_weights, find_candidates, find_topics
 
     text = "insulin and glucose rises slowly; lipid of the new insulin pump; glucose"
     found = find_candidates(text)
     topics = find_topics(found)
-    weights = topic_weights(found, topics)
+    weights = compute_topic_weights(found, topics)
     expected = np.zeros_like(weights)
     for i, one in enumerate(found):
         for j, other in enumerate(found):

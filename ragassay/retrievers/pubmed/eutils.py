@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ragassay.errors import CorpusError
-from ragassay.models.provider_errors import retry_after_header_s
+from ragassay.models.provider_errors import parse_retry_after
 
 if TYPE_CHECKING:
     import httpx
@@ -110,13 +110,15 @@ class Eutils:
             return b""
         # NCBI quotes the key in error messages.
         masked = body.replace(self._api_key.encode(), b"***") if self._api_key else body
-        problem = _find_problem(masked) if status == 200 else f"status {status}: {_excerpt(masked)}"
+        problem = (
+            _find_problem(masked) if status == 200 else f"status {status}: {_shorten_body(masked)}"
+        )
         if not problem:
             return body
         # Our requests are well formed, so a 400 with an <ERROR> is a failure of the backend.
         if 300 <= status < 500 and status != 429 and not _XML_ERROR.search(body[:2000]):
             raise CorpusError(f"PubMed rejected a request: {problem}")
-        wait_s = retry_after_header_s(response.headers.get("Retry-After", ""))
+        wait_s = parse_retry_after(response.headers.get("Retry-After", ""))
         if wait_s is not None:
             if wait_s > _LONGEST_WAIT_S:
                 raise CorpusError(f"PubMed is busy; try again in {wait_s:.0f} s ({problem})")
@@ -173,18 +175,18 @@ def _find_problem(body: bytes) -> str:
         try:
             reply = json.loads(body, strict=False)
         except ValueError:
-            return f"truncated response: {_excerpt(body)}"
+            return f"truncated response: {_shorten_body(body)}"
         error = reply.get("error") or reply.get("esearchresult", {}).get("ERROR")
         if error:
             return str(error)
         is_known = "idlist" in reply.get("esearchresult", {}) or "records" in reply
-        return "" if is_known else f"unknown response: {_excerpt(body)}"
+        return "" if is_known else f"unknown response: {_shorten_body(body)}"
     if error := _XML_ERROR.search(body[:2000]):
         return error[1].strip().decode(errors="replace")
     if _WHOLE_SET.search(body[-100:]):
         return ""
-    return f"unknown or truncated response: {_excerpt(body)}"
+    return f"unknown or truncated response: {_shorten_body(body)}"
 
 
-def _excerpt(body: bytes) -> str:
+def _shorten_body(body: bytes) -> str:
     return " ".join(body[:300].decode(errors="replace").split())

@@ -22,7 +22,7 @@ from ragassay.records import Record
 from ragassay.runs.distributed.hub import EventBatch, Hub
 from ragassay.runs.distributed.worker import WorkerTask, WorkKind, work_on_shard
 from ragassay.runs.progress import Event, Listener
-from ragassay.store import opened_store
+from ragassay.store import open_store
 
 N_HUB_CALLS = 10_000
 """Maximum number of concurrent calls to the hub, many of which wait for a free endpoint."""
@@ -57,7 +57,7 @@ LOST_HUB = (
 
 
 @contextmanager
-def opened_cluster(address: str, n_workers: int) -> Iterator[int]:
+def open_cluster(address: str, n_workers: int) -> Iterator[int]:
     """Join or start a cluster, and leave or stop it at the end.
 
     Args:
@@ -88,7 +88,7 @@ def opened_cluster(address: str, n_workers: int) -> Iterator[int]:
 
 
 def connect(ray: Any, address: str, n_workers: int) -> None:
-    """Join or start a cluster. See `opened_cluster`.
+    """Join or start a cluster. See `open_cluster`.
 
     Raises:
         SettingsError: There is no cluster at the address.
@@ -116,7 +116,7 @@ Group = tuple[Record, ...]
 verdicts."""
 
 
-def shards_of(records: Sequence[Record], n_workers: int) -> list[list[Group]]:
+def split_shards(records: Sequence[Record], n_workers: int) -> list[list[Group]]:
     """Split records into shards for the workers, in order."""
     groups: dict[tuple[object, ...], list[Record]] = {}
     for record in records:
@@ -160,7 +160,7 @@ async def work_in_cluster(
     if run.arguments is None:
         raise SettingsError("engine: only runs built by `build_run` can use a cluster")
     limits = run.settings.limits
-    with opened_cluster(limits.address, limits.workers) as n_workers:
+    with open_cluster(limits.address, limits.workers) as n_workers:
         from ray.exceptions import RayActorError
 
         driver = _Driver(n_workers, run, kind, path and path.resolve(), keep, listen)
@@ -203,8 +203,8 @@ class _Driver:
         models = {node["NodeID"]: _start_models(node) for node in ray.nodes() if node["Alive"]}
         self.actors += [self.hub, *models.values()]
         if is_remote and self.path and self.path.exists():
-            with opened_store(self.path) as store:
-                rows = store.all_rows()
+            with open_store(self.path) as store:
+                rows = store.read_all_rows()
                 while chunk := list(itertools.islice(rows, N_ROWS)):
                     await self.hub.add_rows.remote(chunk)
         run_arguments: Any = self.run.arguments
@@ -215,7 +215,7 @@ class _Driver:
             ),
             settings=self._share_calls(self.run.settings),
             corpus=self.run.retrieval.corpus,
-            identity=self.kind.identity(self.run),
+            identity=self.kind.compute_identity(self.run),
             has_rows=await self.hub.has_rows.remote(),
             hub=self.hub,
             models=models,
@@ -234,7 +234,7 @@ class _Driver:
         """
         self.slots, is_over = asyncio.Semaphore(self.n_workers), asyncio.Event()
         collecting = asyncio.create_task(self._collect_until(is_over))
-        working = asyncio.create_task(self._run_shards(shards_of(records, self.n_workers)))
+        working = asyncio.create_task(self._run_shards(split_shards(records, self.n_workers)))
         try:
             await asyncio.wait([collecting, working], return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -252,7 +252,7 @@ class _Driver:
     async def _collect(self, wait_s: float) -> None:
         for batch in await self.hub.collect.remote(wait_s):
             if batch.rows and self.path is not None:
-                with opened_store(self.path) as store:
+                with open_store(self.path) as store:
                     store.add_rows(batch.rows)
             self._take(batch)
 

@@ -117,7 +117,7 @@ class SharedLimiter:
         # Awaited, because the actor could otherwise handle this worker's next call first.
         await self._hub.settle.remote(cost_usd, n_tokens)
 
-    async def n_tokens(self) -> int:
+    async def count_spent_tokens(self) -> int:
         """Return the number of tokens used by all workers."""
         return await self._hub.n_tokens.remote()
 
@@ -129,11 +129,11 @@ class SharedLimiter:
 class WorkKind(Protocol):
     """A kind of work that workers can do, such as judging answers."""
 
-    def identity(self, run: Run) -> str:
+    def compute_identity(self, run: Run) -> str:
         """Return a hash of everything that the results depend on, except the records."""
         ...
 
-    async def work(
+    async def work_on_records(
         self, records: Sequence[Record], run: Run, outbox: Outbox, limiter: Limiter
     ) -> None:
         """Process records, and add their results to the outbox for the hub."""
@@ -185,13 +185,13 @@ async def _work_on_shard(work: WorkerTask, records: Sequence[Record], *, asks: b
     store = SharedStore(work.hub, outbox, asks=asks)
     with use_host(NodeModels(models)):
         run = replace(_build_run(work), settings=work.settings, store=store)
-        if work.kind.identity(run) != work.identity:
+        if work.kind.compute_identity(run) != work.identity:
             raise SettingsError(
                 "a worker has a different installation than the driver; install the same version "
                 "of ragassay with the same models and files on all machines"
             )
         async with outbox.deliver_while_open():
-            await work.kind.work(records, run, outbox, SharedLimiter(work.hub))
+            await work.kind.work_on_records(records, run, outbox, SharedLimiter(work.hub))
 
 
 _BUILT: dict[str, Run] = {}

@@ -16,12 +16,12 @@ import httpx
 import pytest
 
 from ragassay.errors import CorpusError, InputError
-from ragassay.models.provider_errors import retry_after_header_s
+from ragassay.models.provider_errors import parse_retry_after
 from ragassay.records import Article, ArticleLink
 from ragassay.retrievers.literature import Filters, Literature
 from ragassay.retrievers.pubmed import eutils
 from ragassay.retrievers.pubmed.eutils import Pace
-from ragassay.retrievers.pubmed.live import NCBI, LivePubMed, filter_term, word_choices
+from ragassay.retrievers.pubmed.live import NCBI, LivePubMed, filter_term, list_word_choices
 from ragassay.retrievers.pubmed.xml import read_efetch
 from ragassay.testing import EntrezTrouble, ScriptedEntrez
 from ragassay.testing.entrez import render_efetch
@@ -229,7 +229,7 @@ def test_a_query_without_a_telling_word_finds_nothing_and_asks_nothing(
     ],
 )
 def test_a_query_is_words_and_nothing_else(query: str, words: str) -> None:
-    assert next(word_choices(query)) == words.split()
+    assert next(list_word_choices(query)) == words.split()
 
 
 def test_a_long_sentence_is_cut_to_its_telling_words_and_then_further() -> None:
@@ -238,7 +238,7 @@ def test_a_long_sentence_is_cut_to_its_telling_words_and_then_further() -> None:
         " reduction of mortality by 12.5 % compared with the corticosteroid dexamethasone alone in"
         " severe COVID-19 pneumonia."
     )
-    choices = list(word_choices(query))
+    choices = list(list_word_choices(query))
     assert [len(words) for words in choices] == [8, 6, 4, 3, 2]
     assert (
         choices[0]
@@ -393,12 +393,12 @@ def test_a_wait_that_is_too_long_is_an_error(
 
 
 def test_a_retry_after_in_any_form() -> None:
-    assert retry_after_header_s("7") == 7
-    assert retry_after_header_s("") is None
-    assert retry_after_header_s("soon") is None
-    assert retry_after_header_s("Wed, 21 Oct 2015 07:28:00 GMT") == 0
+    assert parse_retry_after("7") == 7
+    assert parse_retry_after("") is None
+    assert parse_retry_after("soon") is None
+    assert parse_retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0
     tomorrow = format_datetime(datetime.now(UTC) + timedelta(days=1))
-    assert (retry_after_header_s(tomorrow) or 0) > 3600
+    assert (parse_retry_after(tomorrow) or 0) > 3600
 
 
 @pytest.mark.parametrize(("key", "per_second"), [("", 3), (KEY, 10)])

@@ -22,7 +22,7 @@ async def test_a_delivered_verdict_is_on_disk_and_is_found(tmp_path):
     assert await hub.has_rows()
     assert await hub.find("key") == b"[]"
     assert await hub.find("none") is None
-    assert list(Store(tmp_path / "verdicts.sqlite").all_rows()) == [ROW]
+    assert list(Store(tmp_path / "verdicts.sqlite").read_all_rows()) == [ROW]
 
 
 async def test_results_and_events_are_collected_once(tmp_path):
@@ -83,4 +83,4 @@ async def test_tokens_of_all_workers_are_counted():
     for n_tokens in (7, 5):
         await hub.admit("openai")
         await hub.settle(0.0, n_tokens)
-    assert await hub.n_tokens() == 12
+    assert await hub.count_spent_tokens() == 12
