@@ -70,7 +70,7 @@ def set_damaged_aside(path: Path) -> Iterator[None]:
         ) from error
 
 
-def open_plain_cache(folder: Path, **options: float) -> Cache:
+def open_plain_cache(folder: Path, **options: int) -> Cache:
     """Open a disk cache that never unpickles data, because unpickling could run code.
 
     Pickled values, which ragassay never writes, are read as None. `options` are those of diskcache.
