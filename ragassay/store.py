@@ -9,11 +9,14 @@ import sqlite3
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from ragassay.errors import RagassayError, RunMismatchError, StorageError
+
+if TYPE_CHECKING:
+    from diskcache import Cache
 
 
 @contextmanager
@@ -65,6 +68,22 @@ def set_damaged_aside(path: Path) -> Iterator[None]:
             f"{path} is damaged ({error.__cause__}) and was set aside as {path.name}.damaged; run "
             "the same command again to continue without it"
         ) from error
+
+
+def open_plain_cache(folder: Path, **options: int) -> Cache:
+    """Open a disk cache that never unpickles data, because unpickling could run code.
+
+    Pickled values, which ragassay never writes, are read as None. `options` are those of diskcache.
+    """
+    import diskcache
+
+    class PlainDisk(diskcache.Disk):
+        def fetch(self, mode: int, filename: str, value: Any, read: bool) -> Any:
+            if mode == diskcache.core.MODE_PICKLE:
+                return None
+            return super().fetch(mode, filename, value, read)
+
+    return diskcache.Cache(str(folder), disk=PlainDisk, **options)
 
 
 T = TypeVar("T")

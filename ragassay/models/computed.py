@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragassay.models.weights import MINILM_PARTS
+from ragassay.store import open_plain_cache
 
 if TYPE_CHECKING:
     import numpy as np
@@ -161,24 +162,12 @@ def _list_versions() -> tuple[str, ...]:
 
 
 def _open(folder: Path, most_mb: int) -> Cache | None:
-    import diskcache
-
-    class PlainDisk(diskcache.Disk):
-        """diskcache storage that never unpickles data, because unpickling could run code."""
-
-        def fetch(self, mode: int, filename: str, value: Any, read: bool) -> Any:
-            """Return stored bytes, or None for a pickled value, which ragassay never writes."""
-            if mode == diskcache.core.MODE_PICKLE:
-                return None
-            return super().fetch(mode, filename, value, read)
-
     def open_cache() -> Cache:
         folder.mkdir(parents=True, exist_ok=True)
         # diskcache would wait a minute for a lock.
         with closing(sqlite3.connect(folder / _DATABASE, timeout=_WAIT_S)) as database:
             database.execute("BEGIN IMMEDIATE")
-        size = most_mb * _MB
-        return diskcache.Cache(str(folder), timeout=_WAIT_S, disk=PlainDisk, size_limit=size)
+        return open_plain_cache(folder, timeout=_WAIT_S, size_limit=most_mb * _MB)
 
     try:
         try:

@@ -7,6 +7,7 @@ import re
 import socket
 import ssl
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -316,13 +317,15 @@ def retry_after_s(error: Exception) -> float | None:
     """Return the seconds to wait according to the `Retry-After` header, or None without one."""
     response = getattr(error, "response", None)
     headers = getattr(response, "headers", None) or getattr(error, "litellm_response_headers", {})
-    value = str((headers or {}).get("retry-after", ""))
-    try:
-        return float(value)
-    except ValueError:
-        pass
-    try:
-        until = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    return (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+    return parse_retry_after(str((headers or {}).get("retry-after", "")))
+
+
+def parse_retry_after(header: str) -> float | None:
+    """Return the seconds to wait according to a `Retry-After` header, or None if it is invalid."""
+    with suppress(ValueError):
+        return max(0.0, float(header))
+    with suppress(ValueError):
+        until = parsedate_to_datetime(header)
+        until = until.replace(tzinfo=until.tzinfo or UTC)
+        return max(0.0, (until - datetime.now(UTC)).total_seconds())
+    return None

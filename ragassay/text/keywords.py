@@ -1,4 +1,4 @@
-"""Extract keywords with TopicRank. Word lists and word endings identify the noun phrases."""
+"""Extract keywords with TopicRank from noun phrases, which TextBlob's tagger finds."""
 
 from __future__ import annotations
 
@@ -6,105 +6,26 @@ import functools
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-WordKind = Literal["noun", "adjective", "participle", "opener", "other"]
-"""Role of a word in a noun phrase. An "opener" may precede a phrase: an article, a preposition or
-"and"."""
+from ragassay.text.tagger import tag_words
 
-_OPENERS = frozenset(
-    "a an the this that these those its their our your his her each every any some no all both "
-    "several many various such of in on at by for with from into onto between among through "
-    "during under over without within via per and or as to using than like including against "
-    "across upon after before one two three four five six seven eight nine ten".split()
-)
 _OTHERS = frozenset(
-    "i we you he she it they them us me him who whom whose which what when where why how there "
-    "here is are was were be been being am has have had having do does did done doing can could "
-    "may might must shall should will would not nor but if because while whereas although though "
-    "however therefore thus hence moreover furthermore also then so yet only just even still "
-    "very more most less least much few fewer little other another others same own too quite "
-    "rather almost already again often always never ever once twice later further about above "
-    "below around near out off up down until since due whether either neither else instead "
-    "together well as e.g i.e etc vs et al cf ca fig figs figure figures table tables eq eqs "
-    "equation ref refs section respectively according based given able unable first second third "
-    "last next new good better best different certain possible many "
-    "present previous recent current main major similar high higher highest low lower lowest "
-    "large larger largest small smaller smallest great greater greatest long longer short "
-    "shorter important interesting suitable available necessary whole entire "
-    "become becomes became give gives gave take takes took taken make makes made get gets got "
-    "show shows showed shown find finds found see sees saw seen use uses used know known "
-    "lead leads led keep keeps kept seem seems think say says said go goes went come comes came "
-    "begin begins began begun allow allows let means consist consists contain contains remain "
-    "remains require requires provide provides need needs depend depends involve involves occur "
-    "occurs suggest suggests indicate indicates describe describes demonstrate demonstrates "
-    "reveal reveals represent represents appear appears belong belongs obtain obtains achieve "
-    "achieves exhibit exhibits possess possesses enable enables follow follows include includes "
-    "increase increases decrease decreases reduce reduces produce produces arise arises correspond "
-    "corresponds perform carry carries carried employ employs apply applies compare confirm "
-    "confirms explain explains assume assumes believe consider considers determine determines "
-    "improve improves investigate examine lie lies serve serves propose proposes "
-    "written put set run ran held built fell grew grown rose risen chosen dried "
-    "way ways case cases fact kind kinds sort lot aim aims order thing things part parts "
-    "example examples instance author authors paper work works study studies result results "
-    "use addition terms term view number numbers amount amounts value values day days year "
-    "years hour hours time times today mm cm nm km mg kg ml mol ppm ppb rpm min hz wt vol".split()
+    "more most less least few fewer little much many several various other others such same own "
+    "certain different similar first second third next last due able unable possible suitable "
+    "available necessary important interesting entire whole new good better best main major "
+    "current recent present previous further high higher highest low lower lowest large larger "
+    "largest small smaller smallest great greater greatest long longer short shorter use show "
+    "need obtains exhibit exhibits increase increases decrease decreases addition aim aims amount "
+    "amounts author authors case cases equation example examples fact fig figs figure figures "
+    "instance kind kinds lot number numbers order paper part parts result results section sort "
+    "study studies table tables term terms thing things value values view way ways work works "
+    "day days hour hours time times today year years al ca cf eq eqs ref refs vs via "
+    "cm hz kg km mg ml mm mol min nm ppb ppm rpm vol wt".split()
 )
-"""Function words, verbs that are not nouns, and nouns without specific meaning."""
-
-_NO_ADVERBS = frozenset("family assembly anomaly supply reply fly monopoly".split())
-_ADJECTIVE_ENDINGS = tuple("al ic ous ive able ible ful less ary ish esque oid".split())
-_ADJECTIVES = frozenset(
-    "significant relevant different efficient sufficient consistent dependent independent apparent "
-    "constant dominant abundant resistant convenient excellent subsequent frequent permanent "
-    "prominent equivalent transparent inherent persistent coherent adjacent transient elegant "
-    "low-cost strong weak simple complex rapid fast slow wide broad narrow deep thick thin "
-    "hard soft hot cold warm dry wet pure clean fresh raw rich poor heavy light clear "
-    "early late old young common rare full empty free safe sensitive stable accurate precise "
-    "appropriate adequate complete absolute relative".split()
-)
-_NOUNS_LIKE_THEM = frozenset(
-    "signal metal material crystal animal interval trial potential mineral chemical hospital "
-    "capital total arsenal journal individual approval removal survival arrival renewal withdrawal "
-    "manual protocol alcohol rival betrayal proposal referral denial menthol "
-    "clinic topic plastic ceramic antibiotic arsenic fabric metric mechanic logic panic critic "
-    "traffic music magic epidemic pandemic academic basic statistic characteristic dynamic "
-    "additive derivative adhesive preservative alternative objective initiative motive olive "
-    "representative native archive drive hive "
-    "table variable vegetable cable library boundary summary itinerary salary estuary "
-    "fish dish radish finish polish british "
-    "steroid thyroid asteroid colloid alkaloid opioid amyloid cannabinoid".split()
-)
-_NO_PARTICIPLES = frozenset(
-    "bed speed feed seed need breed weed reed shed red hundred indeed embed kindred biomed "
-    "king ring ping thing string spring wing sting bring morning evening ceiling sibling".split()
-)
-
-
-def classify_word(word: str) -> WordKind:
-    """Return the role of a word in a noun phrase, or "other" for words that occur in none.
-
-    The word must be in lower case. The last part of a hyphenated compound determines its role.
-
-    Example:
-        >>> [classify_word(word) for word in ("electrode", "optical", "modified", "the", "rapidly")]
-        ['noun', 'adjective', 'participle', 'opener', 'other']
-    """
-    if word in _OPENERS:
-        return "opener"
-    if word in _OTHERS or not any(c.isalpha() for c in word) or len(word) < 2:
-        return "other"
-    last = word.rpartition("-")[2]
-    if last.endswith("ly") and last not in _NO_ADVERBS and len(last) > 4:
-        return "other"
-    if last.endswith("ed") and len(last) > 4 and last not in _NO_PARTICIPLES:
-        return "adjective" if last != word else "participle"
-    has_ending = last.endswith(_ADJECTIVE_ENDINGS) and last not in _NOUNS_LIKE_THEM
-    return "adjective" if last in _ADJECTIVES or (has_ending and len(last) > 4) else "noun"
-
+"""Adjectives and nouns without specific meaning, and other words that are tagged as nouns."""
 
 N_KEYWORDS = 20
 """Default number of keywords, as in SciQAG (Wan et al. 2024, section 3.1)."""
@@ -114,15 +35,15 @@ CUT_DISTANCE = 0.74
 stems."""
 
 DAMPING = 0.85
-_TOLERANCE = 1e-9
-_MOST_ROUNDS = 200
+_N_ROUNDS = 120
+"""Number of steps after which ranks change by less than 1e-8, because 0.85^120 < 1e-8."""
+
 _MOST_WORDS = 5
 _MOST_CANDIDATES = 4_000
 _BLOCK = 256
-_KIND_LETTERS = {"noun": "n", "adjective": "a", "participle": "p", "opener": "o", "other": "x"}
-_RUN = re.compile("(?<![^o])p[na]*|[na]+")
-"""Matches a noun phrase in a text in which each letter is the role of a word. A participle may
-start it only after an opener."""
+_PHRASE = re.compile("[na]+")
+"""Matches a noun phrase in a text in which each letter is the kind of a word. `[na]*n` would take
+quadratic time on adjectives."""
 
 _TOKEN = re.compile(r"[^\W_]+(?:[-\u2010\u2011'\u2019][^\W_]+)*|[^\w\s]|_")
 
@@ -164,10 +85,10 @@ def find_keywords(text: str, n: int = N_KEYWORDS) -> tuple[str, ...]:
 def find_candidates(text: str) -> list[Candidate]:
     """Return the longest sequences of nouns and adjectives that end in a noun."""
     words = [match.group() for match in _TOKEN.finditer(text)]
-    kinds = "".join(_KIND_LETTERS[classify_word(_lower(word))] for word in words)
+    kinds = "".join(map(_classify_word, words, tag_words(words)))
     candidates: dict[tuple[str, ...], Candidate] = {}
-    for run in _RUN.finditer(kinds):
-        phrase = words[run.start() :][: len(run[0].rstrip("ap"))]
+    for run in _PHRASE.finditer(kinds):
+        phrase = words[run.start() : run.start() + len(run[0].rstrip("a"))]
         if len(phrase) > _MOST_WORDS or sum(map(len, phrase)) < 3:
             continue
         stems = tuple(_stem_word(_lower(word)) for word in phrase)
@@ -175,6 +96,13 @@ def find_candidates(text: str) -> list[Candidate]:
         candidate.starts.append(run.start())
         candidate.forms[" ".join(map(_lowercase_word, phrase))] += 1
     return list(candidates.values())[:_MOST_CANDIDATES]
+
+
+def _classify_word(word: str, tag: str) -> str:
+    """Return "n" for a noun, "a" for an adjective, and "x" for a word outside noun phrases."""
+    if len(word) < 2 or not any(map(str.isalpha, word)) or _lower(word) in _OTHERS:
+        return "x"
+    return {"NN": "n", "JJ": "a"}.get(tag[:2], "x")
 
 
 def _lowercase_word(word: str) -> str:
@@ -202,14 +130,18 @@ def find_topics(candidates: list[Candidate]) -> NDArray[np.intp]:
     if len(candidates) == 1:
         return np.zeros(1, dtype=np.intp)
     columns: dict[str, int] = {}
-    sets = [sorted({columns.setdefault(s, len(columns)) for s in one.stems}) for one in candidates]
-    sizes = np.array([len(one) for one in sets], dtype=np.float32)
-    at = np.repeat(np.arange(len(sets)), sizes.astype(int))
-    ones = np.ones(len(at), dtype=np.float32)
-    stems = csr_array((ones, (at, np.concatenate(sets))), shape=(len(sets), len(columns)))
+    rows, used = zip(
+        *{
+            (row, columns.setdefault(stem, len(columns)))
+            for row, one in enumerate(candidates)
+            for stem in one.stems
+        },
+        strict=True,
+    )
+    stems = csr_array((np.ones(len(rows), dtype=np.float32), (rows, used)))
     shared = (stems @ stems.T).toarray()
-    distance = 1 - shared / (sizes[:, None] + sizes[None, :] - shared)
-    np.fill_diagonal(distance, 0)
+    sizes = shared.diagonal()
+    distance = 1 - shared / (sizes[:, None] + sizes - shared)
     tree = linkage(squareform(distance, checks=False), method="average")
     return fcluster(tree, t=CUT_DISTANCE, criterion="distance").astype(np.intp) - 1
 
@@ -244,9 +176,6 @@ def pagerank(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     sums = weights.sum(axis=1, keepdims=True)
     steps = np.divide(weights, sums, out=np.full_like(weights, 1 / n), where=sums > 0)
     ranks = np.full(n, 1 / n)
-    for _ in range(_MOST_ROUNDS):
-        new = (1 - DAMPING) / n + DAMPING * (ranks @ steps)
-        if np.abs(new - ranks).sum() < _TOLERANCE:
-            return new
-        ranks = new
+    for _ in range(_N_ROUNDS):
+        ranks = (1 - DAMPING) / n + DAMPING * (ranks @ steps)
     return ranks

@@ -148,12 +148,12 @@ async def test_finished_work_that_somebody_changed_builds_nothing(kind, ran, tmp
 def test_a_pickle_in_the_cache_of_pubmed_is_no_reply(ran, tmp_path):
     import diskcache
 
-    from ragassay.retrievers.pubmed.live import open_cache
+    from ragassay.store import open_plain_cache
 
     with diskcache.Cache(str(tmp_path / "pubmed")) as planted:
         planted.set("key", Mark(ran))
         planted.set("good", b"reply")
-    with open_cache(tmp_path / "pubmed") as cache:
+    with open_plain_cache(tmp_path / "pubmed") as cache:
         assert (cache.get("key"), cache.get("good")) == (None, b"reply")
     assert not ran.exists()
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ragassay.errors import CorpusError
+from ragassay.models.provider_errors import parse_retry_after
 
 if TYPE_CHECKING:
     import httpx
-    from tenacity import RetryCallState
 
 _ATTEMPTS = 5
 _ATTEMPTS_UNREACHABLE = 2
@@ -70,30 +69,17 @@ class Eutils:
         Raises:
             CorpusError: NCBI cannot be reached or rejects the request, or all retries fail.
         """
-        from tenacity import Retrying, retry_if_exception_type, wait_exponential_jitter
-
-        back_off = wait_exponential_jitter(initial=1, max=30)
-
-        def wait_s(state: RetryCallState) -> float:
-            retry_after_s = _get_error(state).retry_after_s
-            return back_off(state) if retry_after_s is None else retry_after_s
-
-        retrying = Retrying(
-            stop=_should_stop,
-            wait=wait_s,
-            retry=retry_if_exception_type(_TemporaryError),
-            sleep=self._sleep,
-            reraise=True,
-        )
-        try:
-            return retrying(self._send, url, params, keyed)
-        except _TemporaryError as error:
-            host = urlsplit(url).netloc
-            problem = f"requests to {host} keep failing; try again later"
-            if error.unreachable:
-                problem = f"cannot reach {host}; check the network and the proxy settings"
-            alternative = "or use a corpus on disk (`ragassay corpus build`)"
-            raise CorpusError(f"{problem}, {alternative} ({error})") from error
+        n_attempts = 0
+        while True:
+            n_attempts += 1
+            try:
+                return self._send(url, params, keyed)
+            except _TemporaryError as error:
+                if n_attempts >= (_ATTEMPTS_UNREACHABLE if error.unreachable else _ATTEMPTS):
+                    raise CorpusError(_explain_failure(error, urlsplit(url).netloc)) from error
+                # The random part keeps processes that failed together apart.
+                wait_s = 2 ** (n_attempts - 1) + random.random()
+                self._sleep(wait_s if error.retry_after_s is None else error.retry_after_s)
 
     def _send(self, url: str, params: Mapping[str, str], keyed: bool) -> bytes:
         import httpx
@@ -132,12 +118,19 @@ class Eutils:
         # Our requests are well formed, so a 400 with an <ERROR> is a failure of the backend.
         if 300 <= status < 500 and status != 429 and not _XML_ERROR.search(body[:2000]):
             raise CorpusError(f"PubMed rejected a request: {problem}")
-        wait_s = retry_after_seconds(response.headers.get("Retry-After", ""))
+        wait_s = parse_retry_after(response.headers.get("Retry-After", ""))
         if wait_s is not None:
             if wait_s > _LONGEST_WAIT_S:
                 raise CorpusError(f"PubMed is busy; try again in {wait_s:.0f} s ({problem})")
             self._pace.pause(wait_s)
         raise _TemporaryError(problem, wait_s)
+
+
+def _explain_failure(error: _TemporaryError, host: str) -> str:
+    problem = f"requests to {host} keep failing; try again later"
+    if error.unreachable:
+        problem = f"cannot reach {host}; check the network and the proxy settings"
+    return f"{problem}, or use a corpus on disk (`ragassay corpus build`) ({error})"
 
 
 class Pace:
@@ -197,24 +190,3 @@ def _find_problem(body: bytes) -> str:
 
 def _shorten_body(body: bytes) -> str:
     return " ".join(body[:300].decode(errors="replace").split())
-
-
-def retry_after_seconds(retry_after: str) -> float | None:
-    """Return the seconds to wait according to a Retry-After header, or None if it is invalid."""
-    try:
-        if retry_after.strip().isdigit():
-            return float(retry_after)
-        until = parsedate_to_datetime(retry_after)
-        return max(0.0, (until - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
-        return None
-
-
-def _get_error(state: RetryCallState) -> _TemporaryError:
-    error = state.outcome.exception() if state.outcome else None
-    return error if isinstance(error, _TemporaryError) else _TemporaryError("unknown error")
-
-
-def _should_stop(state: RetryCallState) -> bool:
-    limit = _ATTEMPTS_UNREACHABLE if _get_error(state).unreachable else _ATTEMPTS
-    return state.attempt_number >= limit

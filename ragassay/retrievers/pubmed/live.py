@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
@@ -21,10 +21,7 @@ from ragassay.process import Rebuilt
 from ragassay.records import Article, Rejection
 from ragassay.retrievers.literature import ANY, Filters, Hit, strip_article_id
 from ragassay.retrievers.pubmed.eutils import Eutils
-
-if TYPE_CHECKING:
-    from diskcache import Cache
-
+from ragassay.store import open_plain_cache
 
 _MOST_WORDS = 8
 _DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
@@ -186,7 +183,12 @@ class LivePubMed(Rebuilt):
             NCBI_IDCONV if self._base == NCBI else f"{self._base}/idconv/"
         )
         self._day = datetime.now(UTC).date().isoformat()
-        self._cache = open_cache(cache_dir)
+        try:
+            self._cache = open_plain_cache(cache_dir)
+        except (OSError, sqlite3.Error) as error:
+            raise CorpusError(
+                f"cannot use the PubMed cache in {cache_dir}: {error}; choose another folder"
+            ) from error
         client = httpx.Client(timeout=timeout_s, headers={"User-Agent": "ragassay"})
         caller = {"tool": "ragassay"} | ({"email": email} if email else {})
         self._eutils = Eutils(api_key, caller, client, clock, sleep)
@@ -312,28 +314,3 @@ class LivePubMed(Rebuilt):
 
     def _build_article_key(self, pmid: str) -> str:
         return json.dumps([_READER, self._base, "efetch", pmid])
-
-
-def open_cache(folder: Path) -> Cache:
-    """Open the response cache, which never loads pickles and so never executes code.
-
-    Raises:
-        CorpusError: The folder cannot be used.
-    """
-    import diskcache
-
-    class ReplyDisk(diskcache.Disk):
-        """Disk cache for text and bytes that ignores pickled values."""
-
-        def fetch(self, mode: int, filename: str, value: Any, read: bool) -> Any:
-            """Return a stored value, or None if it is pickled."""
-            if mode == diskcache.core.MODE_PICKLE:
-                return None
-            return super().fetch(mode, filename, value, read)
-
-    try:
-        return diskcache.Cache(str(folder), disk=ReplyDisk)
-    except (OSError, sqlite3.Error) as error:
-        raise CorpusError(
-            f"cannot use the PubMed cache in {folder}: {error}; choose another folder"
-        ) from error

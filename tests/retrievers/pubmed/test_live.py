@@ -16,10 +16,11 @@ import httpx
 import pytest
 
 from ragassay.errors import CorpusError, InputError
+from ragassay.models.provider_errors import parse_retry_after
 from ragassay.records import Article, ArticleLink
 from ragassay.retrievers.literature import Filters, Literature
 from ragassay.retrievers.pubmed import eutils
-from ragassay.retrievers.pubmed.eutils import Pace, retry_after_seconds
+from ragassay.retrievers.pubmed.eutils import Pace
 from ragassay.retrievers.pubmed.live import NCBI, LivePubMed, filter_term, list_word_choices
 from ragassay.retrievers.pubmed.xml import read_efetch
 from ragassay.testing import EntrezTrouble, ScriptedEntrez
@@ -392,11 +393,12 @@ def test_a_wait_that_is_too_long_is_an_error(
 
 
 def test_a_retry_after_in_any_form() -> None:
-    assert retry_after_seconds("7") == 7
-    assert retry_after_seconds("") is None
-    assert retry_after_seconds("soon") is None
-    assert retry_after_seconds("Wed, 21 Oct 2015 07:28:00 GMT") == 0
-    assert (retry_after_seconds(format_datetime(datetime.now(UTC) + timedelta(days=1))) or 0) > 3600
+    assert parse_retry_after("7") == 7
+    assert parse_retry_after("") is None
+    assert parse_retry_after("soon") is None
+    assert parse_retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0
+    tomorrow = format_datetime(datetime.now(UTC) + timedelta(days=1))
+    assert (parse_retry_after(tomorrow) or 0) > 3600
 
 
 @pytest.mark.parametrize(("key", "per_second"), [("", 3), (KEY, 10)])
