@@ -59,7 +59,7 @@ def _handler_class() -> Callable[[Path, str], CustomLLM]:
             prompt = prompt_of(kwargs["messages"], kwargs["optional_params"])
             if host is None:
                 return own_model(recipe).submit(prompt)
-            return host.submit(recipe, "submit", (prompt,))
+            return host(recipe, "submit", (prompt,))
 
         def completion(self, *args: Any, **kwargs: Any) -> ModelResponse:
             return _response(kwargs["model"], self._submit(kwargs).result())
