@@ -41,6 +41,7 @@ from ragassay.runs.pooling import pooled_scores
 from ragassay.runs.preflight import (
     Estimate,
     SharedCalls,
+    add_costs,
     endpoint_notes,
     estimate_cost,
     judges_of,
@@ -139,9 +140,7 @@ class Plan:
             self.n_shared_tokens + other.n_shared_tokens,
             self.n_escalated + other.n_escalated,
             self.n_escalated_tokens + other.n_escalated_tokens,
-            None
-            if self.escalated_usd is None or other.escalated_usd is None
-            else self.escalated_usd + other.escalated_usd,
+            add_costs(self.escalated_usd, other.escalated_usd),
             self.cost + other.cost,
         )
 
@@ -186,8 +185,7 @@ def n_most_escalated(open_case: OpenCase, run: Run) -> int:
 
 
 def _most_calls_per_question(run: Run) -> int:
-    judges = [lm for lm in run.judge.models if not lm.gives_logprobs]
-    return max((_most_calls(lm) for lm in judges), default=1)
+    return max((_most_calls(lm) for lm in run.judge.models if not lm.gives_logprobs), default=1)
 
 
 def _most_calls(lm: JudgeLM) -> int:

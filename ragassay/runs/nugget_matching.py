@@ -203,8 +203,8 @@ def fit_file(
         on_step: Function to call after each embedded answer and each trial.
 
     Raises:
-        InputError: There are too few pairs of nuggets, or their similarities do not form two
-            groups.
+        InputError: There are too few pairs of nuggets, their similarities do not form two groups,
+            or the file cannot be written.
     """
     similarities = []
     for case in found.cases:
@@ -214,10 +214,7 @@ def fit_file(
         on_step()
     data = MatchData(found.cases, tuple(similarities), found.sha256, embedder.name, embedder.digest)
     matcher = fit_matcher(data, n_trials=n_trials, seed=seed, on_trial=on_step)
-    try:
-        write_atomically(out, matcher.model_dump_json(indent=2) + "\n")
-    except OSError as error:
-        raise InputError(f"{out} cannot be written: {error.strerror}") from error
+    write_atomically(out, matcher.model_dump_json(indent=2) + "\n")
     return matcher
 
 
