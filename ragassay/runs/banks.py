@@ -13,9 +13,9 @@ from ragassay.errors import InputError, first_problem
 from ragassay.formats import BankItem, exam_items, item_id, read_test_banks, write_test_banks
 from ragassay.formats.workbench.bank_items import BankKind, RubricBank
 from ragassay.formats.workbench.paragraphs import QueryParagraphs, read_graded_paragraphs
-from ragassay.records import BANK, ExamItem, Record, Rejection, Review
+from ragassay.records import BANK, ExamItem, Record, Rejection, Review, final_reviews
 from ragassay.records.base import Frozen
-from ragassay.runs.journal import final_reviews, journal_of
+from ragassay.runs.journal import journal_of
 from ragassay.text.questions import is_one_question
 
 if TYPE_CHECKING:

@@ -12,9 +12,7 @@ from filelock import FileLock
 
 from ragassay.errors import InputError, RagassayError
 from ragassay.formats.reviews import read_reviews
-from ragassay.records import Review, final_reviews
-
-__all__ = ["Journal", "final_reviews", "journal_of"]
+from ragassay.records import Review
 
 
 def journal_of(path: Path) -> Journal:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import AliasChoices, Field
 
-from ragassay.errors import FatalModelError, InputError, StorageError, raise_ungrouped
+from ragassay.errors import InputError
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.nuggets import AssignmentEvaluator
 from ragassay.formats import (
@@ -34,7 +34,7 @@ from ragassay.optimizers.nugget_matching import MatchCase, MatchData, fit_matche
 from ragassay.records import Assignment, Evaluation, NuggetMatcher, Record, Rejection
 from ragassay.runs.folder import write_atomically
 from ragassay.runs.progress import Event, Listener
-from ragassay.runs.resume import limited_job, locked_for_writing
+from ragassay.runs.resume import locked_for_writing, run_limited_tasks
 from ragassay.store import opened_store
 
 
@@ -84,13 +84,8 @@ async def assign_nuggets(
     with locked_for_writing(out) as verdicts, opened_store(verdicts) as store:
         run = replace(run, store=store)
         graph = build_evaluate_graph(run.settings.judge.max_attempts, run.registered)
-        with limited_job(out, run.limiter), raise_ungrouped(FatalModelError, StorageError):
-            async with asyncio.TaskGroup() as group:
-                tasks = [
-                    group.create_task(_assign(record, graph, run, slots, listen))
-                    for record in with_nuggets
-                ]
-    answers = tuple(task.result() for task in tasks)
+        coroutines = (_assign(record, graph, run, slots, listen) for record in with_nuggets)
+        answers = tuple(await run_limited_tasks(out, run.limiter, coroutines))
     scores = tuple(_scores(answer) for answer in answers)
     write_assignments(answers, out)
     write_nugget_scores(scores, metrics)
