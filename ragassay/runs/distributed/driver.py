@@ -77,13 +77,13 @@ def opened_cluster(address: str, n_workers: int) -> Iterator[int]:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     import ray
 
-    is_ragassay_model = not ray.is_initialized()
-    if is_ragassay_model:
+    is_new = not ray.is_initialized()
+    if is_new:
         connect(ray, address, n_workers)
     try:
         yield n_workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
     finally:
-        if is_ragassay_model:
+        if is_new:
             ray.shutdown()
 
 
@@ -93,17 +93,11 @@ def connect(ray: Any, address: str, n_workers: int) -> None:
     Raises:
         SettingsError: There is no cluster at the address.
     """
-    init_arguments: dict[str, Any] = {
-        "address": address,
-        "log_to_driver": False,
-        "logging_level": "error",
-    }
-    if address == "local":
-        init_arguments |= {"num_cpus": n_workers or None, "include_dashboard": False}
+    own = {"num_cpus": n_workers or None, "include_dashboard": False} if address == "local" else {}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # duplicates the error
-            ray.init(**init_arguments)
+            ray.init(address, log_to_driver=False, logging_level="error", **own)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise SettingsError(
             f"address: there is no Ray cluster at {address}, or it requires a token (set "
