@@ -27,17 +27,17 @@ from statistics import fmean
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.formats import read_records
-from ragassay.metrics.stats.intervals import share_interval
+from ragassay.metrics.stats.intervals import compute_share_interval
 from ragassay.optimizers.finetuning.judge_replies import is_held_out
 from ragassay.records import Record
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.audit_job import AuditOptions, audit_job
-from ragassay.runs.evaluate import job_of
+from ragassay.runs.audit_job import AuditOptions, build_audit_job
+from ragassay.runs.evaluate import build_job
 from ragassay.runs.folder import RunFolder
-from ragassay.runs.progress import shown_progress
+from ragassay.runs.progress import show_progress
 from ragassay.settings import load_settings
 from ragassay.studies.audit import AuditResult, run_audit
-from ragassay.studies.audit_scores import PerturbedPair, audit_pairs
+from ragassay.studies.audit_scores import PerturbedPair, build_perturbed_pairs
 
 SETS = ("bioasq", "orkg-synthesis")
 AUDITS = ("given", "made")
@@ -54,14 +54,18 @@ def held_out(shared: Path) -> list[Record]:
 
 
 def audited(records: Sequence[Record], run: Run, options: AuditOptions, out: Path) -> AuditResult:
-    job = audit_job(job_of(records, Corpus()), run, options)
-    with shown_progress(len(job.asks), enabled=True) as listen:
+    job = build_audit_job(build_job(records, Corpus()), run, options)
+    with show_progress(len(job.asks), enabled=True) as listen:
         return asyncio.run(run_audit(job, run, RunFolder(out), listen))
 
 
 def pairs_of(result: AuditResult) -> list[PerturbedPair]:
     evaluations = {e.record_id: e for e in result.evaluations}
-    return [p for p in audit_pairs(result.perturbed, evaluations) if p.target.startswith("rubric.")]
+    return [
+        p
+        for p in build_perturbed_pairs(result.perturbed, evaluations)
+        if p.target.startswith("rubric.")
+    ]
 
 
 def print_table(title: str, groups: dict[str, list[PerturbedPair]]) -> None:
@@ -76,7 +80,7 @@ def print_table(title: str, groups: dict[str, list[PerturbedPair]]) -> None:
         if not scored:
             continue
         hits, n = sum(d < b for b, d in scored), len(scored)
-        low, high = share_interval(hits, n) or (0, 1)
+        low, high = compute_share_interval(hits, n) or (0, 1)
         unperturbed, perturbed = fmean(b for b, _ in scored), fmean(d for _, d in scored)
         rows.append((hits / n, unperturbed, perturbed))
         print(
@@ -104,7 +108,7 @@ def print_named(result: AuditResult) -> None:
             if judgment.rubric in one.record.rubrics and judgment.rating is not None
         ]
         if named:
-            low, high = share_interval(sum(named), len(named)) or (0, 1)
+            low, high = compute_share_interval(sum(named), len(named)) or (0, 1)
             share = f"{fmean(named):.3f} ({low:.2f} to {high:.2f})"
             print(f"| {severity} | {len(named)} | {share} |")
 

@@ -29,10 +29,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ragassay.metrics.papers.retrieval import retrieval_scores
-from ragassay.models.computed import caching_results
+from ragassay.metrics.papers.retrieval import score_retrieval
+from ragassay.models.computed import cache_results
 from ragassay.models.embeddings import Embedder
-from ragassay.retrievers.dense.chroma import embedded_text
+from ragassay.retrievers.dense.chroma import build_embedded_text
 from ragassay.retrievers.dense.embed import embed_corpus
 from ragassay.retrievers.dense.index import DenseIndex
 from ragassay.retrievers.disk.build import build_corpus
@@ -114,7 +114,7 @@ def show(place: str, way: str, literature: Literature, questions: Questions, qre
         for name, text in questions.items()
     }
     seconds = (time.perf_counter() - start) / len(questions)
-    scores = retrieval_scores({name: qrels[name] for name in questions}, run)
+    scores = score_retrieval({name: qrels[name] for name in questions}, run)
     figures = {
         name: [round(x, 4) for x in (score.value, score.low, score.high) if x is not None]
         for name, score in scores.items()
@@ -127,14 +127,14 @@ def show_recall(
     place: str, corpus: DiskCorpus, index: DenseIndex, encoder: Embedder, questions: Questions
 ) -> None:
     """Print the share of true nearest neighbours that Chroma's graph finds."""
-    articles = [article for page in corpus.pages() for article in page]
-    vectors = encoder.encode([embedded_text(article) for article in articles])
+    articles = [article for page in corpus.iterate_pages() for article in page]
+    vectors = encoder.encode([build_embedded_text(article) for article in articles])
     n = min(N_FOUND, len(articles))
     found: list[float] = []
     for text in questions.values():
         cosines = vectors @ encoder.encode([text])[0]
         least = float(np.partition(cosines, -n)[-n]) - 1e-6
-        found.append(sum(score >= least for _, score in index.nearest(text, n)) / n)
+        found.append(sum(score >= least for _, score in index.find_nearest(text, n)) / n)
     about = {"documents": place, "what": f"true nearest {n} that the index finds"}
     print(json.dumps(about | {"value": round(float(np.mean(found)), 5)}), flush=True)
 
@@ -184,7 +184,7 @@ def main() -> None:
     print(json.dumps({"caution": CAUTION, "n_gold": len(gold), "n_others": len(others)}))
     embedder = Embedder()
     with (
-        caching_results(arguments.cache or Path(), CACHE_MB if arguments.cache else 0),
+        cache_results(arguments.cache or Path(), CACHE_MB if arguments.cache else 0),
         tempfile.TemporaryDirectory() as folder,
     ):
         for place, rows in (("snippets", gold), ("mixed", [*gold, *others])):

@@ -17,12 +17,12 @@ from statistics import fmean
 
 from ragassay.evaluators.build_run import build_run
 from ragassay.formats import read_records
-from ragassay.graphs.case import case_of
+from ragassay.graphs.case import convert_to_case
 from ragassay.judges.signals import SignalJudge
-from ragassay.metrics.stats.intervals import mean_interval
-from ragassay.models.fitted_raters import shipped_rater
+from ragassay.metrics.stats.intervals import compute_mean_interval
+from ragassay.models.fitted_raters import load_shipped_rater
 from ragassay.optimizers.finetuning.judge_replies import is_held_out
-from ragassay.perturbations.wording_attacks import without_connectives
+from ragassay.perturbations.wording_attacks import remove_connectives
 from ragassay.records import Record
 from ragassay.settings import load_settings
 
@@ -46,7 +46,7 @@ DAMAGES: dict[str, Callable[[Sequence[str], random.Random], list[str]]] = {
     "any two sentences swapped": lambda sentences, rng: swapped(
         sentences, *rng.sample(range(len(sentences)), 2)
     ),
-    "connectives removed": lambda sentences, rng: [without_connectives(one) for one in sentences],
+    "connectives removed": lambda sentences, rng: [remove_connectives(one) for one in sentences],
 }
 
 
@@ -55,15 +55,15 @@ class Cohesion:
 
     def __init__(self) -> None:
         self._run = build_run(load_settings(evidence_rounds=0))
-        self._judge = SignalJudge(shipped_rater())
+        self._judge = SignalJudge(load_shipped_rater())
 
     def sentences(self, record: Record) -> list[str]:
-        case = case_of(record, self._run.settings, self._run.retrieval.corpus)
+        case = convert_to_case(record, self._run.settings, self._run.retrieval.corpus)
         return [case.answer[one.start : one.end] for one in case.sentences]
 
     def rate(self, record: Record, sentences: Sequence[str]) -> float:
         changed = record.model_copy(update={"answer": " ".join(sentences)})
-        case = case_of(changed, self._run.settings, self._run.retrieval.corpus)
+        case = convert_to_case(changed, self._run.settings, self._run.retrieval.corpus)
         meter = self._run.models.meter
         assert meter is not None
         score = self._judge.judge(meter.signals(case), "cohesion").score
@@ -93,7 +93,7 @@ def main() -> None:
                 found[name].append(0.5 if drop == 0 else float(drop > 0))
                 questions[name].append(question)
     for name, wins in found.items():
-        low, high = mean_interval(wins, questions[name]) or (float("nan"), float("nan"))
+        low, high = compute_mean_interval(wins, questions[name]) or (float("nan"), float("nan"))
         print(f"{name:<28} {fmean(wins):.2f} ({low:.2f} to {high:.2f}; {len(wins)} pairs)")
 
 

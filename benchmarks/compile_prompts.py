@@ -36,7 +36,7 @@ from ragassay.optimizers.compiling.job import (
     write_compiled,
 )
 from ragassay.optimizers.compiling.planning import OPTIMIZERS
-from ragassay.optimizers.compiling.student import may_be_chance
+from ragassay.optimizers.compiling.student import can_be_chance
 from ragassay.optimizers.compiling.tasks import TaskOptions
 from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.records import VERDICT_SETS, Score
@@ -118,7 +118,7 @@ def report(name: str, result: CompileResult, seconds: float) -> None:
     prompt = result.prompt
     kept = "no better prompt" if result.is_same else f"{len(prompt.predictor.demos)} examples"
     verdict = "better" if prompt.is_better else "refused"
-    if prompt.is_better and may_be_chance(prompt.comparisons[0]):
+    if prompt.is_better and can_be_chance(prompt.comparisons[0]):
         verdict = "better, may be chance"
     print(f"{name}: {seconds:.0f} s, {result.n_asked} calls, {kept}, {verdict}", flush=True)
     for one in prompt.comparisons:

@@ -34,7 +34,7 @@ from ragassay.retrievers.reranked_literature import (
     StoredEncoder,
     TokenStore,
 )
-from ragassay.retrievers.rerankers import DEPTH, EmbeddedReranker, reranked_texts
+from ragassay.retrievers.rerankers import DEPTH, EmbeddedReranker, list_reranked_texts
 
 K = 1000
 N_CLIENTS = 64
@@ -76,7 +76,7 @@ def store_tokens(literature: Literature, queries: Sequence[str], store: TokenSto
     rng = np.random.default_rng(SEED)
     hits = {h.document.id: h.document for q in queries for h in literature.search(q, DEPTH)}
     for document in hits.values():
-        texts = reranked_texts(document)
+        texts = list_reranked_texts(document)
         made = [rng.standard_normal((1 + min(len(t) // 4, 254), 384), np.float32) for t in texts]
         units = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in made]
         store.add(texts, [Encoded(rows[0], rows[1:]) for rows in units])

@@ -25,15 +25,15 @@ from pathlib import Path
 
 import ragassay
 from ragassay.evaluators.build_run import build_run
-from ragassay.graphs.case import case_of
+from ragassay.graphs.case import convert_to_case
 from ragassay.model_names import EMBEDDED_BASE, MINILM, MINILM_VERIFIER
-from ragassay.models.correctness import CorrectnessModel, correctness_model
+from ragassay.models.correctness import CorrectnessModel, open_correctness_model
 from ragassay.models.embeddings import Embedder
 from ragassay.optimizers.finetuning.labelled_pairs import LabelledPair
 from ragassay.optimizers.finetuning.pair_classifiers import fit_classifier
 from ragassay.records import Document, Record
 from ragassay.settings import load_settings
-from ragassay.studies.verifiers.claims import verification
+from ragassay.studies.verifiers.claims import compare_labels
 from ragassay.studies.verifiers.sentences import (
     CitedDocument,
     CitedSentence,
@@ -41,7 +41,7 @@ from ragassay.studies.verifiers.sentences import (
     open_models,
     separate,
 )
-from ragassay.text.sentences import sentences_of
+from ragassay.text.sentences import extract_sentences
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for training/
 
@@ -67,7 +67,7 @@ def read_pubmedqa(shared: Path) -> list[BioasqAnswer]:
     return [
         BioasqAnswer(
             question=row["question"],
-            sentences=tuple(sentences_of(row["long_answer"])[:1]),
+            sentences=tuple(extract_sentences(row["long_answer"])[:1]),
             documents=(Document(id=row["pmid"], text=" ".join(row["contexts"])),),
             group=row["pmid"],
         )
@@ -79,7 +79,7 @@ def report(name: str, pairs: Sequence[LabelledPair], scores: Sequence[float], th
     """Print macro precision, recall and F1, and AUC."""
     predicted = [LABELS[score < threshold] for score in scores]
     truth, groups = [LABELS[pair.label] for pair in pairs], [pair.group for pair in pairs]
-    result = verification(truth, predicted, LABELS, groups, scores)
+    result = compare_labels(truth, predicted, LABELS, groups, scores)
     macro = next(one for one in result.averages if one.average == "macro")
     p, r, f = (score.value or 0 for score in (macro.precision, macro.recall, macro.f1))
     has_auc = result.auc is not None and len(set(scores)) > 2
@@ -88,7 +88,7 @@ def report(name: str, pairs: Sequence[LabelledPair], scores: Sequence[float], th
 
 
 def scored(model: CorrectnessModel, pairs: Sequence[LabelledPair]) -> list[float]:
-    return model.scores([(pair.sentence, pair.passage) for pair in pairs]).tolist()
+    return model.score_pairs([(pair.sentence, pair.passage) for pair in pairs]).tolist()
 
 
 def compare_classifiers(shared: Path, unseen: dict[str, list[LabelledPair]]) -> None:
@@ -99,7 +99,7 @@ def compare_classifiers(shared: Path, unseen: dict[str, list[LabelledPair]]) -> 
     fitted = [p for p in pairs if not held[p.group]]
     embedder = Embedder()
     names, cache_dir = (MINILM_VERIFIER, "cosine"), load_settings().literature.cache_dir
-    verifier, cosine = (correctness_model(name, embedder, cache_dir) for name in names)
+    verifier, cosine = (open_correctness_model(name, embedder, cache_dir) for name in names)
     assert verifier is not None and cosine is not None
     svm, logistic = (fit_classifier(fitted, family, seed=SEED) for family in ("svm", "logistic"))
     for name, chosen in sets.items():
@@ -126,7 +126,7 @@ async def ask_llm(pairs: Sequence[LabelledPair]) -> list[float]:
         record = Record(id=str(number), question="Is it so?", answer=pair.sentence)
         span = EvidenceSpan(document="1", start=0, end=len(pair.passage), text=pair.passage)
         with dspy.context(lm=run.judge.lm):
-            case = case_of(record, run.settings, run.retrieval.corpus)
+            case = convert_to_case(record, run.settings, run.retrieval.corpus)
             verdict = await run.agents.verifier.acall(case=case, claim=pair.sentence, passage=span)
         found.append(float(verdict.verdict == "supports"))
     return found

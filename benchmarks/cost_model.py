@@ -41,10 +41,10 @@ def planned(n: int) -> tuple[int, int]:
 
 
 def compare(n: int, run: Path, wall_s: float | None) -> None:
-    from ragassay.models.litellm_library import listed_price_usd
+    from ragassay.models.litellm_library import compute_price_usd
     from ragassay.runs.folder import RunFolder
 
-    summary = RunFolder(run).summary()
+    summary = RunFolder(run).read_summary()
     assert summary is not None, "the run has not finished"
     n_calls, n_tokens = planned(n)
     usage = summary.usage
@@ -59,7 +59,7 @@ def compare(n: int, run: Path, wall_s: float | None) -> None:
     if wall_s is not None:
         row["wall_s"] = round(wall_s, 1)
     for judge in JUDGES:
-        usd = listed_price_usd(judge, usage.n_prompt_tokens, usage.n_completion_tokens)
+        usd = compute_price_usd(judge, usage.n_prompt_tokens, usage.n_completion_tokens)
         row[f"usd {judge}"] = None if usd is None else round(usd, 2)
     print(json.dumps(row), flush=True)
 
@@ -77,7 +77,7 @@ def main() -> None:
     if args.run:
         from ragassay.runs.folder import RunFolder
 
-        compare(RunFolder(args.run).manifest().answers.n_items, args.run, None)
+        compare(RunFolder(args.run).read_manifest().answers.n_items, args.run, None)
         return
     for n in args.answers:
         with scripted_process(args.latency) as url, tempfile.TemporaryDirectory() as folder:

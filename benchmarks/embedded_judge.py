@@ -27,12 +27,12 @@ from ragassay.agents.context import build_case
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.formats import read_records
-from ragassay.metrics.stats.intervals import share_interval
+from ragassay.metrics.stats.intervals import compute_share_interval
 from ragassay.model_names import EMBEDDED_BASE
 from ragassay.records import Case, Document, Record
-from ragassay.retrievers.evidence import best_passages
+from ragassay.retrievers.evidence import find_best_passages
 from ragassay.settings import load_settings
-from ragassay.text.search import condense
+from ragassay.text.search import condense_documents
 from ragassay.text.segmenter import segment
 
 SEED = 11
@@ -41,7 +41,7 @@ SCIFACT = {"SUPPORT": "supports", "CONTRADICT": "contradicts", "NEI": "neutral"}
 
 def case_of(record: Record, run: Run) -> Case:
     answer, sentences, sources = segment(record, run.retrieval.corpus.get)
-    shown = condense(sources, f"{record.question} {answer}", run.settings.source_chars)
+    shown = condense_documents(sources, f"{record.question} {answer}", run.settings.source_chars)
     return build_case(record, answer, sentences, [], sources, shown)
 
 
@@ -108,7 +108,7 @@ async def citation_verdicts(shared: Path, n_pairs: int, run: Run) -> list[dict[s
             id=str(n), question="Is this claim true?", answer=pair["claim"], sources=(document,)
         )
         case = case_of(record, run)
-        (passage,) = best_passages([pair["claim"]], [[document]], run.models.embedder)
+        (passage,) = find_best_passages([pair["claim"]], [[document]], run.models.embedder)
         with dspy.context(lm=run.judge.lm):
             found = await run.agents.verifier.acall(case=case, claim=pair["claim"], passage=passage)
         expected.append(SCIFACT[pair["label"]])
@@ -144,7 +144,7 @@ def _abstract(pair: dict[str, Any]) -> str:
 
 
 def _figure(task: str, data: str, metric: str, hits: int, n: int) -> dict[str, Any]:
-    low, high = share_interval(hits, n) or (None, None)
+    low, high = compute_share_interval(hits, n) or (None, None)
     return {
         "task": task,
         "data": data,

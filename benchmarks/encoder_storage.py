@@ -26,11 +26,11 @@ from safetensors.numpy import load_file
 from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.model_names import MINILM_VERIFIER
 from ragassay.models import adapters, minilm
-from ragassay.models.embeddings import Embedder, closest_cosine
+from ragassay.models.embeddings import Embedder, find_closest_cosine
 from ragassay.models.entailment import CachedEntailment
 from ragassay.models.verifiers import AdaptedVerifier, MeanVerifier
-from ragassay.text.search import passage_of
-from ragassay.text.sentences import sentences_of
+from ragassay.text.search import extract_passage
+from ragassay.text.sentences import extract_sentences
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for training/
 
@@ -84,13 +84,13 @@ class Encoder:
 
 
 def load(weights: Mapping[str, Rows]) -> Encoder:
-    minilm.minilm_weights = lambda: dict(weights)  # type: ignore[assignment]
-    minilm.minilm_texts.cache_clear()
+    minilm.read_minilm_weights = lambda: dict(weights)  # type: ignore[assignment]
+    minilm.load_minilm_texts.cache_clear()
     embedder = Embedder()
     embedder.encode(["loaded now"])
     parts = [AdaptedVerifier(one, Path()) for one in (adapters.WHOLE, adapters.CLOSEST)]
     model = CachedEntailment(MeanVerifier(MINILM_VERIFIER, parts))
-    model.probabilities([("Loaded", "now")])
+    model.predict_probabilities([("Loaded", "now")])
     return Encoder(EncoderVerifier(model, embedder), embedder)
 
 
@@ -100,14 +100,16 @@ def compare(shared: Path, encoders: Mapping[str, Encoder], n_claims: int) -> dic
         for claim in read_set(shared, set_name)[:n_claims]:
             for source in claim.sources:
                 other_texts = [one.text for one in claim.sources if one is not source]
-                pair = (claim.text, passage_of(claim.text, source.text, source.title))
+                pair = (claim.text, extract_passage(claim.text, source.text, source.title))
                 reference = None
                 for name, one in encoders.items():
                     result = one.verifier.compare(
                         claim.text, source.text, source.title, other_texts
                     )
-                    shares = one.verifier.model.probabilities([pair])[0]
-                    cosine = closest_cosine(claim.text, sentences_of(source.text), one.embedder)
+                    shares = one.verifier.model.predict_probabilities([pair])[0]
+                    cosine = find_closest_cosine(
+                        claim.text, extract_sentences(source.text), one.embedder
+                    )
                     reference = reference or (result, shares, cosine)
                     first, changes = reference[0], found[name]
                     changes.n_pairs += 1

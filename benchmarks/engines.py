@@ -39,7 +39,7 @@ SAME = ("evaluations.jsonl", "summary.json", "run.json", "report.md", "report.ht
 
 
 def job_of_many(n: int) -> Any:
-    from ragassay.runs.evaluate import job_of, read_job
+    from ragassay.runs.evaluate import build_job, read_job
 
     sample = read_job(SAMPLE / "answers.jsonl", SAMPLE / "abstracts.jsonl")
     repeated = itertools.islice(itertools.cycle(sample.records), n)
@@ -49,7 +49,7 @@ def job_of_many(n: int) -> Any:
         )
         for i, record in enumerate(repeated)
     ]
-    return job_of(records, sample.corpus)
+    return build_job(records, sample.corpus)
 
 
 def one(args: argparse.Namespace) -> None:

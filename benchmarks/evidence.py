@@ -25,11 +25,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ragassay.metrics.papers.retrieval import retrieval_scores
-from ragassay.metrics.stats.intervals import share_interval
+from ragassay.metrics.papers.retrieval import score_retrieval
+from ragassay.metrics.stats.intervals import compute_share_interval
 from ragassay.models.embeddings import Embedder
 from ragassay.records import Document, EvidenceSpan
-from ragassay.retrievers.evidence import N_CANDIDATES, Wanted, best_passages, find_passages
+from ragassay.retrievers.evidence import N_CANDIDATES, Wanted, find_best_passages, find_passages
 from ragassay.retrievers.rerankers import EmbeddedReranker
 from ragassay.text.sentences import split_sentences
 
@@ -86,7 +86,7 @@ def measure_queries(shared: Path, n_questions: int) -> None:
         }
         figures = {
             measure: [round(x, 4) for x in (s.value, s.low, s.high) if x is not None]
-            for measure, s in retrieval_scores(qrels, run).items()
+            for measure, s in score_retrieval(qrels, run).items()
         }
         show(what="query", way=name, n=len(qrels), **figures)
 
@@ -105,11 +105,11 @@ def measure_passages(shared: Path, n_claims: int) -> None:
         query = Wanted(claim, documents)
         (found,) = find_passages([query], EmbeddedReranker(embedder), embedder)
         selected["reranked"][name] = found[0] if found else None
-        (selected["closest"][name],) = best_passages([claim], [documents], embedder)
+        (selected["closest"][name],) = find_best_passages([claim], [documents], embedder)
     for way, passages in selected.items():
         hits = {n: bool(p and data.qrels[n].get(p.document, 0)) for n, p in passages.items()}
         n_hits = sum(hits.values())
-        low, high = share_interval(n_hits, len(hits)) or (None, None)
+        low, high = compute_share_interval(n_hits, len(hits)) or (None, None)
         show(
             what="passage",
             way=way,

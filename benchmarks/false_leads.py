@@ -13,7 +13,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from ragassay.evaluators.findings import text_findings
+from ragassay.evaluators.findings import find_text_problems
 from ragassay.records import Case, Record
 from ragassay.text.segmenter import segment
 
@@ -32,7 +32,7 @@ def leads_of(record: Record) -> list[tuple[str, str]]:
         sentences=tuple(sentences),
         sources=tuple(sources),
     )
-    found = [(one.kind, one.message) for one in text_findings(case) if one.level == "head"]
+    found = [(one.kind, one.message) for one in find_text_problems(case) if one.level == "head"]
     cited = [citation for one in sentences for citation in one.citations]
     beyond = [one.marker for one in cited if one.document is None and not one.is_unresolved]
     if beyond:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ragassay.perturbations.lexicon import load_pool
 from ragassay.text.faults import speaks_to_judge
-from ragassay.text.sentences import sentences_of
+from ragassay.text.sentences import extract_sentences
 
 FILES = (
     *("corpus/abstracts.jsonl.gz", "scifact/corpus.jsonl.gz", "pubmedqa/train.jsonl.gz"),
@@ -41,14 +41,14 @@ def main() -> None:
     parser.add_argument("--shared", type=Path, required=True)
     args = parser.parse_args()
     for name, genre in load_pool("injection").items():
-        n = sum(any(map(speaks_to_judge, (text, *sentences_of(text)))) for text in genre.texts)
+        n = sum(any(map(speaks_to_judge, (text, *extract_sentences(text)))) for text in genre.texts)
         print(f"{name}: {n} of {len(genre.texts)}")
     n_read = n_flagged = 0
     for name in FILES:
         with gzip.open(args.shared / "data" / name, "rt", encoding="utf-8") as lines:
             for _, line in zip(range(N_LINES), lines, strict=False):
                 for text in texts_in(json.loads(line)):
-                    sentences = sentences_of(text)
+                    sentences = extract_sentences(text)
                     n_read += len(sentences)
                     n_flagged += sum(map(speaks_to_judge, sentences))
     print(f"mistaken for an injection: {n_flagged} of {n_read:,} sentences")

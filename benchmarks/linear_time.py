@@ -15,10 +15,10 @@ import sys
 import time
 from collections.abc import Callable
 
-from ragassay.metrics.papers.sciqag import SourceNumbers, answer_numbers
+from ragassay.metrics.papers.sciqag import SourceNumbers, check_answer_numbers
 from ragassay.records import Record
 from ragassay.text.quantities import read_quantities
-from ragassay.text.questions import context_marks
+from ragassay.text.questions import find_context_marks
 from ragassay.text.segmenter import segment
 
 FACTOR, MOST = 8, 16
@@ -26,7 +26,7 @@ LENGTH = 5_000
 """Length of the shorter text in characters."""
 
 MIXED = "".join(random.Random(0).choices("0123456789 .,^-/%", k=997))
-NUMBERS = SourceNumbers.of("1, " * 20_000 + "\n" + "1\t" * 20_000)
+NUMBERS = SourceNumbers.from_text("1, " * 20_000 + "\n" + "1\t" * 20_000)
 Reader = Callable[[str], object]
 
 
@@ -44,10 +44,10 @@ CASES: dict[str, tuple[Reader, tuple[str, ...]]] = {
         ("1", "100,", " ", "two hundred and ", "fig. 1, ", "m s ", "10^", "1-1", MIXED),
     ),
     "context marks": (
-        lambda text: context_marks(text, ""),
+        lambda text: find_context_marks(text, ""),
         ("the proposed ", "bee this bee ", "described ", "[1,1,1", "a", " ", "1,"),
     ),
-    "numbers of a paper": (lambda text: answer_numbers(text, NUMBERS), ("1, ",)),
+    "numbers of a paper": (lambda text: check_answer_numbers(text, NUMBERS), ("1, ",)),
 }
 
 

@@ -44,22 +44,22 @@ print(json.dumps({
 
 def rubric_prompts() -> list[object]:
     """Return the nine rubric prompts of the sample's first answer, as rendered by the adapter."""
-    from ragassay.agents.base import SharedPrefixAdapter, response_format
+    from ragassay.agents.base import SharedPrefixAdapter, build_response_format
     from ragassay.agents.context import build_case
     from ragassay.agents.rubric_judge import RubricJudge
     from ragassay.formats import read_records
     from ragassay.models.local.replies import Prompt
     from ragassay.prompts import load_rubrics
     from ragassay.settings import Settings
-    from ragassay.text.search import condense
+    from ragassay.text.search import condense_documents
     from ragassay.text.segmenter import segment
 
     record = read_records(SAMPLE / "answers.jsonl").records[0]
     answer, sentences, sources = segment(record, lambda identifier: None)
-    shown = condense(sources, f"{record.question} {answer}", Settings().source_chars)
+    shown = condense_documents(sources, f"{record.question} {answer}", Settings().source_chars)
     context = build_case(record, answer, sentences, [], sources, shown).context
     signature = RubricJudge().predict.signature
-    schema = json.dumps(response_format(signature)["json_schema"]["schema"])
+    schema = json.dumps(build_response_format(signature)["json_schema"]["schema"])
     prompts = []
     for rubric in load_rubrics().values():
         inputs = {"context": context, "rubric": rubric.render()}

@@ -26,14 +26,14 @@ import numpy as np
 import ragassay
 from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.metrics.papers.nuggets import align_optimally
-from ragassay.metrics.stats.agreement import discrimination
+from ragassay.metrics.stats.agreement import measure_discrimination
 from ragassay.metrics.stats.intervals import f1_score
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import CONTRADICTS
-from ragassay.models.verifiers import minilm_verifier
+from ragassay.models.verifiers import load_minilm_verifier
 from ragassay.records import Document, Evaluation, EvidenceSpan, Record, Score
 from ragassay.settings import load_settings
-from ragassay.text.sentences import sentences_of
+from ragassay.text.sentences import extract_sentences
 
 Rows = list[dict[str, str]]
 
@@ -68,7 +68,7 @@ def mean_support(evaluation: Evaluation) -> float | None:
 
 def stated(evaluation: Evaluation, expert: str, embedder: Embedder) -> tuple[float, float]:
     """Return recall and F1 of the expert's sentences."""
-    gold, own = sentences_of(expert), [sentence.text for sentence in evaluation.sentences]
+    gold, own = extract_sentences(expert), [sentence.text for sentence in evaluation.sentences]
     if not own:
         return 0.0, 0.0
     similarity = embedder.encode(gold) @ embedder.encode(own).T
@@ -102,7 +102,7 @@ def rank_answers(shared: Path, embedder: Embedder) -> list[Evaluation]:
     }
     print(f"{len(good)} accurate and {len(bad)} inaccurate answers to {len(experts)} questions")
     for name, values in scores.items():
-        measured = discrimination(values, is_good, [e.question for e in found])
+        measured = measure_discrimination(values, is_good, [e.question for e in found])
         print(
             f"  {name:<18} AUROC {shown(measured.auroc)}, "
             f"paired by question {shown(measured.paired_auroc)}",
@@ -113,7 +113,7 @@ def rank_answers(shared: Path, embedder: Embedder) -> list[Evaluation]:
 
 def check_snippets(shared: Path, evaluations: list[Evaluation], embedder: Embedder) -> None:
     """Print the verdicts on contradicting and neutral snippets."""
-    model = minilm_verifier()
+    model = load_minilm_verifier()
     verifier = EncoderVerifier(model, embedder)
     by_question: dict[str, list[str]] = {}
     for evaluation in evaluations:
@@ -129,11 +129,11 @@ def check_snippets(shared: Path, evaluations: list[Evaluation], embedder: Embedd
             closest = claims[int(np.argmax(embedder.encode(claims) @ embedder.encode([text])[0]))]
             span = EvidenceSpan(document="snippet", start=0, end=len(text), text=text)
             verdicts[verifier.verify(closest, span).verdict or "undecided"] += 1
-            shares.append(float(model.probabilities([(closest, text)])[0, CONTRADICTS]))
+            shares.append(float(model.predict_probabilities([(closest, text)])[0, CONTRADICTS]))
             is_contradicting.append(kind == "contradicting")
             questions.append(row["question"])
         print(f"{kind} snippets: {dict(verdicts.most_common())}", flush=True)
-    measured = discrimination(shares, is_contradicting, questions)
+    measured = measure_discrimination(shares, is_contradicting, questions)
     print(
         "probability of contradiction, contradicting above neutral: "
         f"AUROC {shown(measured.auroc)}, "

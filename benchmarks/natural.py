@@ -37,11 +37,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ragassay.metrics.stats.agreement import discrimination
+from ragassay.metrics.stats.agreement import measure_discrimination
 from ragassay.metrics.stats.calibration import bound_of
-from ragassay.metrics.stats.intervals import share_interval
+from ragassay.metrics.stats.intervals import compute_share_interval
 from ragassay.model_names import MINILM_VERIFIER
-from ragassay.models.adapters import bounds_of_means
+from ragassay.models.adapters import load_mean_bounds
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for training/
 
@@ -66,7 +66,7 @@ WAYS: dict[str, Callable[[PairRow], float]] = {
 
 
 def share_text(right: Sequence[bool]) -> str:
-    interval = share_interval(sum(right), len(right))
+    interval = compute_share_interval(sum(right), len(right))
     if interval is None:
         return "none"
     low, high = interval
@@ -74,7 +74,7 @@ def share_text(right: Sequence[bool]) -> str:
 
 
 def auc_text(values: Sequence[float], labels: Sequence[bool], groups: Sequence[str]) -> str:
-    score = discrimination(values, labels, groups).auroc
+    score = measure_discrimination(values, labels, groups).auroc
     return f"AUC {score.value:.3f} ({score.low:.2f} to {score.high:.2f})"
 
 
@@ -91,7 +91,7 @@ def report_support(claims: Claims) -> None:
             first = order[: round(coverage * len(claims))]
             parts.append(f"at {coverage:.1f} {np.mean([labels[n] for n in first]):.3f}")
         print(f"  {name:<16}{', '.join(parts)}")
-    bound = bound_of(bounds_of_means()[MINILM_VERIFIER], "supports", "verdict")
+    bound = bound_of(load_mean_bounds()[MINILM_VERIFIER], "supports", "verdict")
     if bound is None or bound.least_cosine is None:
         return
     one, other = halves(claims)
@@ -152,7 +152,7 @@ def main() -> None:
     report_support(read_rows(args.work, "expertqa"))
     for name in NAMES:
         report_verdicts(name, read_rows(args.work, name))
-    bound = bound_of(bounds_of_means()[MINILM_VERIFIER], "supports", "verdict")
+    bound = bound_of(load_mean_bounds()[MINILM_VERIFIER], "supports", "verdict")
     if bound is not None and bound.least_cosine is not None:
         for name in ("expertqa", "scifact", "healthver", "citation-integrity"):
             report_objections(name, read_rows(args.work, name), bound.least_cosine)

@@ -24,10 +24,10 @@ from typing import Any
 from ragassay.models.entailment import COLUMNS
 from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.records import Document
-from ragassay.text.differences import difference_of
+from ragassay.text.differences import find_difference
 from ragassay.text.number_comparison import compare_numbers
-from ragassay.text.search import rank
-from ragassay.text.sentences import sentences_of
+from ragassay.text.search import rank_texts
+from ragassay.text.sentences import extract_sentences
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for training/
 
@@ -52,11 +52,11 @@ def medaesqa_evidence(shared: Path) -> Iterator[NaturalClaim]:
     sentences: dict[str, list[str]] = {}
     for kind in ("accurate", "inaccurate"):
         for row in rows_of(folder / f"{kind}_machine_answers.jsonl.gz"):
-            sentences.setdefault(row["question"], []).extend(sentences_of(row["answer"]))
+            sentences.setdefault(row["question"], []).extend(extract_sentences(row["answer"]))
     for label in ("contradicting", "neutral"):
         for row in rows_of(folder / f"{label}_evidence.jsonl.gz"):
             candidates = sentences[row["question"]]
-            closest = candidates[rank(row["evidence"], candidates)[0][0]]
+            closest = candidates[rank_texts(row["evidence"], candidates)[0][0]]
             source = Document(id="evidence", text=row["evidence"])
             yield NaturalClaim("medaesqa", row["question"], closest, (source,), label)
 
@@ -66,14 +66,14 @@ def own_words(shared: Path) -> Iterator[tuple[str, NaturalClaim]]:
     data = shared / "data"
     for row in rows_of(data / "pubmedqa" / "train.jsonl.gz"):
         source = Document(id="abstract", title=row["question"], text="\n".join(row["contexts"]))
-        for text in sentences_of(row["long_answer"]):
+        for text in extract_sentences(row["long_answer"]):
             yield "pubmedqa", NaturalClaim("", row["question"], text, (source,), "own words")
     texts = {r["pmid"]: r["text"] for r in rows_of(data / "bioasq" / "snippet_documents.jsonl.gz")}
     for row in rows_of(data / "bioasq" / "questions.jsonl.gz"):
         sources = [Document(id=name, text=texts[name]) for name in row["pmids"] if name in texts]
-        for text in sentences_of((row["ideal_answer"] or [""])[0]):
+        for text in extract_sentences((row["ideal_answer"] or [""])[0]):
             closest = [
-                sources[n] for n, _ in rank(text, [one.text for one in sources])[:N_DOCUMENTS]
+                sources[n] for n, _ in rank_texts(text, [one.text for one in sources])[:N_DOCUMENTS]
             ]
             yield "bioasq", NaturalClaim("", row["id"], text, tuple(closest), "own words")
 
@@ -127,8 +127,8 @@ def main() -> None:
                 continue
             n_numbers[name] += 1
             other_texts = [other.text for other in claim.sources if other is not source]
-            difference = difference_of(
-                claim.text, sentences_of(source.text), source.title, other_texts
+            difference = find_difference(
+                claim.text, extract_sentences(source.text), source.title, other_texts
             )
             if difference and difference.kind == "number":
                 fired[name, claim.label] += 1

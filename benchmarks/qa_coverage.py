@@ -20,23 +20,23 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ragassay.metrics.stats.intervals import mean_interval
+from ragassay.metrics.stats.intervals import compute_mean_interval
 from ragassay.model_names import MINILM
 from ragassay.models.embeddings import RoleEncoder
 from ragassay.prompts.model_forms import TextRole
 from ragassay.qa.measures import (
     TOP_SHARE,
+    average_chunk_share,
     chance_coverage_score,
-    chunk_share,
+    count_top_sentences,
     coverage_score,
     measure_papers,
     pooled_coverage_score,
-    top_count,
 )
-from ragassay.qa.scores import pair_similarities, question_diversity
+from ragassay.qa.scores import list_pair_similarities, question_diversity
 from ragassay.records.inputs import QAPair
 from ragassay.records.qa import Paper, PaperSection
-from ragassay.text.sentences import sentences_of
+from ragassay.text.sentences import extract_sentences
 
 Matrix = Sequence[Sequence[float]]
 Work = list[tuple[Paper, list[QAPair]]]
@@ -47,7 +47,7 @@ PUBLISHED_SPLIT = re.compile(r"(?<!\w\.\w.)(?<![A-Z][a-z]\.)(?<=[.?])\s")
 MEASURES: dict[str, tuple[Callable[[Matrix, float], float | None], float | None]] = {
     "coverage_equation_1": (coverage_score, None),
     "coverage_pooled": (pooled_coverage_score, 0.68),
-    "chunks_per_answer": (chunk_share, 0.64),
+    "chunks_per_answer": (average_chunk_share, 0.64),
 }
 """Our function and the paper's figure. The paper's coverage is pooled."""
 
@@ -87,7 +87,7 @@ def explain(work: Work, matrices: list[Matrix], encode: RoleEncoder) -> None:
     for start in range(0, len(by_length), third):
         part = by_length[start : start + third]
         show_coverage(f"papers of {len(part[0][0])} to {len(part[-1][0])} sentences", part)
-    our_sentences = [sentences_of(paper.text) for paper, _ in work]
+    our_sentences = [extract_sentences(paper.text) for paper, _ in work]
     their_sentences = [[s for s in PUBLISHED_SPLIT.split(p.text) if s.strip()] for p, _ in work]
     answers = [[pair.answer for pair in pairs] for _, pairs in work]
     both = [[f"{pair.question}\n{pair.answer}" for pair in pairs] for _, pairs in work]
@@ -111,7 +111,9 @@ def explain(work: Work, matrices: list[Matrix], encode: RoleEncoder) -> None:
     show_coverage("random similarities", drawn)
     for n_answers in (1, 10):
         sizes = [len(matrix[0]) for matrix in matrices]
-        expected = [chance_coverage_score(n_answers, n, top_count(n)) or 0.0 for n in sizes]
+        expected = [
+            chance_coverage_score(n_answers, n, count_top_sentences(n)) or 0.0 for n in sizes
+        ]
         value = round(sum(expected) / len(expected), 3)
         show(by=f"{n_answers} answers at random, by formula", coverage_equation_1=value)
 
@@ -161,10 +163,10 @@ def main() -> None:
     matrices: list[Matrix] = [[pair.similarity for pair in one.pairs] for one in found]
     for name, (measure, published) in MEASURES.items():
         values = [measure(matrix, TOP_SHARE) or 0.0 for matrix in matrices]
-        ends = mean_interval(values) or (0.0, 0.0)
+        ends = compute_mean_interval(values) or (0.0, 0.0)
         mean, low, high = (round(one, 3) for one in (sum(values) / len(values), *ends))
         show(measure=name, value=mean, low=low, high=high, paper=published)
-    likeness = [pair_similarities(one.question_similarity) for one in found]
+    likeness = [list_pair_similarities(one.question_similarity) for one in found]
     diversity = question_diversity(
         [value for one in likeness for value in one],
         [one.paper for one, row in zip(found, likeness, strict=True) for _ in row],

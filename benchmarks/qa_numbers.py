@@ -32,13 +32,13 @@ from pathlib import Path
 
 from ragassay.metrics.papers.sciqag import (
     SourceNumbers,
-    answer_numbers,
+    check_answer_numbers,
 )
-from ragassay.metrics.stats.intervals import share_interval
+from ragassay.metrics.stats.intervals import compute_share_interval
 from ragassay.perturbations.numbers import WRONG
 from ragassay.records.qa import AnswerNumber
 from ragassay.text.quantities import read_quantities
-from ragassay.text.questions import context_marks
+from ragassay.text.questions import find_context_marks
 
 SEEDS = (0, 1, 2)
 
@@ -157,11 +157,13 @@ class Checked:
 
     def __init__(self, answers: Sequence[Answered]) -> None:
         self.answers = answers
-        self.sources = {text: SourceNumbers.of(text) for text in {one.source for one in answers}}
+        self.sources = {
+            text: SourceNumbers.from_text(text) for text in {one.source for one in answers}
+        }
         self.numbers = [self.look_up(one, one.answer) for one in answers]
 
     def look_up(self, one: Answered, answer: str) -> tuple[AnswerNumber, ...]:
-        return answer_numbers(answer, self.sources[one.source])
+        return check_answer_numbers(answer, self.sources[one.source])
 
     def whole(self) -> list[tuple[Answered, tuple[AnswerNumber, ...]]]:
         """Return the answers that have numbers, all of them found."""
@@ -235,7 +237,7 @@ def planted_questions(
 
 
 def share(n_hits: int, n: int) -> str:
-    low, high = share_interval(n_hits, n) or (0.0, 1.0)
+    low, high = compute_share_interval(n_hits, n) or (0.0, 1.0)
     return f"{n_hits / max(n, 1):7.1%}  {n_hits:5d} of {n:5d}  [{low:.1%}, {high:.1%}]"
 
 
@@ -268,7 +270,7 @@ def show_context(sciqag: Sequence[Answered], bioasq: Sequence[Answered]) -> None
     whole = [one for one in sciqag if one.id not in DEPENDENT]
     for title, templates in (("tried", TRIED), ("held back", HELD_BACK)):
         planted = planted_questions(whole, templates)
-        missed = [template for template, text in planted if not context_marks(text, "")]
+        missed = [template for template, text in planted if not find_context_marks(text, "")]
         print(
             f"planted, {title:9s} found          {share(len(planted) - len(missed), len(planted))}"
         )
@@ -281,12 +283,12 @@ def show_context(sciqag: Sequence[Answered], bioasq: Sequence[Answered]) -> None
         ("BioASQ, whole, accused", bioasq),
     ):
         print(f"{title:33s}    {share(sum(map(_is_marked, some)), len(some))}")
-    n_answers = sum(bool(context_marks("", one.answer)) for one in sciqag)
+    n_answers = sum(bool(find_context_marks("", one.answer)) for one in sciqag)
     print(f"SciQAG, answers with a mark          {share(n_answers, len(sciqag))}")
 
 
 def _is_marked(one: Answered) -> bool:
-    return bool(context_marks(one.question, ""))
+    return bool(find_context_marks(one.question, ""))
 
 
 def main() -> None:

@@ -18,9 +18,9 @@ import numpy as np
 from ragassay.formats.papers.pairs import read_pairs
 from ragassay.instruments.pair_rater import PaperSignals
 from ragassay.metrics.stats.calibration import bound_of
-from ragassay.metrics.stats.intervals import share_interval
+from ragassay.metrics.stats.intervals import compute_share_interval
 from ragassay.models.embeddings import Embedder
-from ragassay.models.fitted_raters import shipped_relevance
+from ragassay.models.fitted_raters import load_relevance_model
 
 
 def main() -> None:
@@ -28,11 +28,14 @@ def main() -> None:
     parser.add_argument("--shared", type=Path, default=os.environ.get("RAGASSAY_SHARED"))
     args = parser.parse_args()
     found = read_pairs(args.shared / "data" / "sciqag" / "papers.jsonl.gz")
-    signals, model = PaperSignals(Embedder()), shipped_relevance()
+    signals, model = PaperSignals(Embedder()), load_relevance_model()
     questions = [pair.question for pair in found.pairs]
     probabilities = np.array(
         [
-            [model.probability(*both) for both in signals.measure(questions, paper.evidence_text)]
+            [
+                model.predict_probability(*both)
+                for both in signals.measure(questions, paper.evidence_text)
+            ]
             for paper in found.papers
         ]
     )
@@ -59,7 +62,7 @@ def main() -> None:
 
 
 def _share(hits: int, n: int) -> str:
-    low, high = share_interval(hits, n) or (0.0, 1.0)
+    low, high = compute_share_interval(hits, n) or (0.0, 1.0)
     return f"{hits / n:6.1%} ({low:.3f}-{high:.3f})"
 
 

@@ -30,11 +30,11 @@ from statistics import fmean
 
 from ragassay.evaluators.build_run import build_run
 from ragassay.formats import read_labels, read_records
-from ragassay.graphs.case import case_of
+from ragassay.graphs.case import convert_to_case
 from ragassay.judges.signals import SignalJudge
 from ragassay.metrics.stats.correlation import spearman_rho
-from ragassay.metrics.stats.intervals import mean_interval
-from ragassay.models.fitted_raters import shipped_rater
+from ragassay.metrics.stats.intervals import compute_mean_interval
+from ragassay.models.fitted_raters import load_shipped_rater
 from ragassay.optimizers.finetuning.judge_replies import is_held_out
 from ragassay.records import Document, Record
 from ragassay.settings import load_settings
@@ -70,11 +70,11 @@ class Raters:
 
     def __init__(self) -> None:
         self._run = build_run(load_settings(evidence_rounds=0))
-        self._judge = SignalJudge(shipped_rater())
+        self._judge = SignalJudge(load_shipped_rater())
         self.rubrics = tuple(self._judge.rater.rubrics)
 
     def rate(self, record: Record, question: str, truth: Mapping[str, float]) -> Rated:
-        case = case_of(record, self._run.settings, self._run.retrieval.corpus)
+        case = convert_to_case(record, self._run.settings, self._run.retrieval.corpus)
         meter = self._run.models.meter
         assert meter is not None
         signals = meter.signals(case)
@@ -106,7 +106,7 @@ def won(
                 sign = (value(a) - value(b)) * difference
                 wins.append(0.5 if sign == 0 else float(sign > 0))
                 questions.append(question)
-    limits = mean_interval(wins, questions) or (math.nan, math.nan)
+    limits = compute_mean_interval(wins, questions) or (math.nan, math.nan)
     if not wins:
         return "no pair"
     return f"{fmean(wins):.2f} ({limits[0]:.2f} to {limits[1]:.2f}; {len(wins)} pairs)"

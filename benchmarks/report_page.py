@@ -92,10 +92,10 @@ def main() -> None:
     parser.add_argument("--answers", type=int, default=1000)
     args = parser.parse_args()
     folder = RunFolder(args.run)
-    evaluations = many(folder.evaluations(), args.answers)
+    evaluations = many(folder.read_evaluations(), args.answers)
     summary = summarize(evaluations, len(evaluations), 0, 0)
     start = time.perf_counter()
-    text = render_html(folder.manifest(), summary, evaluations)
+    text = render_html(folder.read_manifest(), summary, evaluations)
     print(f"written in {time.perf_counter() - start:.1f} s")
     print(
         f"{len(text) / 1e6:.1f} MB, {len(text) / len(evaluations) / 1e3:.2f} MB per 1,000 answers"

@@ -177,7 +177,7 @@ def articles_and_rankings(out: Path) -> object:
     from ragassay.retrievers.disk.corpus import DiskCorpus
 
     corpus = DiskCorpus(out)
-    articles = sorted(a.model_dump_json() for page in corpus.pages() for a in page)
+    articles = sorted(a.model_dump_json() for page in corpus.iterate_pages() for a in page)
     scores = [[round(hit.score, 4) for hit in corpus.search(query, 50)] for query in QUERIES]
     return corpus.sha256, articles, scores, n_lines(out / "rejected.jsonl")
 
@@ -190,7 +190,7 @@ def vectors(out: Path) -> object:
     from ragassay.retrievers.disk.corpus import DiskCorpus
 
     index = DenseIndex(DiskCorpus(out), Embedder())
-    found = [sorted((i, round(s, 6)) for i, s in index.nearest(q, 50)) for q in QUERIES]
+    found = [sorted((i, round(s, 6)) for i, s in index.find_nearest(q, 50)) for q in QUERIES]
     with connect(out, "") as client:
         (collection,) = client.list_collections()
         kept = collection.get(include=["embeddings"])

@@ -8,7 +8,7 @@ HealthVer (dev), and claims generated from Evidence Inference's findings (dev) b
 split is used. Each row counts:
 
 - supported: distinct pairs of claim and document.
-- undecided: supported pairs that `unconfirmed_roles` rejects. These are false alarms.
+- undecided: supported pairs that `explain_unconfirmed` rejects. These are false alarms.
 - turned: claims with two sides exchanged by the patterns of this script: "with A than with B", "A
   ... than B", "from A to B". Their document does not support them.
 - swapped: claims with two numbers exchanged, "12 % ... and 20 %" or "from 12 to 20", including
@@ -36,11 +36,11 @@ from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.model_names import MINILM_VERIFIER
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import SUPPORTS
-from ragassay.models.verifiers import entailment_model
+from ragassay.models.verifiers import open_entailment_model
 from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.settings import load_settings
-from ragassay.text.roles import unconfirmed_roles
-from ragassay.text.sentences import sentences_of
+from ragassay.text.roles import explain_unconfirmed
+from ragassay.text.sentences import extract_sentences
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for training/
 
@@ -155,7 +155,7 @@ def _with_turned(claims: list[LabelledClaim]) -> ClaimSet:
 
 def found_in(claims: Sequence[LabelledClaim]) -> list[LabelledClaim]:
     """Return the claims that are not confirmed."""
-    return [one for one in claims if unconfirmed_roles(one.claim, one.sentences)]
+    return [one for one in claims if explain_unconfirmed(one.claim, one.sentences)]
 
 
 def print_row(name: str, claims: ClaimSet, show: int) -> None:
@@ -171,7 +171,8 @@ def print_row(name: str, claims: ClaimSet, show: int) -> None:
     for heading, rows in shown:
         for one in rows[:show]:
             print(
-                f"  {heading}: {one.claim[:300]}\n    {unconfirmed_roles(one.claim, one.sentences)}"
+                f"  {heading}: {one.claim[:300]}\n"
+                f"    {explain_unconfirmed(one.claim, one.sentences)}"
             )
 
 
@@ -189,8 +190,8 @@ def _leans(one: LabelledClaim, verifier: EncoderVerifier) -> bool:
     """Return whether a claim is supported when the check is ignored."""
     result = verifier.compare(one.claim, " ".join(one.sentences), one.title)
     detail = result.failure.detail if result.failure else ""
-    sentences = sentences_of(" ".join(one.sentences))
-    is_ragassay_model = bool(detail) and detail == unconfirmed_roles(one.claim, sentences)
+    sentences = extract_sentences(" ".join(one.sentences))
+    is_ragassay_model = bool(detail) and detail == explain_unconfirmed(one.claim, sentences)
     return result.verdict == "supports" or is_ragassay_model
 
 
@@ -207,7 +208,7 @@ def main() -> None:
     for name, claims in sets.items():
         print_row(name, claims, args.show)
     if args.verdicts:
-        model = entailment_model(MINILM_VERIFIER, load_settings().literature.cache_dir)
+        model = open_entailment_model(MINILM_VERIFIER, load_settings().literature.cache_dir)
         verifier = EncoderVerifier(model, Embedder())
         for name, claims in sets.items():
             print_verdicts(f"{name}, as written", claims.supported, verifier)

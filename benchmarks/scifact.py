@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ragassay.metrics.papers.retrieval import retrieval_scores
-from ragassay.models.computed import caching_results
+from ragassay.metrics.papers.retrieval import score_retrieval
+from ragassay.models.computed import cache_results
 from ragassay.models.embeddings import Embedder
 from ragassay.retrievers.evidence import reciprocal_rank_fusion
 from ragassay.retrievers.rerankers import DEPTH, EmbeddedReranker, TextEncoder
@@ -48,7 +48,7 @@ Run = dict[str, dict[str, float]]
 def show(what: str, data: SciFact, run: Run, note: str = "") -> None:
     figures = {
         name: [round(x, 4) for x in (score.value, score.low, score.high) if x is not None]
-        for name, score in retrieval_scores(data.qrels, run).items()
+        for name, score in score_retrieval(data.qrels, run).items()
     }
     print(json.dumps({"what": what, "note": note, **figures}), flush=True)
 
@@ -121,7 +121,7 @@ def main() -> None:
     bm25 = searched(data, search)
     show("BM25", data, bm25)
     cache = arguments.cache
-    with caching_results(cache / "abstracts" if cache else Path(), CACHE_MB if cache else 0):
+    with cache_results(cache / "abstracts" if cache else Path(), CACHE_MB if cache else 0):
         dense = embedded(data, Embedder())
         show("all-MiniLM-L6-v2", data, dense)
         show("reciprocal rank fusion", data, fused([bm25, dense], list(data.claims)))

@@ -21,13 +21,13 @@ def main() -> None:
 
     import ragassay
     from ragassay.formats import read_records
-    from ragassay.models.local.replies import ChatEncoder, common_prefix_length
-    from ragassay.models.weights import smollm2_folder
+    from ragassay.models.local.replies import ChatEncoder, measure_common_prefix
+    from ragassay.models.weights import prepare_smollm2
     from ragassay.settings import Settings, load_settings
     from ragassay.testing import ScriptedModel
 
     chat = ChatEncoder(
-        AutoTokenizer.from_pretrained(smollm2_folder(Settings().literature.cache_dir))
+        AutoTokenizer.from_pretrained(prepare_smollm2(Settings().literature.cache_dir))
     )
     n_shared = n_all = 0
     for record in read_records(SAMPLE / "answers.jsonl").records:
@@ -40,7 +40,7 @@ def main() -> None:
                 chat.encode(tuple((m["role"], m["content"]) for m in r.messages))
                 for r in model.requests
             ]
-        shared = min(common_prefix_length(prompts[0], prompt) for prompt in prompts)
+        shared = min(measure_common_prefix(prompts[0], prompt) for prompt in prompts)
         n_shared += shared * len(prompts)
         n_all += sum(len(prompt) for prompt in prompts)
         row = {"answer": record.id, "calls": len(prompts), "shared_tokens": shared}

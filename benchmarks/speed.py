@@ -26,16 +26,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import ragassay
-from ragassay.metrics.papers.retrieval import retrieval_scores
+from ragassay.metrics.papers.retrieval import score_retrieval
 from ragassay.model_names import MINILM
 from ragassay.models import adapters
 from ragassay.models.cross_encoder import CrossEncoder, PairEncoder, Row, merge
 from ragassay.models.embeddings import Embedder, Encoded
-from ragassay.models.entailment import pair_encoder
+from ragassay.models.entailment import load_pair_encoder
 from ragassay.models.layers import pack
 from ragassay.retrievers.reranked_literature import STORE, StoredEncoder, TokenStore
 from ragassay.retrievers.rerankers import DEPTH, EmbeddedReranker
-from ragassay.text.search import passage_of_sentences
+from ragassay.text.search import build_passage
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for training/
 
@@ -107,7 +107,7 @@ def rerank(shared: Path, n: int) -> None:
         n_bytes = (Path(folder) / STORE).stat().st_size
         store.close()
     qrels = {query: data.qrels[query] for query in queries}
-    ndcg = {what: retrieval_scores(qrels, run)["nDCG@10"].value for what, run in runs.items()}
+    ndcg = {what: score_retrieval(qrels, run)["nDCG@10"].value for what, run in runs.items()}
     n_documents = len({hit.document.id for hits in hits_by_query.values() for hit in hits})
     overlap = [len(runs["computed"][q].keys() & runs["stored"][q].keys()) / K for q in queries]
     row = {
@@ -122,22 +122,24 @@ def rerank(shared: Path, n: int) -> None:
 def verify(shared: Path, n: int) -> None:
     """Verify pairs one per core, split among cores, and in padded batches."""
     _, held = split_scifact(shared)
-    pairs = [(c.claim, passage_of_sentences(c.claim, c.sentences, c.title)) for c in held[:n]]
-    packed, encoder = (pair_encoder(MINILM, Path()).eval() for _ in range(2))
+    pairs = [(c.claim, build_passage(c.claim, c.sentences, c.title)) for c in held[:n]]
+    packed, encoder = (load_pair_encoder(MINILM, Path()).eval() for _ in range(2))
     shape = merge(adapters.WHOLE, packed)
     merge(adapters.WHOLE, encoder)
     pack(packed.base)
     model = CrossEncoder(packed, shape)
-    model.probabilities(pairs[:2])
+    model.predict_probabilities(pairs[:2])
     found: dict[str, np.ndarray] = {}
 
     def store_shares(name: str, shares: np.ndarray) -> None:
         found[name] = shares
 
     ours = timed(
-        "verify, a pair to a core", n, lambda: store_shares("ours", model.probabilities(pairs))
+        "verify, a pair to a core",
+        n,
+        lambda: store_shares("ours", model.predict_probabilities(pairs)),
     )
-    rows = [encoder.row(*pair, shape.n_tokens) for pair in pairs]
+    rows = [encoder.encode_pair(*pair, shape.n_tokens) for pair in pairs]
     for name, size in (("split among cores", 1), (f"batches of {BATCH_SIZE}", BATCH_SIZE)):
         cpu = timed(
             f"verify, {name}",
@@ -166,7 +168,7 @@ def batched(encoder: PairEncoder, rows: Sequence[Row], size: int, temperature: f
     with torch.inference_mode():
         for start in range(0, len(rows), size):
             positions = order[start : start + size]
-            logits = encoder(encoder.batch([rows[i] for i in positions])) / temperature
+            logits = encoder(encoder.build_batch([rows[i] for i in positions])) / temperature
             shares[positions] = logits.double().softmax(-1).numpy()
     return shares
 

@@ -41,7 +41,7 @@ def scripted_process(latency_s: float) -> Iterator[str]:
 
 async def measure(n_answers: int, latency_s: float, concurrency: int) -> list[dict[str, float]]:
     from ragassay.evaluators.build_run import build_run
-    from ragassay.runs.evaluate import job_of, read_job, run_job
+    from ragassay.runs.evaluate import build_job, read_job, run_job
     from ragassay.runs.folder import RunFolder
     from ragassay.settings import load_settings
 
@@ -55,11 +55,11 @@ async def measure(n_answers: int, latency_s: float, concurrency: int) -> list[di
     with scripted_process(latency_s) as url, tempfile.TemporaryDirectory() as folder:
         settings = load_settings(model="openai/scripted", api_base=url, concurrency=concurrency)
         run = build_run(settings, sample.corpus)
-        await run_job(job_of(records[:1], sample.corpus), run, None)
+        await run_job(build_job(records[:1], sample.corpus), run, None)
         for attempt in ("first", "embeddings known"):
             out = RunFolder(Path(folder) / attempt)
             wall, cpu = time.perf_counter(), time.process_time()
-            result = await run_job(job_of(records, sample.corpus), replace(run), out)
+            result = await run_job(build_job(records, sample.corpus), replace(run), out)
             wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
             n_calls = result.summary.usage.n_calls
             ideal = n_calls * latency_s / concurrency

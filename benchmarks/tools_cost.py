@@ -29,7 +29,7 @@ from ragassay.evaluators.build_run import build_run
 from ragassay.process import run_sync
 from ragassay.records import Document, Record
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.evaluate import job_of, run_job
+from ragassay.runs.evaluate import build_job, run_job
 from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel
 from ragassay.tracing import call_span
@@ -140,7 +140,7 @@ def tracing() -> None:
                     signals=False,
                     **options,
                 )
-                job = job_of(records, Corpus())
+                job = build_job(records, Corpus())
                 run = build_run(settings, job.corpus)
                 start = spent_s(resource.RUSAGE_SELF)
                 run_sync(run_job(job, run, None))

@@ -26,16 +26,16 @@ import numpy as np
 from sklearn.metrics import f1_score
 from sklearn.svm import LinearSVC
 
-from ragassay.agents.verifiers import TunedVerifier, passage_for
-from ragassay.metrics.stats.agreement import agreement
-from ragassay.metrics.stats.calibration import calibration
+from ragassay.agents.verifiers import TunedVerifier, select_claim_passage
+from ragassay.metrics.stats.agreement import measure_agreement
+from ragassay.metrics.stats.calibration import measure_calibration
 from ragassay.model_names import PROVIDER, SHIPPED_VERIFIERS
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import EntailmentModel
-from ragassay.models.fitted_models import new_vectorizer, pair_features
+from ragassay.models.fitted_models import compute_pair_features, create_vectorizer
 from ragassay.models.gateway import JudgeLM
-from ragassay.models.verifiers import entailment_model, is_pair_verifier
-from ragassay.optimizers.finetuning.claims import Example, LabelledClaim, claim_examples
+from ragassay.models.verifiers import is_pair_verifier, open_entailment_model
+from ragassay.optimizers.finetuning.claims import Example, LabelledClaim, build_claim_examples
 from ragassay.records import Score
 from ragassay.settings import load_settings
 
@@ -93,10 +93,12 @@ def _parted(values: np.ndarray, low: float, high: float, order: Sequence[int]) -
 
 def word_svm(train: Sequence[Example]) -> Predict:
     """Fit a linear support vector machine to the words of claims and passages."""
-    vectorizer = new_vectorizer().fit([text for row in train for text in (row.claim, row.passage)])
+    vectorizer = create_vectorizer().fit(
+        [text for row in train for text in (row.claim, row.passage)]
+    )
 
     def features(rows: Sequence[Example]):
-        return pair_features(vectorizer, [(row.claim, row.passage) for row in rows])
+        return compute_pair_features(vectorizer, [(row.claim, row.passage) for row in rows])
 
     model = LinearSVC(class_weight="balanced", random_state=0)
     model.fit(features(train), [row.label for row in train])
@@ -111,7 +113,7 @@ def shown(score: Score) -> str:
 
 def report(name: str, rows: Sequence[Example], groups: Sequence[str], found: list[int]) -> None:
     truth = [LABELS[row.label] for row in rows]
-    result = agreement(truth, [LABELS[label] for label in found], LABELS, groups)
+    result = measure_agreement(truth, [LABELS[label] for label in found], LABELS, groups)
     recalls = ", ".join(f"{c.label} {c.recall.value or 0:.2f}" for c in result.classes)
     macro = shown(result.averages["macro"].f1)
     print(
@@ -123,7 +125,7 @@ def report(name: str, rows: Sequence[Example], groups: Sequence[str], found: lis
 def print_rate(model: EntailmentModel | Tuned, shared: Path) -> None:
     """Print how many citations the loaded model verifies per second."""
     claims = read_citation_integrity(shared, "dev")[:N_TIMED]
-    rows = claim_examples(claims)
+    rows = build_claim_examples(claims)
     shares_of(model, claims[:5], rows[:5])
     started = time.perf_counter()
     shares_of(model, claims, rows)
@@ -149,7 +151,7 @@ class Tuned:
         found = np.zeros((len(claims), 3))
         with dspy.context(lm=JudgeLM(self._settings)):
             for row, one in enumerate(claims):
-                passage = passage_for(one.claim, one.title, one.sentences, self._embedder)
+                passage = select_claim_passage(one.claim, one.title, one.sentences, self._embedder)
                 finding = await self._agent.acall(claim=one.claim, sentences=passage)
                 share = 1.0 if finding.confidence is None else finding.confidence
                 found[row] = (1 - share) / 2
@@ -160,7 +162,7 @@ class Tuned:
 def opened(name: str, embedder: Embedder) -> EntailmentModel | Tuned:
     if name.startswith(f"{PROVIDER}/") and not is_pair_verifier(name):
         return Tuned(name, embedder)
-    return entailment_model(name, load_settings().literature.cache_dir)
+    return open_entailment_model(name, load_settings().literature.cache_dir)
 
 
 def shares_of(
@@ -169,7 +171,7 @@ def shares_of(
     """Return a model's label probabilities. A tuned model selects its own passages."""
     if isinstance(model, Tuned):
         return model.shares(claims)
-    return model.probabilities([(row.claim, row.passage) for row in rows])
+    return model.predict_probabilities([(row.claim, row.passage) for row in rows])
 
 
 def report_model(
@@ -181,7 +183,7 @@ def report_model(
     found = shares.argmax(axis=1).tolist()
     report(model.name, rows, groups, found)
     right = [label == row.label for label, row in zip(found, rows, strict=True)]
-    result = calibration(shares.max(axis=1).tolist(), right, groups)
+    result = measure_calibration(shares.max(axis=1).tolist(), right, groups)
     print(f"  {'':<26} expected calibration error {shown(result.error)}", flush=True)
 
 
@@ -197,7 +199,7 @@ def read_sets(shared: Path) -> dict[str, list[LabelledClaim]]:
 
 def baselines(shared: Path, embedder: Embedder) -> dict[str, Predict]:
     claims = [*split_scifact(shared)[0], *read_citation_integrity(shared, "train")]
-    train = claim_examples(claims)
+    train = build_claim_examples(claims)
     return {
         "majority": majority(train),
         "cosine thresholds": cosine_thresholds(train, embedder),
@@ -208,7 +210,7 @@ def baselines(shared: Path, embedder: Embedder) -> dict[str, Predict]:
 def print_tables(shared: Path, models: Sequence[EntailmentModel | Tuned]) -> None:
     systems = baselines(shared, Embedder())
     for name, claims in read_sets(shared).items():
-        rows, groups = claim_examples(claims), [claim.group for claim in claims]
+        rows, groups = build_claim_examples(claims), [claim.group for claim in claims]
         print(f"{name}: {len(rows)} pairs, {len(set(groups))} groups", flush=True)
         for system, predict in systems.items():
             report(system, rows, groups, predict(rows))

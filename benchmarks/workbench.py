@@ -37,9 +37,9 @@ from ragassay.metrics.stats.correlation import kendall_tau
 from ragassay.runs.banks import read_graded
 from ragassay.workbench.evaluation import (
     LabelBy,
-    leaderboards,
+    build_leaderboards,
+    compute_rubric_qrels,
     read_system_files,
-    rubric_qrels,
     write_rubric_qrels,
 )
 from ragassay.workbench.grades import GradeFilter
@@ -100,7 +100,7 @@ def compare(
     """Print and return Kendall's tau of both leaderboards, and print the largest difference."""
     taus: list[float] = []
     for level in levels:
-        boards = leaderboards(
+        boards = build_leaderboards(
             None,
             GradeFilter(),
             read_system_files(runs, ours),
@@ -164,7 +164,9 @@ def _oracles(folder: Path, work: Path) -> list[float]:
             rows = oracle[prompt][key]
             path = work / f"{prompt}.{by}.qrels"
             try:
-                write_rubric_qrels(rubric_qrels(file, GradeFilter(prompt_class=prompt), by), path)
+                write_rubric_qrels(
+                    compute_rubric_qrels(file, GradeFilter(prompt_class=prompt), by), path
+                )
             except InputError:
                 failed = "both fail" if isinstance(rows, str) else "ours fails"
                 print(f" {prompt}, {by}: {failed}")

@@ -28,11 +28,11 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from ragassay.instruments.exam_grader import EmbeddedExamGrader, measure
-from ragassay.metrics.stats.agreement import discrimination
+from ragassay.metrics.stats.agreement import measure_discrimination
 from ragassay.metrics.stats.calibration import bound_of
 from ragassay.models.embeddings import Embedder
-from ragassay.models.fitted_raters import ExamWeights, shipped_exam_model
-from ragassay.models.verifiers import minilm_verifier
+from ragassay.models.fitted_raters import ExamWeights, load_exam_model
+from ragassay.models.verifiers import load_minilm_verifier
 from ragassay.records import MOST_EXAM_RATING, ExamItem, ItemKind, Score
 from ragassay.text.search import Bm25Index
 
@@ -51,7 +51,7 @@ SINGLE_SIGNALS = ("least", "sentence", "settles")
 
 
 def auroc(rows: Sequence[Row], truth: Sequence[bool], scores: Sequence[float]) -> str:
-    found = discrimination(scores, truth, [row.query for row in rows])
+    found = measure_discrimination(scores, truth, [row.query for row in rows])
     return f"{shown(found.auroc)}, within a query {shown(found.paired_auroc)}"
 
 
@@ -100,7 +100,7 @@ def trees(rows: Sequence[Row]) -> list[float]:
 def decided(
     rows: Sequence[Row], fitted: Sequence[ExamWeights], sums: Sequence[float], kind: ItemKind
 ) -> None:
-    bounds = shipped_exam_model().kinds[kind].bounds
+    bounds = load_exam_model().kinds[kind].bounds
     shares = [
         one.reach_probabilities(row.signals)[0] for one, row in zip(fitted, rows, strict=True)
     ]
@@ -175,7 +175,7 @@ def with_negatives(
 
 
 def report_other_data(name: str, cases: Iterator[Case]) -> None:
-    embedder, verifier, model = Embedder(), minilm_verifier(), shipped_exam_model()
+    embedder, verifier, model = Embedder(), load_minilm_verifier(), load_exam_model()
     grader = EmbeddedExamGrader(embedder, verifier)
     truth: list[bool] = []
     scores: list[float] = []
@@ -195,7 +195,7 @@ def report_other_data(name: str, cases: Iterator[Case]) -> None:
     right = f"{np.mean(correct):.3f} right" if correct else "none"
     print(
         f"{name}: {len(truth)} ({np.mean(truth):.3f} covered), AUROC "
-        f"{shown(discrimination(scores, truth, groups).auroc)}; "
+        f"{shown(measure_discrimination(scores, truth, groups).auroc)}; "
         f"decided {len(correct) / len(truth):.3f}, {right}",
         flush=True,
     )
@@ -210,7 +210,7 @@ def speed(shared: Path) -> None:
     found = read_released(shared, 2)
     cases = [(found.banks[p.query], p.passage) for p in found.passages]
     cases = [(bank, text) for bank, text in cases if len(bank) == 10]
-    grader = EmbeddedExamGrader(Embedder(), minilm_verifier())
+    grader = EmbeddedExamGrader(Embedder(), load_minilm_verifier())
     grader.grade(cases[0][0], cases[0][1])
     times: list[float] = []
     for bank, text in cases[1:]:

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from ragassay.workbench.cover import Rankings
-from ragassay.workbench.leaderboards import add_official, rubric_boards
+from ragassay.workbench.leaderboards import add_official, build_rubric_boards
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for training/
 
@@ -69,7 +69,7 @@ def main() -> None:
             boards = [
                 {
                     board.measure: {row.system: row.score.value for row in board.rows}
-                    for board in rubric_boards(labels, ranked, MEASURES, level=level)
+                    for board in build_rubric_boards(labels, ranked, MEASURES, level=level)
                 }
                 for labels in (theirs, ours)
             ]

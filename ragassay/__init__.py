@@ -105,9 +105,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from ragassay.process import importing
+    from ragassay.process import speed_up_import
 
-    with importing(_HOMES[name]):
+    with speed_up_import(_HOMES[name]):
         return getattr(importlib.import_module(_HOMES[name]), name)
 
 

@@ -18,20 +18,20 @@ from ragassay.options import (
     RunKeywords,
     SourceLike,
     check_options,
-    settings_of,
-    shows,
+    create_settings,
+    document_options,
 )
-from ragassay.process import in_thread, run_sync
+from ragassay.process import run_in_thread, run_sync
 from ragassay.records import Audit, Paper, QAPair
 from ragassay.requests import (
     EvaluationRequest,
-    folder_of,
+    prepare_run_folder,
     request_audit,
     request_grading,
     request_pairs,
 )
 from ragassay.results import BelowError, Result, Results, UnjudgedError, UnmeasuredError
-from ragassay.runs.job import record_of
+from ragassay.runs.job import build_record
 from ragassay.runs.preflight import check_ready
 from ragassay.runs.progress import Listener, Presenter
 from ragassay.settings import Settings
@@ -83,7 +83,7 @@ def evaluate(
     progress: Progress = False,
     **options: Unpack[RunKeywords],
 ) -> Results: ...
-@shows(RunKeywords)
+@document_options(RunKeywords)
 def evaluate(
     answers: Answers | None = None,
     *,
@@ -154,7 +154,7 @@ async def aevaluate(
     progress: Progress = False,
     **options: Unpack[RunKeywords],
 ) -> Results: ...
-@shows(RunKeywords)
+@document_options(RunKeywords)
 async def aevaluate(
     answers: Answers | None = None,
     *,
@@ -177,12 +177,14 @@ async def aevaluate(
             raise InputError(
                 "`nuggets` must be a list for a single answer; pass `answers` to use a nugget file"
             )
-        answers = [record_of(answer, question, sources, nuggets, reference)]
+        answers = [build_record(answer, question, sources, nuggets, reference)]
     elif question is not None or answer is not None:
         raise InputError("pass `answers`, or `question` and `answer`, not both")
     presenter = Presenter(progress)
-    request = EvaluationRequest.of(answers, options, settings, presenter)
-    results = await request.execute(folder_of(options), presenter, Result if is_one else Results)
+    request = EvaluationRequest.from_answers(answers, options, settings, presenter)
+    results = await request.execute(
+        prepare_run_folder(options), presenter, Result if is_one else Results
+    )
     return raise_failures(results, options)
 
 
@@ -202,7 +204,7 @@ def raise_failures(results: Results, options: RunKeywords) -> Results:
     return results
 
 
-@shows(EvaluateKeywords)
+@document_options(EvaluateKeywords)
 def plan(
     answers: Answers, *, settings: Settings | None = None, **options: Unpack[EvaluateKeywords]
 ) -> Plan:
@@ -222,10 +224,10 @@ def plan(
     """
     check_options(options, EvaluateKeywords)
     run_options: RunKeywords = {**options}
-    return EvaluationRequest.of(answers, run_options, settings, Presenter()).plan()
+    return EvaluationRequest.from_answers(answers, run_options, settings, Presenter()).plan()
 
 
-@shows(AuditKeywords)
+@document_options(AuditKeywords)
 def audit(
     answers: Answers, *, settings: Settings | None = None, **options: Unpack[AuditKeywords]
 ) -> Audit:
@@ -247,7 +249,7 @@ def audit(
     return run_sync(aaudit(answers, settings=settings, **options))
 
 
-@shows(AuditKeywords)
+@document_options(AuditKeywords)
 async def aaudit(
     answers: Answers, *, settings: Settings | None = None, **options: Unpack[AuditKeywords]
 ) -> Audit:
@@ -258,10 +260,10 @@ async def aaudit(
     for one in presenter.rejections[:1]:  # `Audit` has no field for rejected lines.
         n, where = len(presenter.rejections), f"{one.file}:{one.line}: {one.problem}"
         warnings.warn(f"{n} lines were rejected; the first is {where}", stacklevel=2)
-    return (await request.execute(folder_of(options), presenter)).audit
+    return (await request.execute(prepare_run_folder(options), presenter)).audit
 
 
-@shows(EvaluateKeywords)
+@document_options(EvaluateKeywords)
 def grade(
     responses: str | Path | Sequence[str | Path],
     *,
@@ -302,7 +304,7 @@ def grade(
     )
 
 
-@shows(EvaluateKeywords)
+@document_options(EvaluateKeywords)
 async def agrade(
     responses: str | Path | Sequence[str | Path],
     *,
@@ -325,10 +327,10 @@ async def agrade(
         depth=depth,
         like_original=like_original,
     )
-    return await request.execute(folder_of(options), presenter)
+    return await request.execute(prepare_run_folder(options), presenter)
 
 
-@shows(EvaluateKeywords)
+@document_options(EvaluateKeywords)
 def evaluate_pairs(
     pairs: str | Path | Sequence[QAPair],
     papers: str | Path | Sequence[Paper] | None = None,
@@ -355,7 +357,7 @@ def evaluate_pairs(
     return run_sync(aevaluate_pairs(pairs, papers, settings=settings, **options))
 
 
-@shows(EvaluateKeywords)
+@document_options(EvaluateKeywords)
 async def aevaluate_pairs(
     pairs: str | Path | Sequence[QAPair],
     papers: str | Path | Sequence[Paper] | None = None,
@@ -367,7 +369,7 @@ async def aevaluate_pairs(
     await check(options, EvaluateKeywords, settings)
     presenter = Presenter()
     request = request_pairs(pairs, papers, options, settings, presenter)
-    return await request.execute(folder_of(options), presenter)
+    return await request.execute(prepare_run_folder(options), presenter)
 
 
 async def check(
@@ -378,4 +380,4 @@ async def check(
     Further arguments are passed to `check_ready`.
     """
     check_options(options, keywords)
-    await in_thread(partial(check_ready, **more), settings_of(options, settings), options)
+    await run_in_thread(partial(check_ready, **more), create_settings(options, settings), options)

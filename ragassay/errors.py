@@ -30,7 +30,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ragassay.records import FailureReason, Rejection
-from ragassay.safe_text import without_secrets
+from ragassay.safe_text import hide_secrets
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -40,7 +40,7 @@ class RagassayError(Exception):
     """Base class of all ragassay errors. Secrets from the environment are removed from messages."""
 
     def __init__(self, *args: object) -> None:
-        super().__init__(*(without_secrets(a) if isinstance(a, str) else a for a in args))
+        super().__init__(*(hide_secrets(a) if isinstance(a, str) else a for a in args))
 
 
 class InputError(RagassayError, ValueError):
@@ -170,7 +170,7 @@ def simplify_message(message: str) -> str:
     return message.strip()
 
 
-def first_problem(error: ValidationError) -> tuple[str, str]:
+def find_first_problem(error: ValidationError) -> tuple[str, str]:
     """Return the dotted path and the message of the first validation error."""
     first = error.errors()[0]
     return ".".join(map(str, first["loc"])), simplify_message(first["msg"])

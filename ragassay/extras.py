@@ -32,16 +32,16 @@ def need(*modules: str) -> None:
             from ragassay.errors import ExtraError
 
             raise ExtraError(
-                f'this feature requires {module}: pip install "{_requirement(module)}"'
+                f'this feature requires {module}: pip install "{_find_requirement(module)}"'
             )
 
 
-def _requirement(module: str) -> str:
+def _find_requirement(module: str) -> str:
     extras = (name for name, found in EXTRAS.items() if module in found)
     return BASE[module] if module in BASE else f"ragassay[{next(extras)}]"
 
 
-def installed_versions(packages: Iterable[str]) -> dict[str, str]:
+def find_installed_versions(packages: Iterable[str]) -> dict[str, str]:
     """Return the versions of those distributions in `packages` that are installed."""
     import importlib.metadata  # slow to import
 

@@ -24,7 +24,7 @@ _limit: ContextVar[Callable[[], int]] = ContextVar("_limit", default=lambda: MAX
 
 
 @contextmanager
-def line_limit(limit: int | Callable[[], int]) -> Generator[None]:
+def limit_line_length(limit: int | Callable[[], int]) -> Generator[None]:
     """Set the maximum line length for files that are read while the context is active.
 
     Args:
@@ -37,7 +37,7 @@ def line_limit(limit: int | Callable[[], int]) -> Generator[None]:
         _limit.reset(token)
 
 
-def max_line_bytes() -> int:
+def get_line_limit() -> int:
     """Return the current maximum line length in bytes."""
     return _limit.get()()
 
@@ -53,7 +53,7 @@ _SPECIAL = (
 )
 
 
-def special_kind(mode: int) -> str:
+def detect_special_file(mode: int) -> str:
     """Return the kind of a special file, such as "a pipe", or "" for regular files and folders."""
     return next((kind for is_kind, kind in _SPECIAL if is_kind(mode)), "")
 
@@ -64,7 +64,7 @@ def read_small(path: Path, most: int = MAX_BYTES) -> bytes:
     Raises:
         OSError: The file cannot be read, is too large, or is a pipe or device.
     """
-    special = special_kind(path.stat().st_mode)
+    special = detect_special_file(path.stat().st_mode)
     if special:
         raise OSError(
             errno.EINVAL, f"the path is {special}, but a regular file is required", str(path)
@@ -88,13 +88,13 @@ def read_yaml(path: Path) -> object:
 
     text = read_small(path, MAX_YAML_BYTES).decode("utf-8-sig")
     try:
-        return _plain_loader()(text).get_single_data()
+        return _build_plain_loader()(text).get_single_data()
     except (RecursionError, ValueError) as error:
         message = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise yaml.YAMLError(message) from error
 
 
-def _plain_loader() -> type[yaml.SafeLoader]:
+def _build_plain_loader() -> type[yaml.SafeLoader]:
     import yaml
 
     class PlainLoader(yaml.SafeLoader):

@@ -104,7 +104,7 @@ def is_embedded_base(model: str) -> bool:
     return is_ragassay_model(model) and model.endswith(EMBEDDED_BASE)
 
 
-def provider_of(model: str) -> str:
+def find_provider(model: str) -> str:
     """Return the provider in a LiteLLM name, or an empty string."""
     return model.partition("/")[0] if "/" in model else ""
 
@@ -207,7 +207,7 @@ HUB = re.compile(r"(?:^|/)(?:sciknoworg/yescieval|prometheus-eval/prometheus)", 
 """Pattern that matches the start of a published judge's Hugging Face id."""
 
 
-def form_of(model: str, choice: FormChoice = "auto") -> JudgeForm | None:
+def detect_judge_form(model: str, choice: FormChoice = "auto") -> JudgeForm | None:
     """Return the prompt format of a judge, or None for ragassay's own prompts.
 
     A `ragassay/` model may be a judge that was fine-tuned with ragassay's own prompts, whatever its
@@ -218,10 +218,11 @@ def form_of(model: str, choice: FormChoice = "auto") -> JudgeForm | None:
         model: LiteLLM name of the judge.
 
     Example:
-        >>> form_of("hosted_vllm/yescieval-ask").name
+        >>> detect_judge_form("hosted_vllm/yescieval-ask").name
         'yescieval'
-        >>> form_of("ragassay/adapters/yescieval"), form_of("openai/gpt-4.1-mini")
-        (None, None)
+        >>> names = "ragassay/adapters/yescieval", "openai/gpt-4.1-mini"
+        >>> [detect_judge_form(name) for name in names]
+        [None, None]
     """
     if choice != "auto":
         return FORMS.get(choice)
@@ -234,11 +235,11 @@ SECRET_OPTIONS = ("headers", "extra_headers", "api_key")
 """Model options that are never written to run files."""
 
 
-def options_as_text(options: Mapping[str, Any]) -> tuple[str, ...]:
+def format_model_options(options: Mapping[str, Any]) -> tuple[str, ...]:
     """Return options as NAME=VALUE strings. A value of None becomes NAME=, which removes an option.
 
     Example:
-        >>> options_as_text({"temperature": 1, "logprobs": None, "reasoning_effort": "low"})
+        >>> format_model_options({"temperature": 1, "logprobs": None, "reasoning_effort": "low"})
         ('temperature=1', 'logprobs=', 'reasoning_effort=low')
     """
     return tuple(
@@ -274,6 +275,6 @@ def parse_options(texts: Iterable[str]) -> dict[str, Any]:
     return options
 
 
-def public_options(options: Iterable[str]) -> tuple[str, ...]:
+def remove_secret_options(options: Iterable[str]) -> tuple[str, ...]:
     """Return the options to write to run files, without options that may contain a key."""
     return tuple(opt for opt in options if opt.partition("=")[0].strip() not in SECRET_OPTIONS)

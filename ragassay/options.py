@@ -30,7 +30,7 @@ from pydantic import Field
 from pydantic.fields import FieldInfo
 
 from ragassay.errors import InputError, SettingsError
-from ragassay.model_names import FormChoice, options_as_text
+from ragassay.model_names import FormChoice, format_model_options
 from ragassay.prompts import Criteria, Rubric, RubricSet, Strategy, is_rubric_file
 from ragassay.records import PARTS, Document, ExamItem, Nugget, Record
 from ragassay.settings import (
@@ -44,8 +44,8 @@ from ragassay.settings import (
     Search,
     Settings,
     VerdictLabels,
+    convert_judges,
     load_settings,
-    with_panel,
 )
 
 if TYPE_CHECKING:
@@ -305,18 +305,18 @@ class Option:
 
 
 @cache
-def options_of(keywords: type) -> dict[str, Option]:
+def list_options(keywords: type) -> dict[str, Option]:
     """Return the options of a keywords class, by name."""
     hints = get_type_hints(keywords, include_extras=True)
-    return {name: _option(name, hint) for name, hint in hints.items()}
+    return {name: _build_option(name, hint) for name, hint in hints.items()}
 
 
-def _option(name: str, hint: Any) -> Option:
+def _build_option(name: str, hint: Any) -> Option:
     sets = SETS.get(name, (name,) if name in FIELDS else ())
     fields = [FIELDS[one] for one in sets] or [FieldInfo.from_annotation(hint)]
     first, marks = fields[0], fields[0].metadata
     flag = next((mark for mark in marks if isinstance(mark, Flag)), Flag())
-    kind = flag.kind or (list[str] if len(sets) > 1 else _kind(first.annotation))
+    kind = flag.kind or (list[str] if len(sets) > 1 else _detect_kind(first.annotation))
     numbers = [part for part in get_args(kind) if isinstance(part, int)]
     default = None if first.is_required() else first.default
     long = f"--{name.replace('_', '-')}"
@@ -330,12 +330,12 @@ def _option(name: str, hint: Any) -> Option:
         min(numbers, default=next((mark.ge for mark in marks if hasattr(mark, "ge")), None)),
         max(numbers, default=next((mark.le for mark in marks if hasattr(mark, "le")), None)),
         default,
-        _help_text(" ".join(field.description or "" for field in fields), default),
+        _format_help(" ".join(field.description or "" for field in fields), default),
         GROUP_OF[sets[0]].title() if sets else flag.group,
     )
 
 
-def _kind(annotation: Any) -> Any:
+def _detect_kind(annotation: Any) -> Any:
     """Return the command-line type of an annotation.
 
     On the command line, tuples and mappings are lists.
@@ -350,14 +350,14 @@ def _kind(annotation: Any) -> Any:
     return Path if Path in parts else parts[0] if parts else annotation
 
 
-def _help_text(text: str, default: object) -> str:
+def _format_help(text: str, default: object) -> str:
     if isinstance(default, bool):
         return f"{text} {'On' if default else 'Off'} by default."
     is_shown = isinstance(default, str | int) and default != ""
     return f"{text} Default: {default}." if is_shown else text
 
 
-def settings_of(
+def create_settings(
     options: Mapping[str, object],
     base: Settings | None = None,
     style: OptionStyle = "keyword",
@@ -372,26 +372,26 @@ def settings_of(
     Raises:
         SettingsError: A value is invalid, or two values contradict each other.
     """
-    known = {name: o for name, o in options_of(EvaluateKeywords).items() if o.sets}
+    known = {name: o for name, o in list_options(EvaluateKeywords).items() if o.sets}
     arguments: dict[str, Any] = {
         n: v for n, v in options.items() if n in known and v not in (None, (), [])
     }
     if isinstance(call_options := arguments.get("model_options"), Mapping):
-        arguments["model_options"] = options_as_text(call_options)
+        arguments["model_options"] = format_model_options(call_options)
     fields = {
-        name: _name_values(several(value)) if get_origin(known[name].kind) is list else value
+        name: _list_value_names(to_tuple(value)) if get_origin(known[name].kind) is list else value
         for name, value in arguments.items()
         if name != "model"
     }
     if arguments.keys() & {"model", "api_base"}:
         endpoint = arguments.get("api_base") or (base and base.judge.api_base)
-        fields |= with_panel(several(arguments.get("model")), endpoint)
+        fields |= convert_judges(to_tuple(arguments.get("model")), endpoint)
     names = {field: getattr(known[name], style) for name in arguments for field in known[name].sets}
     settings = load_settings(base, names, **fields)
     unknown = [part for part in settings.evaluation.only if part not in (*PARTS, RETRIEVAL)]
     has_custom = (
         settings.evaluation.evaluators
-        or any(custom_evaluators(options))
+        or any(select_custom_evaluators(options))
         or any(map(is_rubric_file, settings.evaluation.rubrics))
     )
     if unknown and not has_custom:
@@ -403,23 +403,23 @@ def settings_of(
     return settings
 
 
-def _name_values(values: Iterable[Any]) -> tuple[str, ...]:
+def _list_value_names(values: Iterable[Any]) -> tuple[str, ...]:
     names = (v.name if isinstance(v, Rubric) else v for v in values)
     return tuple(str(name) for name in names if isinstance(name, str | Path))
 
 
-def custom_evaluators(
+def select_custom_evaluators(
     options: Mapping[str, Any],
 ) -> tuple[list[OwnEvaluator], list[Rubric | Criteria]]:
     """Return the evaluators and rubrics that were passed as Python objects."""
-    evaluators, rubrics = (several(options.get(name)) for name in ("evaluators", "rubrics"))
+    evaluators, rubrics = (to_tuple(options.get(name)) for name in ("evaluators", "rubrics"))
     return (
         [evaluator for evaluator in evaluators if not isinstance(evaluator, str)],
         [rubric for rubric in rubrics if isinstance(rubric, Rubric | Criteria)],
     )
 
 
-def several(value: Any) -> tuple[Any, ...]:
+def to_tuple(value: Any) -> tuple[Any, ...]:
     """Return a tuple of a single value, of the items of an iterable, or of nothing for None.
 
     A string or path counts as one value.
@@ -438,7 +438,7 @@ def check_options(options: Mapping[str, object], keywords: type) -> None:
         TypeError: An option is unknown.
         InputError: A number is too small.
     """
-    known = options_of(keywords)
+    known = list_options(keywords)
     for name, value in options.items():
         if name not in known:
             raise TypeError(f"got an unexpected keyword argument {name!r}")
@@ -447,7 +447,7 @@ def check_options(options: Mapping[str, object], keywords: type) -> None:
             raise InputError(f"{option.keyword} must be at least {option.least}, got {value}")
 
 
-def signature_with(
+def extend_signature(
     function: Callable[..., object], options: Iterable[inspect.Parameter], eval_str: bool = False
 ) -> inspect.Signature:
     """Return a function's signature, with its `**options` replaced by the individual options."""
@@ -456,7 +456,7 @@ def signature_with(
     return signature.replace(parameters=[*own, *options])
 
 
-def shows(keywords: type) -> Callable[[F], F]:
+def document_options(keywords: type) -> Callable[[F], F]:
     """Return a decorator that adds the options to the signature and docstring of a function."""
 
     def decorate(function: F) -> F:
@@ -465,9 +465,9 @@ def shows(keywords: type) -> Callable[[F], F]:
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hint)
             for name, hint in hints.items()
         )
-        function.__signature__ = signature_with(function, shown)  # type: ignore[attr-defined]
+        function.__signature__ = extend_signature(function, shown)  # type: ignore[attr-defined]
         lines = [inspect.cleandoc(function.__doc__ or ""), "", "Options:"]
-        for name, option in options_of(keywords).items():
+        for name, option in list_options(keywords).items():
             first, *more = textwrap.wrap(f"{name}: {option.help}", 92)
             lines += [f"    {first}", *(f"        {line}" for line in more)]
         function.__doc__ = "\n".join(lines)

@@ -20,11 +20,11 @@ that libraries create take a fifth of the CPU time of a run."""
 
 _LOCK = threading.Lock()
 _previous: list[tuple[int, int, int]] = []
-"""Thresholds to restore, one entry for each active `patient_collector`."""
+"""Thresholds to restore, one entry for each active `delay_collection`."""
 
 
 @contextmanager
-def patient_collector() -> Iterator[None]:
+def delay_collection() -> Iterator[None]:
     """Collect garbage less often in the whole process while the context is active.
 
     The last context to exit restores the previous thresholds, unless other code has changed them.
@@ -42,7 +42,7 @@ def patient_collector() -> Iterator[None]:
 
 
 @contextmanager
-def importing(module: str) -> Iterator[None]:
+def speed_up_import(module: str) -> Iterator[None]:
     """Disable garbage collection in the whole process while a module is imported.
 
     If the module is already imported, nothing is changed. Libraries create a million long-lived
@@ -88,7 +88,7 @@ _THREAD = threading.local()
 
 
 @functools.cache
-def cores() -> ThreadPoolExecutor:
+def get_core_pool() -> ThreadPoolExecutor:
     """Return a thread pool with one thread per available core.
 
     Splitting a forward pass of a small model across cores costs more time than it saves, and on a
@@ -109,7 +109,7 @@ def use_one_core() -> None:
         _THREAD.is_set = True
 
 
-async def in_thread(compute: Callable[..., T], *arguments: Any) -> T:
+async def run_in_thread(compute: Callable[..., T], *arguments: Any) -> T:
     """Run a computation in the worker thread and return its result."""
     return await asyncio.get_running_loop().run_in_executor(_WORKER, compute, *arguments)
 
@@ -129,13 +129,13 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
         return results[0]
     errors: list[BaseException] = []
 
-    def target() -> None:
+    def run_loop() -> None:
         try:
             asyncio.run(collect())
         except BaseException as error:
             errors.append(error)
 
-    thread = threading.Thread(target=target)
+    thread = threading.Thread(target=run_loop)
     thread.start()
     thread.join()
     if errors:

@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ragassay.errors import InputError
-from ragassay.files import line_limit
-from ragassay.formats.row_mapping import column_map
+from ragassay.files import limit_line_length
+from ragassay.formats.row_mapping import parse_column_map
 from ragassay.options import (
     Answers,
     AuditKeywords,
     EvaluateKeywords,
     Keywords,
     RunKeywords,
-    custom_evaluators,
-    settings_of,
+    create_settings,
+    select_custom_evaluators,
 )
-from ragassay.process import importing, patient_collector
+from ragassay.process import delay_collection, speed_up_import
 from ragassay.records import Paper, QAPair
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.job import Job, read_job
@@ -87,7 +87,7 @@ class EvaluationRequest(Request["Results"]):
     n_times: int = 1
 
     @classmethod
-    def of(
+    def from_answers(
         cls,
         answers: Answers,
         options: RunKeywords,
@@ -100,12 +100,12 @@ class EvaluationRequest(Request["Results"]):
         job, resolved = read_input(answers, options, settings, presenter, answered=answered)
         run = open_run(resolved, options, presenter, job.corpus)
         # Imported late because it imports the evaluators.
-        from ragassay.runs.gates import thresholds_of
+        from ragassay.runs.gates import read_thresholds
 
         return cls(
             job,
             run,
-            thresholds_of(options.get("fail_under"), run, presenter.style),
+            read_thresholds(options.get("fail_under"), run, presenter.style),
             options.get("audit") or 0,
             options.get("repeat") or 1,
         )
@@ -118,11 +118,11 @@ class EvaluationRequest(Request["Results"]):
         for _ in range(1, self.n_times):
             found += once
         if self.n_audited:
-            from ragassay.runs.audit_job import AuditOptions, audit_job
+            from ragassay.runs.audit_job import AuditOptions, build_audit_job
             from ragassay.studies.audit import plan_audit
 
             options = AuditOptions(self.n_audited)
-            perturbed = audit_job(self.job, self.run, options, is_judged=True)
+            perturbed = build_audit_job(self.job, self.run, options, is_judged=True)
             found += plan_audit(perturbed, self.run)
         return found
 
@@ -134,7 +134,7 @@ class EvaluationRequest(Request["Results"]):
         from ragassay.runs.evaluate import run_job
 
         job, run = self.job, self.run
-        with presenter.bar(len(job.records), "evaluating") as listen:
+        with presenter.show_bar(len(job.records), "evaluating") as listen:
             found = await run_job(job, run, folder, listen)
         presenter.show(found)
         repeats = audit = None
@@ -142,18 +142,18 @@ class EvaluationRequest(Request["Results"]):
             from ragassay.studies.repeats import repeat_run
 
             n_again = len(job.records) * (self.n_times - 1)
-            with presenter.bar(n_again, "judging again") as listen:
+            with presenter.show_bar(n_again, "judging again") as listen:
                 repeats = await repeat_run(job, found, run, self.n_times, folder, listen)
             presenter.show(repeats)
         if self.n_audited and found.evaluations:
             from ragassay.runs.audit_job import AuditOptions
-            from ragassay.studies.audit import audit_of_run, job_of_run
+            from ragassay.studies.audit import audit_run, prepare_run_audit
 
-            perturbed = job_of_run(job, found, run, AuditOptions(self.n_audited))
-            with presenter.bar(len(perturbed.asks), "auditing") as listen:
-                audit = (await audit_of_run(perturbed, found, run, folder, listen)).audit
+            perturbed = prepare_run_audit(job, found, run, AuditOptions(self.n_audited))
+            with presenter.show_bar(len(perturbed.asks), "auditing") as listen:
+                audit = (await audit_run(perturbed, found, run, folder, listen)).audit
             presenter.show(audit)
-        verdicts = [threshold.verdict(found.summary) for threshold in self.thresholds]
+        verdicts = [threshold.check_summary(found.summary) for threshold in self.thresholds]
         return (kind or Results)(found, audit, repeats, verdicts)
 
 
@@ -184,7 +184,7 @@ class SimpleRequest(Request[T]):
 
     async def execute(self, folder: RunFolder | None, presenter: Presenter) -> T:
         """Run the request and show one progress bar."""
-        with presenter.bar(self.n_items, self.description) as listen:
+        with presenter.show_bar(self.n_items, self.description) as listen:
             return await self.start(folder=folder, listen=listen)
 
 
@@ -198,9 +198,9 @@ def request_audit(
     every: Any = {**options, "limit": None}
     job, resolved = read_input(answers, every, settings, presenter)
     run = open_run(resolved, options, presenter, job.corpus)
-    from ragassay.runs.audit_job import audit_job, audit_options
+    from ragassay.runs.audit_job import build_audit_job, build_audit_options
 
-    return _audit_of(audit_job(job, run, audit_options(options)), run)
+    return _build_audit_request(build_audit_job(job, run, build_audit_options(options)), run)
 
 
 def request_pairs_audit(
@@ -211,14 +211,14 @@ def request_pairs_audit(
     presenter: Presenter,
 ) -> SimpleRequest[AuditResult]:
     """Read and perturb question-answer pairs, which the judge rates together with their papers."""
-    from ragassay.qa.audit import PART, pairs_audit_job
+    from ragassay.qa.audit import PART, build_pairs_audit_job
 
     input_pairs, run = _read_pairs(pairs, papers, {**options, "only": (PART,)}, None, presenter)
-    return _audit_of(pairs_audit_job(input_pairs, perturbation), run)
+    return _build_audit_request(build_pairs_audit_job(input_pairs, perturbation), run)
 
 
-def _audit_of(perturbed: AuditJob, run: Run) -> SimpleRequest[AuditResult]:
-    from ragassay.studies.audit import paraphraser_name, plan_audit, run_audit
+def _build_audit_request(perturbed: AuditJob, run: Run) -> SimpleRequest[AuditResult]:
+    from ragassay.studies.audit import get_paraphraser_name, plan_audit, run_audit
 
     return SimpleRequest(
         run,
@@ -226,7 +226,7 @@ def _audit_of(perturbed: AuditJob, run: Run) -> SimpleRequest[AuditResult]:
         partial(run_audit, perturbed, run),
         len(perturbed.asks),
         "auditing",
-        tuple(filter(None, [paraphraser_name(perturbed)])),
+        tuple(filter(None, [get_paraphraser_name(perturbed)])),
     )
 
 
@@ -244,14 +244,14 @@ def request_grading(
     from ragassay.evaluators.build_run import build_run
     from ragassay.runs.evaluate import plan
     from ragassay.workbench.grading import (
+        build_grading_job,
+        build_grading_settings,
         grade_passages,
-        grading_job,
-        grading_settings,
         prepare_passages,
     )
 
-    resolved = grading_settings(options, settings, presenter.style)
-    with line_limit(resolved.limits.max_line_bytes):
+    resolved = build_grading_settings(options, settings, presenter.style)
+    with limit_line_length(resolved.limits.max_line_bytes):
         passages = prepare_passages(
             responses, options, most_words=words, depth=depth, settings=resolved
         )
@@ -259,7 +259,7 @@ def request_grading(
     run = build_run(resolved)
     return SimpleRequest(
         run,
-        lambda: plan(grading_job(passages, run), run),
+        lambda: plan(build_grading_job(passages, run), run),
         partial(grade_passages, passages, run, like_original=like_original),
         len(passages.records),
         "grading passages",
@@ -274,13 +274,13 @@ def request_pairs(
     presenter: Presenter,
 ) -> SimpleRequest[JudgedPairs]:
     """Read question-answer pairs and their papers. See `ragassay.evaluate_pairs`."""
-    from ragassay.qa.evaluate import judge_pairs, pairs_job
+    from ragassay.qa.evaluate import build_pairs_job, judge_pairs
     from ragassay.runs.evaluate import plan
 
     input_pairs, run = _read_pairs(pairs, papers, options, settings, presenter)
     return SimpleRequest(
         run,
-        lambda: plan(pairs_job(input_pairs), run),
+        lambda: plan(build_pairs_job(input_pairs), run),
         partial(judge_pairs, input_pairs, run),
         len(input_pairs.papers),
         "judging papers",
@@ -294,11 +294,11 @@ def _read_pairs(
     settings: Settings | None,
     presenter: Presenter,
 ) -> tuple[InputPairs, Run]:
-    from ragassay.qa.evaluate import pairs_settings, read_paper_pairs
+    from ragassay.qa.evaluate import build_pairs_settings, read_paper_pairs
 
-    resolved = pairs_settings(options, settings, presenter.style)
-    with line_limit(resolved.limits.max_line_bytes):
-        input_pairs = read_paper_pairs(pairs, papers).first(options.get("limit"))
+    resolved = build_pairs_settings(options, settings, presenter.style)
+    with limit_line_length(resolved.limits.max_line_bytes):
+        input_pairs = read_paper_pairs(pairs, papers).limit_papers(options.get("limit"))
     presenter.note_input(input_pairs.rejections)
     return input_pairs, open_run(resolved, options, presenter)
 
@@ -312,12 +312,12 @@ def read_input(
     answered: bool = True,
 ) -> tuple[Job, Settings]:
     """Read the answers and the corpus as `read_job` does, and report rejected records."""
-    with presenter.phase("reading answers and corpus"):
-        resolved = settings_of(options, settings, presenter.style)
+    with presenter.announce_phase("reading answers and corpus"):
+        resolved = create_settings(options, settings, presenter.style)
         nuggets = options.get("nuggets") or None
         if nuggets is not None and not isinstance(nuggets, str | Path):
             raise InputError("with many answers, pass a nugget file instead of a list of nuggets")
-        with line_limit(resolved.limits.max_line_bytes):
+        with limit_line_length(resolved.limits.max_line_bytes):
             job = read_job(
                 answers,
                 options.get("corpus"),
@@ -327,7 +327,7 @@ def read_input(
                 testbank=options.get("testbank"),
                 settings=resolved,
                 answered=answered,
-                columns=column_map(options.get("column_map")),
+                columns=parse_column_map(options.get("column_map")),
             )
     presenter.note_input(job.rejections, job.note)
     return job, resolved
@@ -340,15 +340,15 @@ def open_run(
     corpus: Literature | None = None,
 ) -> Run:
     """Import the libraries of a run and build its evaluators, or raise `SettingsError`."""
-    with presenter.phase("loading libraries"), patient_collector():
-        with importing(REST):
+    with presenter.announce_phase("loading libraries"), delay_collection():
+        with speed_up_import(REST):
             from ragassay.evaluators.build_run import build_run
 
             importlib.import_module(REST)
-        return build_run(settings, corpus, *custom_evaluators(options))
+        return build_run(settings, corpus, *select_custom_evaluators(options))
 
 
-def folder_of(options: Keywords) -> RunFolder | None:
+def prepare_run_folder(options: Keywords) -> RunFolder | None:
     """Return the run folder, if any, and delete stored failures if `retry_failed` is set."""
     out = options.get("out")
     if out is None:

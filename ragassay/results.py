@@ -30,9 +30,9 @@ from ragassay.records import (
     SentenceLabel,
     Summary,
 )
-from ragassay.reports.display import format_interval, reason_text, score_text
-from ragassay.reports.labels import finding_title, one_line, without_controls
-from ragassay.reports.text import count_text, headline, score_title
+from ragassay.reports.display import format_failure_reason, format_interval, format_score
+from ragassay.reports.labels import find_finding_title, flatten_text, replace_controls
+from ragassay.reports.text import count_text, find_score_title, summarize_run
 from ragassay.runs.folder import write_atomically, write_lines, write_pieces
 
 if TYPE_CHECKING:
@@ -59,7 +59,9 @@ class Failed:
 
     def __str__(self) -> str:
         name = f"{self.record_id}: {self.evaluator} {self.item}".rstrip()
-        return one_line(f"{name}: {self.failure.detail or reason_text(self.failure.reason)}")
+        return flatten_text(
+            f"{name}: {self.failure.detail or format_failure_reason(self.failure.reason)}"
+        )
 
 
 class Results(Sequence[Evaluation]):
@@ -113,7 +115,7 @@ class Results(Sequence[Evaluation]):
     def failed(self) -> tuple[Failed, ...]:
         """Failed answers, followed by failed verdicts in the order of the answers."""
         whole = [Failed(f.record_id, f.stage, "", f.failure) for f in self.failures]
-        return (*whole, *(one for e in self._evaluations for one in _failed_of(e)))
+        return (*whole, *(one for e in self._evaluations for one in _find_failed(e)))
 
     @property
     def is_partial(self) -> bool:
@@ -127,9 +129,9 @@ class Results(Sequence[Evaluation]):
         need("pandas")
         import pandas as pd
 
-        return pd.DataFrame(self._rows())
+        return pd.DataFrame(self._list_rows())
 
-    def _rows(self) -> list[dict[str, Any]]:
+    def _list_rows(self) -> list[dict[str, Any]]:
         return [
             {
                 "record_id": e.record_id,
@@ -153,8 +155,8 @@ class Results(Sequence[Evaluation]):
         Raises:
             InputError: The suffix is not supported.
         """
-        from ragassay.reports.html import html_pieces
-        from ragassay.reports.markdown import markdown_pieces
+        from ragassay.reports.html import render_html_pieces
+        from ragassay.reports.markdown import render_markdown_pieces
 
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -163,18 +165,18 @@ class Results(Sequence[Evaluation]):
             case ".jsonl":
                 write_lines(target, self._evaluations)
             case ".csv":
-                write_atomically(target, _csv(self._rows()))
+                write_atomically(target, _format_csv(self._list_rows()))
             case ".html":
-                write_pieces(target, html_pieces(*parts, repeats=self.repeats))
+                write_pieces(target, render_html_pieces(*parts, repeats=self.repeats))
             case ".md":
-                write_pieces(target, markdown_pieces(*parts, repeats=self.repeats))
+                write_pieces(target, render_markdown_pieces(*parts, repeats=self.repeats))
             case other:
                 raise InputError(f"cannot save as {other!r}; use .jsonl, .csv, .html or .md")
         return target
 
     @property
     def _title(self) -> str:
-        return f"{headline(self.summary)} Judge: {self.manifest.judge}."
+        return f"{summarize_run(self.summary)} Judge: {self.manifest.judge}."
 
     @property
     def _notes(self) -> list[str]:
@@ -182,24 +184,24 @@ class Results(Sequence[Evaluation]):
         return [f"{count_text(n, 'failure')}, see `.failed`"] if n else []
 
     def __repr__(self) -> str:
-        rows = _table_rows(self.scores)
+        rows = _format_rows(self.scores)
         width = max((len(row[0]) for row in rows), default=0)
         lines = [
             f"  {name:<{width}}  {value}{f' ({span})' if span else ''}, n {n}"
             for name, value, span, n in rows
         ]
         text = [f"{type(self).__name__}: {self._title}", *lines, *(f"  {n}" for n in self._notes)]
-        return "\n".join(map(one_line, text))
+        return "\n".join(map(flatten_text, text))
 
     def _repr_html_(self) -> str:
         cells = (
-            "".join(f"<td>{escape(cell)}</td>" for cell in row) for row in _table_rows(self.scores)
+            "".join(f"<td>{escape(cell)}</td>" for cell in row) for row in _format_rows(self.scores)
         )
         body = "".join(f"<tr>{row}</tr>" for row in cells)
         head = "".join(f"<th>{name}</th>" for name in ("score", "value", "95 % interval", "n"))
         notes = "".join(f"<li>{escape(note)}</li>" for note in self._notes)
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return without_controls(f"<p>{escape(self._title)}</p>{table}<ul>{notes}</ul>")
+        return replace_controls(f"<p>{escape(self._title)}</p>{table}<ul>{notes}</ul>")
 
 
 class Result(Results):
@@ -247,18 +249,18 @@ class Result(Results):
 
     @property
     def _notes(self) -> list[str]:
-        findings = (f"{finding_title(f.kind, 1)}: {f.message}" for f in self.findings)
+        findings = (f"{find_finding_title(f.kind, 1)}: {f.message}" for f in self.findings)
         return [*findings, *super()._notes]
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with one row per score."""
         return super().to_frame().set_index("score")
 
-    def _rows(self) -> list[dict[str, Any]]:
+    def _list_rows(self) -> list[dict[str, Any]]:
         return [{"score": key, **score.model_dump()} for key, score in self.scores.items()]
 
 
-def _csv(rows: Sequence[dict[str, Any]]) -> str:
+def _format_csv(rows: Sequence[dict[str, Any]]) -> str:
     file = io.StringIO()
     columns = list(dict.fromkeys(key for row in rows for key in row))
     writer = csv.DictWriter(file, columns, lineterminator="\n")
@@ -299,20 +301,20 @@ class UnmeasuredError(_ThresholdError, RuntimeError):
     """
 
 
-def _failed_of(evaluation: Evaluation) -> Iterator[Failed]:
-    from ragassay.evaluators.registry import single_verdicts
+def _find_failed(evaluation: Evaluation) -> Iterator[Failed]:
+    from ragassay.evaluators.registry import group_single_verdicts
 
-    for evaluator, verdicts in single_verdicts(evaluation).items():
+    for evaluator, verdicts in group_single_verdicts(evaluation).items():
         for verdict in verdicts:
             if verdict.failure is not None and verdict.failure.reason not in NO_FAULT:
                 yield Failed(evaluation.record_id, evaluator, verdict.item, verdict.failure)
 
 
-def _table_rows(scores: dict[str, Score]) -> list[tuple[str, str, str, str]]:
+def _format_rows(scores: dict[str, Score]) -> list[tuple[str, str, str, str]]:
     return [
         (
-            score_title(key, score.judge),
-            score_text(score),
+            find_score_title(key, score.judge),
+            format_score(score),
             format_interval(score) if score.low is not None else "",
             f"{score.n}" + (f", {score.n_unscored} unscored" if score.n_unscored else ""),
         )

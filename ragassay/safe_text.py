@@ -39,7 +39,7 @@ _SECRETS: set[str] = set()
 
 def keep_secret(value: str | None) -> None:
     """Hide a value in all later output, whether verbatim, URL-quoted or in base64."""
-    _SECRETS.update(_forms(value or ""))
+    _SECRETS.update(_list_forms(value or ""))
 
 
 def keep_address(address: str | None) -> None:
@@ -54,31 +54,31 @@ def keep_address(address: str | None) -> None:
         _SECRETS.add(base64.b64encode(f"{user}:{password}".encode()).decode())
 
 
-def without_secrets(text: str) -> str:
+def hide_secrets(text: str) -> str:
     """Return text without known secrets and without user names and passwords in URLs.
 
     Example:
-        >>> without_secrets("nobody listens at http://ann:pw@localhost:8000/v1")
+        >>> hide_secrets("nobody listens at http://ann:pw@localhost:8000/v1")
         'nobody listens at http://***@localhost:8000/v1'
     """
     shown = _USERINFO.sub(rf"\1{HIDDEN}@", text)
-    return without_known(_BARE_USERINFO.sub(f"{HIDDEN}@", shown))
+    return hide_known_secrets(_BARE_USERINFO.sub(f"{HIDDEN}@", shown))
 
 
-def without_known(text: str) -> str:
+def hide_known_secrets(text: str) -> str:
     """Return text without known secrets. User names and passwords in URLs are kept."""
-    found = {secret for secret in (*_SECRETS, *_environment()) if secret in text}
+    found = {secret for secret in (*_SECRETS, *_find_env_secrets()) if secret in text}
     for secret in sorted(found, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return text
 
 
-def _environment() -> Iterator[str]:
+def _find_env_secrets() -> Iterator[str]:
     for name in os.environ:
         if _is_secret(name):
             value = os.environ.get(name, "")
             for part in re.split(r"[\s,=]+", value) if name.endswith("HEADERS") else (value,):
-                yield from _forms(part)
+                yield from _list_forms(part)
 
 
 @functools.lru_cache(maxsize=1024)  # called for every variable and every reply
@@ -87,7 +87,7 @@ def _is_secret(name: str) -> bool:
 
 
 @functools.lru_cache(maxsize=1024)
-def _forms(value: str) -> tuple[str, ...]:
+def _list_forms(value: str) -> tuple[str, ...]:
     if len(value) < N_CHARS_LEAST or not any(map(str.isdigit, value)):
         return ()
     return value, quote(value, safe=""), base64.b64encode(value.encode()).decode()
@@ -109,13 +109,13 @@ _ESCAPED = {
 }
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     r"""Escape all characters that could control a terminal.
 
     Newlines and tabs are kept. The escapes are JSON escapes, so JSON text keeps its meaning.
 
     Example:
-        >>> visible("a\x1b[31mb") == "a\\u001b[31mb"
+        >>> escape_controls("a\x1b[31mb") == "a\\u001b[31mb"
         True
     """
     return text if text.isascii() and text.isprintable() else text.translate(_ESCAPED)
@@ -126,7 +126,7 @@ class _SafeStream:
         self.unguarded = stream
 
     def write(self, text: str) -> int:
-        shown = visible(text.replace("\r\n", "\n"))
+        shown = escape_controls(text.replace("\r\n", "\n"))
         try:
             self.unguarded.write(shown)
         except UnicodeEncodeError:  # The terminal's encoding lacks a character.
@@ -143,7 +143,7 @@ class _SafeStream:
 
 
 @contextmanager
-def safe_streams() -> Iterator[None]:
+def use_safe_streams() -> Iterator[None]:
     """Replace stdout and stderr with safe streams while the context is active."""
     originals = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = map(_SafeStream, originals)  # type: ignore[assignment]
@@ -156,7 +156,7 @@ def safe_streams() -> Iterator[None]:
 def open_console(stderr: bool = False) -> Console:
     """Return a rich console that passes text through `visible` and ignores rich markup."""
     stream = sys.stderr if stderr else sys.stdout
-    return _console_class()(
+    return _build_console_class()(
         file=getattr(stream, "unguarded", stream),
         stderr=stderr,
         markup=False,
@@ -171,7 +171,7 @@ def write_red(text: str) -> None:
 
 
 @functools.cache
-def _console_class() -> type[Console]:
+def _build_console_class() -> type[Console]:
     from rich.console import Console
     from rich.segment import Segment
 
@@ -180,6 +180,6 @@ def _console_class() -> type[Console]:
 
         def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
             for text, style, control in super().render(renderable, options):
-                yield Segment(text if control else visible(text), style, control)
+                yield Segment(text if control else escape_controls(text), style, control)
 
     return SafeConsole

@@ -17,7 +17,7 @@ from ragassay.errors import RagassayError, RunMismatchError, StorageError
 
 
 @contextmanager
-def storing(path: Path, *failures: type[Exception]) -> Iterator[None]:
+def convert_storage_errors(path: Path, *failures: type[Exception]) -> Iterator[None]:
     """Convert `OSError`, SQLite errors and errors of the types `failures` to `StorageError`."""
     try:
         yield
@@ -52,7 +52,7 @@ def lock_file(file: Path, refusal: RagassayError) -> Iterator[None]:
 def set_damaged_aside(path: Path) -> Iterator[None]:
     """Rename a damaged file and raise an error, so that the user can still recover paid results."""
     try:
-        with storing(path):
+        with convert_storage_errors(path):
             yield
     except StorageError as error:
         if isinstance(error.__cause__, OSError | sqlite3.OperationalError):  # no damage
@@ -110,7 +110,7 @@ class Store:
                 self._file = _connect(path)
 
     @asynccontextmanager
-    async def once(self, key: str, kind: TypeAdapter[T]) -> AsyncIterator[Work[T]]:
+    async def compute_once(self, key: str, kind: TypeAdapter[T]) -> AsyncIterator[Work[T]]:
         """Yield the stored result for a key, or store the result that the block computes.
 
         Concurrent callers with the same key wait for the first caller and share its result. If the
@@ -138,7 +138,7 @@ class Store:
 
     async def find(self, key: str) -> bytes | None:
         """Return a stored result as JSON, or None. Subclasses may also search other stores."""
-        return next((value for _, value in self.rows([key])), None)
+        return next((value for _, value in self.read_rows([key])), None)
 
     async def get(self, key: str, kind: TypeAdapter[T]) -> T | None:
         """Return a stored result, or None.
@@ -162,37 +162,37 @@ class Store:
         """Store a result."""
         self.add_rows([(key, kind.dump_json(work))])
 
-    def rows(self, keys: Sequence[str]) -> list[Row]:
+    def read_rows(self, keys: Sequence[str]) -> list[Row]:
         """Return the stored rows for the keys, leaving out keys that are not stored."""
         if self._file is None:
             return []
         query = "SELECT key, value FROM finished WHERE key = ?"
-        with storing(self._path):
+        with convert_storage_errors(self._path):
             rows = [self._file.execute(query, (key,)).fetchone() for key in keys]
         return [row for row in rows if row]
 
-    def all_rows(self) -> Iterator[Row]:
+    def read_all_rows(self) -> Iterator[Row]:
         """Yield all stored rows."""
         if self._file is not None:
-            with storing(self._path):
+            with convert_storage_errors(self._path):
                 yield from self._file.execute("SELECT key, value FROM finished")
 
     def add_rows(self, rows: Iterable[Row]) -> None:
         """Store rows, for example from another store."""
         if self._file is not None:
-            with storing(self._path):
+            with convert_storage_errors(self._path):
                 self._file.executemany("INSERT OR REPLACE INTO finished VALUES (?, ?)", rows)
 
     def forget(self, prefix: str) -> None:
         """Delete the results whose keys start with a prefix."""
         if self._file is not None:
-            with storing(self._path):
+            with convert_storage_errors(self._path):
                 self._file.execute("DELETE FROM finished WHERE key GLOB ?", (f"{prefix}*",))
 
     @property
     def is_empty(self) -> bool:
         """Return whether the store is empty."""
-        return next(self.all_rows(), None) is None
+        return next(self.read_all_rows(), None) is None
 
     def close(self) -> None:
         """Close the file."""
@@ -217,13 +217,13 @@ def _connect(path: Path | Literal[""]) -> sqlite3.Connection:
 
 
 @contextmanager
-def opened_store(path: Path | None) -> Iterator[Store]:
+def open_store(path: Path | None) -> Iterator[Store]:
     """Open a store and close it on exit. See `Store`."""
     with closing(Store(path)) as store:
         yield store
 
 
-def hash_of(*parts: str | int) -> str:
+def hash_parts(*parts: str | int) -> str:
     """Return the SHA-256 hex digest of texts and numbers.
 
     `("ab", "c")` and `("a", "bc")` have different digests.

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragassay.extras import EXTRAS, need
-from ragassay.model_names import is_local, provider_of
-from ragassay.safe_text import without_known, without_secrets
+from ragassay.model_names import find_provider, is_local
+from ragassay.safe_text import hide_known_secrets, hide_secrets
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer, TracerProvider
@@ -58,12 +58,12 @@ _CURRENT: ContextVar[_Tracing | None] = ContextVar("ragassay_tracing", default=N
 
 
 @asynccontextmanager
-async def traced_run(is_traced: bool, has_content: bool) -> AsyncIterator[None]:
+async def trace_run(is_traced: bool, has_content: bool) -> AsyncIterator[None]:
     """Trace the run if `is_traced`, and send all spans on exit. May raise `ExtraError`."""
     if not is_traced:
         yield
         return
-    provider, close = _opened_provider()
+    provider, close = _open_provider()
     tracer = provider.get_tracer("ragassay", importlib.metadata.version("ragassay"))
     token = _CURRENT.set(_Tracing(tracer, has_content, uuid.uuid4().hex))
     try:
@@ -73,7 +73,7 @@ async def traced_run(is_traced: bool, has_content: bool) -> AsyncIterator[None]:
         await asyncio.to_thread(close)
 
 
-def _opened_provider() -> tuple[TracerProvider, Callable[[], None]]:
+def _open_provider() -> tuple[TracerProvider, Callable[[], None]]:
     """Return a tracer provider and a function to close it.
 
     A provider configured by the host application is used if there is one, and is not closed.
@@ -102,7 +102,7 @@ def _opened_provider() -> tuple[TracerProvider, Callable[[], None]]:
         logger.removeFilter(complaints)
         if complaints.are_final:
             endpoint = getattr(exporter, "_endpoint", "the collector")
-            message = without_secrets(f"{endpoint}: {complaints.first}")
+            message = hide_secrets(f"{endpoint}: {complaints.first}")
             logger.warning("tracing: spans were lost: %s", message)
 
     return provider, close
@@ -120,7 +120,7 @@ class _Complaints(logging.Filter):
 
 
 @contextmanager
-def _span(
+def _open_span(
     tracing: _Tracing, name: str, is_call: bool, attributes: Mapping[str, Any]
 ) -> Iterator[Span]:
     from opentelemetry.trace import SpanKind, Status, StatusCode
@@ -136,13 +136,13 @@ def _span(
             yield span
         except BaseException as error:
             span.set_attribute("error.type", type(error).__name__)
-            message = without_secrets(f"{type(error).__name__}: {error}")
+            message = hide_secrets(f"{type(error).__name__}: {error}")
             span.set_status(Status(StatusCode.ERROR, message if tracing.has_content else None))
             raise
 
 
 @contextmanager
-def answer_span(record: Record) -> Iterator[Callable[[Evaluation], None]]:
+def open_answer_span(record: Record) -> Iterator[Callable[[Evaluation], None]]:
     """Open the root span of an answer, and yield a function that records its evaluation."""
     tracing = _CURRENT.get()
     if tracing is None:
@@ -158,10 +158,10 @@ def answer_span(record: Record) -> Iterator[Callable[[Evaluation], None]]:
             "ragassay.record.id": record.id,
             "ragassay.system": record.system,
             "ragassay.topic": record.topic,
-            "gen_ai.input.messages": _messages([("user", record.question)]),
-            "gen_ai.output.messages": _messages([("assistant", record.answer)]),
+            "gen_ai.input.messages": _format_messages([("user", record.question)]),
+            "gen_ai.output.messages": _format_messages([("assistant", record.answer)]),
         }
-    with _span(tracing, "invoke_workflow evaluate", False, attributes) as span:
+    with _open_span(tracing, "invoke_workflow evaluate", False, attributes) as span:
         yield functools.partial(_note_evaluation, span)
 
 
@@ -170,10 +170,10 @@ def _note_evaluation(span: Span, evaluation: Evaluation) -> None:
     span.set_attribute("ragassay.judge", evaluation.judge)
     span.set_attribute("ragassay.findings", [found.kind for found in evaluation.primary_findings])
     for key, score in evaluation.scores.items():
-        span.add_event("gen_ai.evaluation.result", _result(key, score))
+        span.add_event("gen_ai.evaluation.result", _build_result_event(key, score))
 
 
-def _result(key: str, score: Score) -> dict[str, Any]:
+def _build_result_event(key: str, score: Score) -> dict[str, Any]:
     found = {
         "gen_ai.evaluation.name": key,
         "gen_ai.evaluation.score.value": score.value,
@@ -189,7 +189,7 @@ def _result(key: str, score: Score) -> dict[str, Any]:
 
 
 @contextmanager
-def step_span(
+def open_step_span(
     step: str, evaluator: str = "", item: object = None, role: str = ""
 ) -> Iterator[None]:
     """Open the span of one graph step. Each retry has its own span, and cached verdicts have none.
@@ -206,7 +206,7 @@ def step_span(
         "ragassay.item": item if is_named else None,
         "ragassay.role": role or None,
     }
-    with _span(tracing, f"{step} {evaluator}".strip(), False, attributes):
+    with _open_span(tracing, f"{step} {evaluator}".strip(), False, attributes):
         yield
 
 
@@ -219,7 +219,7 @@ def call_span(
     if tracing is None:
         yield lambda result: None  # tracing is off
         return
-    provider = provider_of(model)
+    provider = find_provider(model)
     name = model.removeprefix(f"{provider}/")
     attributes = {
         "gen_ai.operation.name": "chat",
@@ -231,12 +231,12 @@ def call_span(
     }
     if tracing.has_content:
         pairs = [(message["role"], message["content"]) for message in messages]
-        attributes["gen_ai.input.messages"] = _messages(pairs)
-    with _span(tracing, f"chat {name}", not is_local(model), attributes) as span:
-        yield lambda response: span.set_attributes(_reply(response, tracing.has_content))
+        attributes["gen_ai.input.messages"] = _format_messages(pairs)
+    with _open_span(tracing, f"chat {name}", not is_local(model), attributes) as span:
+        yield lambda response: span.set_attributes(_describe_reply(response, tracing.has_content))
 
 
-def _reply(response: Any, has_content: bool) -> dict[str, Any]:
+def _describe_reply(response: Any, has_content: bool) -> dict[str, Any]:
     choice, usage = next(iter(response.choices), None), getattr(response, "usage", None)
     found = {
         "gen_ai.response.id": response.id,
@@ -246,12 +246,14 @@ def _reply(response: Any, has_content: bool) -> dict[str, Any]:
         "gen_ai.usage.output_tokens": getattr(usage, "completion_tokens", None),
     }
     if has_content and choice:
-        reply = without_known(choice.message.content or "")
-        found["gen_ai.output.messages"] = _messages([("assistant", reply)], choice.finish_reason)
+        reply = hide_known_secrets(choice.message.content or "")
+        found["gen_ai.output.messages"] = _format_messages(
+            [("assistant", reply)], choice.finish_reason
+        )
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _messages(pairs: list[tuple[str, Any]], finish_reason: str | None = None) -> str:
+def _format_messages(pairs: list[tuple[str, Any]], finish_reason: str | None = None) -> str:
     extra = {"finish_reason": finish_reason} if finish_reason else {}
     found = [
         {"role": role, "parts": [{"type": "text", "content": text}], **extra}

@@ -7,24 +7,24 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from ragassay.api import Progress, check
-from ragassay.files import line_limit
+from ragassay.files import limit_line_length
 from ragassay.graphs.qa_state import QAJob
 from ragassay.graphs.writing import WORDS
-from ragassay.options import EvaluateKeywords, check_options, settings_of, shows
+from ragassay.options import EvaluateKeywords, check_options, create_settings, document_options
 from ragassay.process import run_sync
-from ragassay.qa.evaluate import papers_of
-from ragassay.qa.generate import Generated, check_writer, make_pairs, qa_run
+from ragassay.qa.evaluate import load_papers
+from ragassay.qa.generate import Generated, build_qa_run, check_writer, make_pairs
 from ragassay.records import Paper
 from ragassay.runs.progress import Presenter
 from ragassay.settings import Settings
-from ragassay.studies.syntheses import Syntheses, make_syntheses, writing_settings
+from ragassay.studies.syntheses import Syntheses, build_writing_settings, make_syntheses
 from ragassay.studies.synthesis_questions import N_PAPERS, Queries
 from ragassay.studies.synthesis_writer import Writing
 
 __all__ = ["agenerate_pairs", "asynthesize", "generate_pairs", "synthesize"]
 
 
-@shows(EvaluateKeywords)
+@document_options(EvaluateKeywords)
 def generate_pairs(
     papers: str | Path | Sequence[Paper],
     file: str | Path,
@@ -57,7 +57,7 @@ def generate_pairs(
     )
 
 
-@shows(EvaluateKeywords)
+@document_options(EvaluateKeywords)
 async def agenerate_pairs(
     papers: str | Path | Sequence[Paper],
     file: str | Path,
@@ -84,18 +84,18 @@ async def write_pairs(
     presenter: Presenter,
 ) -> Generated:
     """Read papers and generate pairs."""
-    chosen = settings_of(options, settings, presenter.style)
+    chosen = create_settings(options, settings, presenter.style)
     check_writer(chosen)
-    with line_limit(chosen.limits.max_line_bytes):
-        all_papers, rejections = papers_of(papers)
+    with limit_line_length(chosen.limits.max_line_bytes):
+        all_papers, rejections = load_papers(papers)
     presenter.note_input(rejections)
     selected = all_papers[: options.get("limit")]
-    run = qa_run(chosen, selected, evaluator)
-    with presenter.bar(len(selected), "writing pairs") as listen:
+    run = build_qa_run(chosen, selected, evaluator)
+    with presenter.show_bar(len(selected), "writing pairs") as listen:
         return await make_pairs(selected, plan, run, file, listen=listen)
 
 
-@shows(EvaluateKeywords)
+@document_options(EvaluateKeywords)
 def synthesize(
     queries: Queries,
     file: str | Path,
@@ -138,7 +138,7 @@ def synthesize(
     )
 
 
-@shows(EvaluateKeywords)
+@document_options(EvaluateKeywords)
 async def asynthesize(
     queries: Queries,
     file: str | Path,
@@ -152,8 +152,8 @@ async def asynthesize(
 ) -> Syntheses:
     """Async version of `synthesize`, with the same arguments, result and errors."""
     check_options(options, EvaluateKeywords)
-    chosen, target = writing_settings(options, settings), Path(file)
+    chosen, target = build_writing_settings(options, settings), Path(file)
     await check(options, EvaluateKeywords, chosen, file=target)
     writing = Writing(words, max_tokens, bool(options.get("retry_failed")))
-    bar = Presenter(progress).bar
+    bar = Presenter(progress).show_bar
     return await make_syntheses(queries, target, chosen, options, writing, papers, bar)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from answers import answer
 
 from ragassay.records import AttackFamily, Evaluation, PerturbedAnswer, Record, Score, Severity
-from ragassay.studies.audit_scores import PerturbedPair, audit_pairs
+from ragassay.studies.audit_scores import PerturbedPair, build_perturbed_pairs
 
 LIKERT = (1.0, 5.0)
 
@@ -59,4 +59,4 @@ def pairs_of(
             evaluations[name] = evaluations[name].model_copy(
                 update={"scores": {target: likert(value)}}
             )
-    return audit_pairs(hurt, evaluations)
+    return build_perturbed_pairs(hurt, evaluations)

@@ -47,7 +47,9 @@ class EchoModel:
 
 def client(model: Any, n_most: int = 8) -> httpx.AsyncClient:
     return httpx.AsyncClient(
-        transport=httpx.ASGITransport(app=ChatServer(KEY, MODELS, model, 30.0, n_most).app()),
+        transport=httpx.ASGITransport(
+            app=ChatServer(KEY, MODELS, model, 30.0, n_most).create_app()
+        ),
         base_url="http://server",
         headers={"Authorization": f"Bearer {KEY}"},
     )

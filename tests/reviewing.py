@@ -13,7 +13,7 @@ from typing import Any
 from answers import answer, written_run
 from starlette.testclient import TestClient
 
-from ragassay.models.serving.server import server_of
+from ragassay.models.serving.server import build_server
 from ragassay.records import (
     AnswerSentence,
     Citation,
@@ -98,7 +98,7 @@ def client_of(session: ReviewSession, who: str = "ann") -> TestClient:
 
 
 def number(session: ReviewSession, evaluator: str, item: str, record: str = "q1") -> int:
-    found = session.number_of((evaluator, record, item))
+    found = session.find_number((evaluator, record, item))
     assert found is not None
     return found
 
@@ -144,7 +144,7 @@ class PageServer:
         self._listener = socket.create_server(("127.0.0.1", 0))
         access = AccessControl(self._listener.getsockname()[1])
         self.url = access.url
-        self._server = server_of(build_app(session, access, who), GRACE_S, lambda: None)
+        self._server = build_server(build_app(session, access, who), GRACE_S, lambda: None)
         served = self._server.serve(sockets=[self._listener])
         self._thread = threading.Thread(target=asyncio.run, args=(served,))
 

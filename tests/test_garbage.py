@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ragassay.cli import app
-from ragassay.process import THRESHOLDS, importing, patient_collector, run_sync
+from ragassay.process import THRESHOLDS, delay_collection, run_sync, speed_up_import
 
 HOSTS = (701, 11, 12)
 
@@ -29,7 +29,7 @@ def _thresholds() -> Iterator[None]:
 
 
 def test_the_collector_is_as_before_afterwards_also_when_a_run_fails():
-    with pytest.raises(KeyError), patient_collector():
+    with pytest.raises(KeyError), delay_collection():
         assert gc.get_threshold() == THRESHOLDS
         raise KeyError
     assert gc.get_threshold() == HOSTS
@@ -39,7 +39,7 @@ async def test_of_runs_that_overlap_the_last_one_restores_the_collector():
     first_ends, second_ends = asyncio.Event(), asyncio.Event()
 
     async def run(end: asyncio.Event) -> None:
-        with patient_collector():
+        with delay_collection():
             await end.wait()
 
     first = asyncio.create_task(run(first_ends))
@@ -55,7 +55,7 @@ async def test_of_runs_that_overlap_the_last_one_restores_the_collector():
 
 
 def test_what_the_host_sets_during_a_run_stays():
-    with patient_collector(), patient_collector():
+    with delay_collection(), delay_collection():
         gc.set_threshold(5000, 5, 5)
     assert gc.get_threshold() == (5000, 5, 5)
 
@@ -63,7 +63,7 @@ def test_what_the_host_sets_during_a_run_stays():
 def test_a_collector_that_the_host_has_turned_off_stays_off():
     gc.disable()
     try:
-        with patient_collector():
+        with delay_collection():
             assert not gc.isenabled()
         assert not gc.isenabled()
     finally:
@@ -74,7 +74,7 @@ def test_nothing_is_collected_during_an_import_and_its_objects_are_old_afterward
     gc.unfreeze()
     gc.set_threshold(0)  # So that what the test creates stays young.
     try:
-        with importing("no_module"):
+        with speed_up_import("no_module"):
             assert not gc.isenabled()
             made = [object() for _ in range(3)]
             kept = [made]
@@ -88,12 +88,12 @@ def test_nothing_is_collected_during_an_import_and_its_objects_are_old_afterward
 
 def test_an_import_leaves_alone_what_its_host_has_turned_off_or_frozen():
     gc.disable()
-    with importing("no_module"):
+    with speed_up_import("no_module"):
         pass
     assert not gc.isenabled()
     gc.enable()
     n_frozen = gc.get_freeze_count()
-    with importing("no_module"):
+    with speed_up_import("no_module"):
         pass
     # A thread may free a few frozen objects meanwhile; unfreezing would leave none.
     assert gc.get_freeze_count() > n_frozen // 2 > 0
@@ -101,13 +101,13 @@ def test_an_import_leaves_alone_what_its_host_has_turned_off_or_frozen():
 
 def test_what_is_imported_already_leaves_the_young_objects_young():
     made = [object()]
-    with importing("sys"):
+    with speed_up_import("sys"):
         assert gc.isenabled()
     assert any(one is made for one in gc.get_objects(generation=0))
 
 
 def test_an_import_that_fails_turns_the_collector_on_again():
-    with pytest.raises(ImportError), importing("no_module"):
+    with pytest.raises(ImportError), speed_up_import("no_module"):
         raise ImportError
     assert gc.isenabled()
 
@@ -136,7 +136,7 @@ def test_what_a_run_drops_in_circles_is_still_collected():
     class Node:
         pass
 
-    with patient_collector():
+    with delay_collection():
         node = Node()
         node.itself = node
         seen = weakref.ref(node)

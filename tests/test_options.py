@@ -26,8 +26,8 @@ from ragassay.options import (
     AuditKeywords,
     EvaluateKeywords,
     RunKeywords,
-    options_of,
-    settings_of,
+    create_settings,
+    list_options,
 )
 from ragassay.records import RELEVANCE_LABELS, FileFingerprint
 from ragassay.retrievers.opening import OpenedCorpus
@@ -119,7 +119,7 @@ BESIDE: dict[str, dict[str, Any]] = {
 
 KEYWORDS = {"evaluate": EvaluateKeywords, "audit": AuditKeywords}
 OF_PYTHON = {"answers", "question", "answer", "sources", "reference", "settings", "progress"}
-OF_A_RUN = set(options_of(RunKeywords)) - set(options_of(EvaluateKeywords))
+OF_A_RUN = set(list_options(RunKeywords)) - set(list_options(EvaluateKeywords))
 """Python keywords of runs that other evaluations do not accept."""
 
 INSTEAD = {
@@ -146,12 +146,12 @@ def commands() -> dict[str, click.Command]:
 
 @pytest.mark.parametrize("name", ["evaluate", "audit"])
 def test_each_option_is_on_the_command_line_and_in_python(name):
-    wanted = set(options_of(KEYWORDS[name]))
+    wanted = set(list_options(KEYWORDS[name]))
     assert {p.name for p in commands()[name].params} - OF_THE_TERMINAL[name] - {"help"} == wanted
     own = OF_A_RUN if name == "evaluate" else set()
     for function in (getattr(ragassay, name), getattr(ragassay, f"a{name}")):
         assert set(inspect.signature(function).parameters) - OF_PYTHON == wanted | own
-        for option in options_of(KEYWORDS[name]).values():
+        for option in list_options(KEYWORDS[name]).values():
             assert f"    {option.name}: {option.help.split()[0]}" in function.__doc__
     assert set(CASES[name]) == wanted, "each option has a case below"
 
@@ -187,7 +187,7 @@ def test_answers_are_written_with_the_same_options():
         assert wanted <= set(inspect.signature(function).parameters)
         own = {"queries", "file", "papers", "words", "max_tokens", "settings", "progress"}
         assert set(inspect.signature(function).parameters) == own | set(
-            options_of(EvaluateKeywords)
+            list_options(EvaluateKeywords)
         )
 
 
@@ -221,7 +221,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[Chosen]:
     starts: list[Chosen] = []
 
     def run_of(settings, corpus=None, evaluators=(), rubrics=()):
-        judge = SimpleNamespace(rated_by=lambda rubrics: "a panel of a, b")
+        judge = SimpleNamespace(name_raters=lambda rubrics: "a panel of a, b")
         more = {"rubrics": {}, "registered": (), "judge": judge}
         return SimpleNamespace(settings=settings, corpus=corpus, **more)
 
@@ -250,7 +250,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[Chosen]:
     monkeypatch.setattr(RunFolder, "forget_failures", lambda self: forgotten.append(self.path))
     monkeypatch.setattr("ragassay.runs.evaluate.run_job", run_job)
     monkeypatch.setattr("ragassay.studies.audit.run_audit", run_audit)
-    monkeypatch.setattr("ragassay.runs.audit_job.audit_job", audit_job)
+    monkeypatch.setattr("ragassay.runs.audit_job.build_audit_job", audit_job)
     return starts
 
 
@@ -359,10 +359,10 @@ def test_options_change_settings_and_these_keep_the_environment_out(monkeypatch)
     base = load_settings(model="openai/a", only=("rubrics",))
     monkeypatch.setenv("RAGASSAY_JUDGE__API_BASE", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("RAGASSAY_PROMPTING__STRATEGY", "few_shot")
-    found = settings_of({"concurrency": 3, "model": None, "only": None}, base)
+    found = create_settings({"concurrency": 3, "model": None, "only": None}, base)
     assert found == base.model_copy(update={"concurrency": 3})
-    assert settings_of({"only": (), "prompts": []}, base) == base
-    assert settings_of({}).prompting.strategy == "few_shot"
+    assert create_settings({"only": (), "prompts": []}, base) == base
+    assert create_settings({}).prompting.strategy == "few_shot"
     with pytest.raises(SettingsError, match=r"^concurrency: it must be at least 0"):
         load_settings(concurrency=-1)
 
@@ -411,7 +411,7 @@ def test_python_warns_of_what_a_result_does_not_say(chosen, folder, monkeypatch)
 
 
 def test_defaults_that_the_help_tells_are_those_of_the_audit():
-    options = options_of(AuditKeywords)
+    options = list_options(AuditKeywords)
     for field in fields(AuditOptions):
         option = options[field.name]
         assert option.default in (field.default, None), field.name
@@ -449,7 +449,7 @@ def test_no_option_is_documented_twice():
     nodes = [node for source in sources for node in ast.parse(source).body]
     functions = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
     written = [Settings.__doc__ or "", *(ast.get_docstring(node) or "" for node in functions)]
-    for option in {*FIELDS, *options_of(EvaluateKeywords), *options_of(AuditKeywords)}:
+    for option in {*FIELDS, *list_options(EvaluateKeywords), *list_options(AuditKeywords)}:
         assert not any(f"    {option}:" in text for text in written), option
 
 
@@ -476,13 +476,13 @@ PARTS_ASKED_FOR = {
 
 def test_several_parts_are_named_with_commas(monkeypatch):
     for given, parts in PARTS_ASKED_FOR.items():
-        assert settings_of({"only": list(given)}).evaluation.only == parts, given
+        assert create_settings({"only": list(given)}).evaluation.only == parts, given
         monkeypatch.setenv("RAGASSAY_EVALUATION__ONLY", ",".join(given))
         assert load_settings().evaluation.only == parts, given
         monkeypatch.setenv("RAGASSAY_EVALUATION__ONLY", json.dumps(given))
         assert load_settings().evaluation.only == parts, given
         monkeypatch.delenv("RAGASSAY_EVALUATION__ONLY")
-    assert settings_of({"only": "nuggets,rubrics"}).evaluation.only == ("nuggets", "rubrics")
+    assert create_settings({"only": "nuggets,rubrics"}).evaluation.only == ("nuggets", "rubrics")
 
 
 WRONG_PARTS = {
@@ -503,7 +503,7 @@ def test_a_wrong_part_lists_the_right_ones(folder, monkeypatch):
     )
     for given, wrong in WRONG_PARTS.items():
         with pytest.raises(SettingsError, match=f"unknown part '{wrong}'; {right}"):
-            settings_of({"only": [given]})
+            create_settings({"only": [given]})
         result = CliRunner().invoke(
             app, ["evaluate", str(folder / "answers.jsonl"), "--only", given, "--dry-run"]
         )

@@ -20,7 +20,7 @@ from ragassay.records import (
 )
 
 OPEN = SentenceCorrectness(
-    sentence=1, tentative_label="correct", failure=Failure.left_open("not sure enough")
+    sentence=1, tentative_label="correct", failure=Failure.leave_open("not sure enough")
 )
 FINDINGS = tuple(
     Finding(kind="contradicted_citation", message="It may differ.", level=level)

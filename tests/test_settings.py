@@ -16,9 +16,9 @@ from ragassay.settings import (
     RESULT_FIELDS,
     AffectsResult,
     Settings,
+    collect_result_values,
+    format_settings,
     load_settings,
-    noted_settings,
-    result_values,
 )
 
 MOST_FIELDS = 10
@@ -54,9 +54,9 @@ def test_each_setting_says_whether_it_affects_a_result():
         assert len(marks) == (name not in AFFECTS_NO_RESULT), name
         stored = [mark.stored_as or name for mark in marks]
         assert [RESULT_FIELDS.get(one) for one in stored] == [name] * len(stored)
-    assert {*noted_settings(settings)} == {*result_values(settings)} == {*RESULT_FIELDS}
-    assert noted_settings(settings)["chosen_verifier"] == settings.chosen_verifier
-    assert noted_settings(settings)["source_chars"] == settings.source_chars
+    assert {*format_settings(settings)} == {*collect_result_values(settings)} == {*RESULT_FIELDS}
+    assert format_settings(settings)["chosen_verifier"] == settings.chosen_verifier
+    assert format_settings(settings)["source_chars"] == settings.source_chars
 
 
 def test_settings_are_given_by_their_names_or_in_groups():
@@ -66,7 +66,7 @@ def test_settings_are_given_by_their_names_or_in_groups():
     )
     assert flat == grouped == pickle.loads(pickle.dumps(flat))
     assert flat.judge.timeout_s == 3 and flat.evaluation.only == ("rubrics",)
-    assert Settings(**flat.values()) == flat
+    assert Settings(**flat.collect_values()) == flat
     with pytest.raises(ValidationError, match="modle"):
         Settings(modle="openai/a")
     with pytest.raises(SettingsError, match=r"^modle: there is no such field"):
@@ -93,7 +93,7 @@ def test_each_setting_can_be_set_in_the_environment(name, monkeypatch):
         "evidence_threshold": "0.5",
         "evidence_rounds": "3",
     }
-    default = Settings().values()[name]
+    default = Settings().collect_values()[name]
     value = values.get(name, '["rating"]' if isinstance(default, tuple) else "2")
     choices = getattr(FIELDS[name].annotation, "__args__", ())
     if choices and all(isinstance(one, str) for one in choices):
@@ -103,9 +103,9 @@ def test_each_setting_can_be_set_in_the_environment(name, monkeypatch):
     variable = f"RAGASSAY_{GROUP_OF[name]}__{name}".upper()
     more = {"model": "openai/a"} if name in ("panel", "judge_form", "batch") else {}
     monkeypatch.setenv(variable, value)
-    set_there = load_settings(**more).values()[name]
+    set_there = load_settings(**more).collect_values()[name]
     monkeypatch.delenv(variable)
-    assert set_there != load_settings(**more).values()[name]
+    assert set_there != load_settings(**more).collect_values()[name]
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -154,4 +154,4 @@ def test_blanks_around_a_model_are_no_part_of_its_name():
         ("panel", (" openai/c",)): ("openai/c",),
     }.items():
         name, value = given
-        assert load_settings(**{"model": "openai/x", name: value}).values()[name] == read
+        assert load_settings(**{"model": "openai/x", name: value}).collect_values()[name] == read

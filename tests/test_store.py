@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from ragassay.errors import RunMismatchError, StorageError
 from ragassay.graphs.case import VERDICTS
 from ragassay.records import EvidenceVerdict, Failure, OwnVerdict, SentenceLabel
-from ragassay.store import Store, opened_store, set_damaged_aside
+from ragassay.store import Store, open_store, set_damaged_aside
 
 LABELS = [SentenceLabel(sentence=1, label="required")]
 TEXT = TypeAdapter(str)
@@ -23,7 +23,7 @@ TEXT = TypeAdapter(str)
 
 async def once(store: Store, key: str, ask: Any, kind: TypeAdapter[str]) -> tuple[str, bool]:
     """Run a task unless it is finished or in progress, and return whether it ran here."""
-    async with store.once(key, kind) as work:
+    async with store.compute_once(key, kind) as work:
         if work.is_new:
             work.result = await ask()
     return work.result, work.is_new
@@ -38,20 +38,20 @@ async def answer() -> str:
 
 
 async def test_finished_work_is_there_after_a_restart(tmp_path):
-    with opened_store(tmp_path / "v.sqlite") as store:
+    with open_store(tmp_path / "v.sqlite") as store:
         assert store.is_empty
         assert await store.get("1", VERDICTS) is None
         assert await once(store, "2", answer, TEXT) == ("a verdict", True)
         store.keep("1", LABELS, VERDICTS)
-    with opened_store(tmp_path / "v.sqlite") as store:
+    with open_store(tmp_path / "v.sqlite") as store:
         assert await store.get("1", VERDICTS) == LABELS
         assert await once(store, "2", refuse, TEXT) == ("a verdict", False)
-        assert dict(store.all_rows()).keys() == {"1", "2"}
-        assert store.rows(["2", "3"]) == [("2", b'"a verdict"')]
+        assert dict(store.read_all_rows()).keys() == {"1", "2"}
+        assert store.read_rows(["2", "3"]) == [("2", b'"a verdict"')]
 
 
 async def test_without_a_file_nothing_is_kept():
-    with opened_store(None) as store:
+    with open_store(None) as store:
         assert await once(store, "key", answer, TEXT) == ("a verdict", True)
         assert await once(store, "key", answer, TEXT) == ("a verdict", True)
         assert store.is_empty
@@ -61,7 +61,7 @@ async def test_a_call_that_fails_is_not_kept(tmp_path):
     async def fail() -> str:
         raise TimeoutError
 
-    with opened_store(tmp_path / "v.sqlite") as store:
+    with open_store(tmp_path / "v.sqlite") as store:
         with pytest.raises(TimeoutError):
             await once(store, "key", fail, TEXT)
         assert store.is_empty
@@ -77,11 +77,11 @@ async def test_verdicts_of_all_kinds_are_read_as_what_they_were(tmp_path):
         first.model_copy(update={"escalated_from": first}),
         OwnVerdict(evaluator="tone", score=0.1 + 0.2),
     ]
-    with opened_store(tmp_path / "v.sqlite") as store:
+    with open_store(tmp_path / "v.sqlite") as store:
         store.keep("1", verdicts, VERDICTS)
         assert await store.get("1", VERDICTS) == verdicts
         store.keep("2", LABELS, VERDICTS)
-        ((_, row),) = store.rows(["2"])
+        ((_, row),) = store.read_rows(["2"])
         assert b',"tentative_label":null' in row
         store.add_rows([("2", row.replace(b',"tentative_label":null', b""))])
         assert await store.get("2", VERDICTS) == LABELS, "of before there were leanings"
@@ -96,7 +96,7 @@ def test_a_file_of_an_earlier_version_is_refused_by_name(tmp_path, table):
 
 
 async def test_a_changed_row_stops_the_run_and_is_named(tmp_path):
-    with opened_store(tmp_path / "v.sqlite") as store:
+    with open_store(tmp_path / "v.sqlite") as store:
         store.add_rows([("key", b'{"labels": 1}')])
         with pytest.raises(StorageError, match=r"v\.sqlite .*delete"):
             await once(store, "key", answer, TEXT)
@@ -123,7 +123,7 @@ def test_only_a_damaged_file_is_set_aside(tmp_path: Path, error: Exception, is_d
 
 @pytest.fixture(params=["kept", "not kept"])
 def store(request, tmp_path):
-    with opened_store(tmp_path / "v.sqlite" if request.param == "kept" else None) as store:
+    with open_store(tmp_path / "v.sqlite" if request.param == "kept" else None) as store:
         yield store
 
 

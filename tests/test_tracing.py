@@ -25,7 +25,7 @@ from ragassay.errors import ExtraError
 from ragassay.evaluators.build_run import build_run
 from ragassay.records import Document, Record
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.evaluate import RunResult, job_of, run_job
+from ragassay.runs.evaluate import RunResult, build_job, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
@@ -59,7 +59,7 @@ async def evaluated(
 ) -> RunResult:
     given = {"tracing": True, "evidence_rounds": 1} | options
     settings = load_settings(model=model.model_name, api_base=model.base_url, **given)
-    job = job_of(records, Corpus([Document(id="9", text="Headache has many causes.")]))
+    job = build_job(records, Corpus([Document(id="9", text="Headache has many causes.")]))
     return await run_job(
         job, build_run(settings, job.corpus).with_models(embedder=WordEmbedder()), folder
     )

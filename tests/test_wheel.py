@@ -95,7 +95,7 @@ def test_the_demo_needs_no_extra_and_no_language_model(demo: Demo):
 @pytest.fixture(scope="module")
 def found(demo: Demo) -> list[Evaluation]:
     """Return the demo's evaluations."""
-    return list(RunFolder(demo[0] / "ragassay-demo").evaluations())
+    return list(RunFolder(demo[0] / "ragassay-demo").read_evaluations())
 
 
 @pytest.fixture(scope="module")

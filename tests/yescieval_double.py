@@ -97,8 +97,8 @@ def own_packages() -> Iterator[None]:
 def forget_words() -> None:
     from ragassay.agents import published_judge
 
-    published_judge.yescieval_class.cache_clear()
-    published_judge.prometheus_prompts.cache_clear()
+    published_judge.load_yescieval_class.cache_clear()
+    published_judge.load_prometheus_prompts.cache_clear()
 
 
 def _modules(name: str) -> list[str]:

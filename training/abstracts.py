@@ -15,8 +15,8 @@ from pathlib import Path
 from ragassay.models.entailment import NEUTRAL, SUPPORTS
 from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.perturbations.counterfactuals import turn_negation
-from ragassay.text.search import rank
-from ragassay.text.sentences import sentences_of
+from ragassay.text.search import rank_texts
+from ragassay.text.sentences import extract_sentences
 from training.edits import Made, edited
 
 LEAST_WORDS = 6
@@ -36,7 +36,7 @@ def article_claims(shared: Path, known: frozenset[str], rng: random.Random) -> I
         if len(claim.split()) < LEAST_WORDS or not turn_negation(claim, rng):
             continue
         made = LabelledClaim(claim, "", tuple(sentences), (), SUPPORTS, f"article {title}")
-        closest = [place for place, _ in rank(claim, sentences)]
+        closest = [place for place, _ in rank_texts(claim, sentences)]
         yield Made(made, "article")
         yield from edited(made, closest, rng)
         other = rng.choice(articles)
@@ -55,6 +55,6 @@ def _articles(shared: Path) -> Iterator[tuple[str, str, list[str]]]:
             yield row["title"], sentences[-1], sentences[:-1]
     with gzip.open(shared / "data" / "pubmedqa" / "train.jsonl.gz", "rt", encoding="utf-8") as rows:
         for row in map(json.loads, rows):
-            sentences = sentences_of(" ".join(row["contexts"]))
-            for claim in sentences_of(row["long_answer"]):
+            sentences = extract_sentences(" ".join(row["contexts"]))
+            for claim in extract_sentences(row["long_answer"]):
                 yield row["question"], claim, sentences

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragassay.records import Document
-from ragassay.text.search import windows
+from ragassay.text.search import list_windows
 from ragassay.text.sentences import split_sentences
 from training.reranking import Bm25Search
 
@@ -72,7 +72,7 @@ class FragmentSearch:
         fragments = {
             f"{document.id}:{span.start}": Document(id=document.id, text=span.text)
             for document in documents
-            for span in windows(document)
+            for span in list_windows(document)
         }
         self._search = Bm25Search(fragments)
 

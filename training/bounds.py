@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from ragassay.instruments.encoder_verifier import EncoderVerifier
-from ragassay.metrics.stats.calibration import bound_of, risk_bound
+from ragassay.metrics.stats.calibration import bound_of, find_risk_bound
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import (
     COLUMNS,
@@ -33,12 +33,12 @@ from ragassay.models.entailment import (
     EntailmentModel,
     Pair,
 )
-from ragassay.models.verifiers import entailment_model
+from ragassay.models.verifiers import open_entailment_model
 from ragassay.optimizers.finetuning.claims import NOT_CONTRADICTED, LabelledClaim
 from ragassay.records import Bound, Comparison
 from ragassay.settings import load_settings
 from ragassay.text.differences import is_other_value
-from ragassay.text.search import passage_of
+from ragassay.text.search import extract_passage
 from training.cited import CitedSentence, cited_sentences, is_dev, whole_answers
 from training.claims import SEED, split_scifact
 from training.edits import edited
@@ -131,10 +131,10 @@ class CachedModel:
     def __init__(self, model: EntailmentModel, pairs: Sequence[Pair], file: Path) -> None:
         self.name, self.digest = model.name, model.digest
         if not file.exists():
-            np.save(file, model.probabilities(pairs))
+            np.save(file, model.predict_probabilities(pairs))
         self._known = dict(zip(pairs, np.load(file), strict=True))
 
-    def probabilities(self, pairs: Sequence[Pair]) -> np.ndarray:
+    def predict_probabilities(self, pairs: Sequence[Pair]) -> np.ndarray:
         """Return cached probabilities, shape (n_pairs, 3)."""
         return np.array([self._known[pair] for pair in pairs])
 
@@ -143,7 +143,7 @@ def verdicts_of(cases: Sequence[Case], model: EntailmentModel, work: Path) -> li
     """Return the verifier's verdicts, without bounds but with its rules."""
     texts = [("\n".join(case.claim.sentences), case.claim.title) for case in cases]
     pairs = [
-        (case.claim.claim, passage_of(case.claim.claim, *text))
+        (case.claim.claim, extract_passage(case.claim.claim, *text))
         for case, text in zip(cases, texts, strict=True)
     ]
     verifier = EncoderVerifier(CachedModel(model, pairs, work), Embedder(), by_rule=True)
@@ -165,7 +165,7 @@ def bound_from(cases: Sequence[Case], found: Sequence[Comparison]) -> Bound:
         and case.claim.label != NOT_CONTRADICTED
         and verdict.verdict in ("neutral", "not_relevant")
     ]
-    bound = risk_bound(
+    bound = find_risk_bound(
         "neutral",
         [verdict.confidence or 0.0 for _, verdict in rows],
         [case.claim.label == NEUTRAL for case, _ in rows],
@@ -247,7 +247,7 @@ def main() -> None:
     )
     args = parser.parse_args()
     cases = [*answer_cases(args.shared), *claim_cases(args.shared)]
-    model = entailment_model(args.model, load_settings().literature.cache_dir)
+    model = open_entailment_model(args.model, load_settings().literature.cache_dir)
     print(f"{len(cases)} pairs", flush=True)
     found = verdicts_of(cases, model, args.work)
     bounds = write_bounds(args.model, [bound_from(cases, found)])

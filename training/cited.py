@@ -22,10 +22,10 @@ from ragassay.formats import read_records
 from ragassay.models.entailment import NEUTRAL, SUPPORTS
 from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.records import Record
-from ragassay.text.quantities import numbers_of
+from ragassay.text.quantities import extract_numbers
 from ragassay.text.search import tokenize
 from ragassay.text.segmenter import segment
-from ragassay.text.sentences import sentences_of
+from ragassay.text.sentences import extract_sentences
 
 PARTS = ("bioasq", "orkg-synthesis")
 COVERED = 0.5
@@ -84,8 +84,8 @@ class CitedSentence:
         """Whether the label is reliable enough for training."""
         if not self.is_cited:
             return self.covered < FOREIGN
-        known = numbers_of(" ".join([self.claim.title, *self.claim.sentences]))
-        return self.covered >= COVERED and numbers_of(self.claim.claim) <= known
+        known = extract_numbers(" ".join([self.claim.title, *self.claim.sentences]))
+        return self.covered >= COVERED and extract_numbers(self.claim.claim) <= known
 
 
 def is_dev(question: str) -> bool:
@@ -111,7 +111,7 @@ def cited_sentences(records: list[Record]) -> Iterator[CitedSentence]:
     cut: dict[str, list[str]] = {}
     for record in records:
         for source in record.sources:
-            cut.setdefault(source.text, sentences_of(source.text))
+            cut.setdefault(source.text, extract_sentences(source.text))
         _, sentences, _ = segment(record, lambda name: None)
         for sentence in sentences:
             cited = {c.document for c in sentence.citations if c.document}

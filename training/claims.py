@@ -17,10 +17,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from ragassay.formats.claims import without_citations
+from ragassay.formats.claims import remove_citations
 from ragassay.models.entailment import NEUTRAL
 from ragassay.optimizers.finetuning.claims import LABEL_OF, WORDS, LabelledClaim, link_names
-from ragassay.text.sentences import sentences_of
+from ragassay.text.sentences import extract_sentences
 
 SEED = 20250714
 """Seed of the SciFact split and of all sampling for the shipped verifiers."""
@@ -38,7 +38,7 @@ def read_scifact_claims(shared: Path) -> list[LabelledClaim]:
     for pair in pairs:
         group = groups[f"claim {pair['claim_id']}"]
         known = corpus.get(pair["doc_id"])
-        sentences = known["abstract"] if known else sentences_of(pair["abstract"])
+        sentences = known["abstract"] if known else extract_sentences(pair["abstract"])
         found.append(
             LabelledClaim(
                 claim=pair["claim"],
@@ -76,7 +76,7 @@ def read_citation_integrity(shared: Path, part: str) -> list[LabelledClaim]:
         labels = [one["label"] for given in row["evidence"].values() for one in given]
         found.append(
             LabelledClaim(
-                claim=without_citations(row["claim"]),
+                claim=remove_citations(row["claim"]),
                 title=document["title"],
                 sentences=tuple(document["abstract"]),
                 rationale=(),

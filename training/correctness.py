@@ -18,8 +18,8 @@ from pathlib import Path
 from ragassay.models.adapters import CORRECTNESS
 from ragassay.models.entailment import SUPPORTS
 from ragassay.optimizers.finetuning.claims import LabelledClaim
-from ragassay.optimizers.finetuning.labelled_pairs import LabelledPair, best_fragment
-from ragassay.text.search import Bm25Index, windows
+from ragassay.optimizers.finetuning.labelled_pairs import LabelledPair, find_best_fragment
+from ragassay.text.search import Bm25Index, list_windows
 from training.bioasq import BioasqAnswer, FragmentSearch, read_bioasq
 from training.claims import read_scifact_claims
 
@@ -37,7 +37,7 @@ def scifact_pairs(claims: Iterable[LabelledClaim]) -> list[LabelledPair]:
             continue
         marked = " ".join(claim.sentences[i] for i in claim.rationale)
         found.append(LabelledPair(claim.claim, marked, CORRECT, claim.group))
-        beside = best_fragment(claim.claim, claim.sentences, claim.rationale)
+        beside = find_best_fragment(claim.claim, claim.sentences, claim.rationale)
         if beside:
             found.append(LabelledPair(claim.claim, beside, INCORRECT, claim.group))
     return found
@@ -52,7 +52,7 @@ def bioasq_pairs(answers: Iterable[BioasqAnswer], fragments: FragmentSearch) -> 
     """
     found: list[LabelledPair] = []
     for answer in answers:
-        own = [span.text for document in answer.documents for span in windows(document)]
+        own = [span.text for document in answer.documents for span in list_windows(document)]
         index = Bm25Index(own)
         beside = fragments.best(answer.question, {d.id for d in answer.documents})
         for sentence in answer.sentences:

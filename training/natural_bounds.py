@@ -32,8 +32,8 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ragassay.metrics.stats.calibration import risk_bound
-from ragassay.metrics.stats.intervals import share_interval
+from ragassay.metrics.stats.calibration import find_risk_bound
+from ragassay.metrics.stats.intervals import compute_share_interval
 from ragassay.models import adapters
 from ragassay.records import Bound, BoundLevel
 from ragassay.text.differences import is_other_value
@@ -125,7 +125,7 @@ def _bound(rows: Sequence[PairRow], label: str, kind: str, level: BoundLevel, da
     """Return the bound of verdicts, or the precision of all verdicts if there is no bound."""
     is_finding = level == "finding"
     right = [is_right(row, label) for row in rows]
-    bound = risk_bound(
+    bound = find_risk_bound(
         label,
         [row.confidence for row in rows],
         right,
@@ -144,7 +144,7 @@ def _bound(rows: Sequence[PairRow], label: str, kind: str, level: BoundLevel, da
 
 def measured(right: Sequence[bool]) -> dict[str, float | int | None]:
     """Return precision, its interval and n as fields of a bound."""
-    interval = share_interval(sum(right), len(right))
+    interval = compute_share_interval(sum(right), len(right))
     low, high = (round(end, 4) for end in interval) if interval else (None, None)
     precision = round(sum(right) / len(right), 4) if right else None
     return {"precision": precision, "low": low, "high": high, "n_measured": len(right)}

@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from ragassay.instruments.pair_rater import PaperSignals
-from ragassay.metrics.stats.calibration import risk_bound
+from ragassay.metrics.stats.calibration import find_risk_bound
 from ragassay.models.embeddings import Embedder
 from ragassay.models.fitted_raters import RelevanceModel
 from ragassay.records import Bound
@@ -102,7 +102,7 @@ def held_out_bounds(
     for label, confidence, is_right in (("3", sure, is_own), ("1", 1 - sure, ~is_own)):
         leans = confidence >= 0.5
         found.append(
-            risk_bound(
+            find_risk_bound(
                 label,
                 confidence[leans].tolist(),
                 is_right[leans].tolist(),

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ragassay.errors import InputError
 from ragassay.evaluators.build_run import build_run
-from ragassay.instruments.signals.extractor import signals_of
+from ragassay.instruments.signals.extractor import compute_signals
 from ragassay.models.fitted_raters import LinearScorer, SignalRater
 from ragassay.optimizers.finetuning.judge_replies import SEED
 from ragassay.prompts.texts import load_signals
@@ -128,7 +128,9 @@ def _signals(examples: Sequence[Example], fitted: SignalRater) -> dict[int, Mapp
         if len(others) > 1:
             places = zip(("order", "opening", "closing"), _fit_places(others), strict=True)
             rater = fitted.model_copy(update=dict(places))
-        rows |= {id(e): signals_of(e.measured, rater).values for e in examples if id(e) in inside}
+        rows |= {
+            id(e): compute_signals(e.measured, rater).values for e in examples if id(e) in inside
+        }
     return rows
 
 

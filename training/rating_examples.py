@@ -8,17 +8,17 @@ from pathlib import Path
 
 from ragassay.evaluators.base import Run
 from ragassay.formats import read_records
-from ragassay.graphs.case import case_of
+from ragassay.graphs.case import convert_to_case
 from ragassay.instruments.signals.extractor import AnswerMeasurements, measure
 from ragassay.models.entailment import CachedEntailment
-from ragassay.models.verifiers import signals_verifier
+from ragassay.models.verifiers import load_signals_verifier
 from ragassay.optimizers.finetuning.judge_replies import (
     DESIRED,
     SEED,
     is_held_out,
-    ratings_of,
-    redundant,
-    some_systems,
+    read_median_ratings,
+    sample_systems,
+    select_redundant,
 )
 from ragassay.perturbations import ATTACKS, perturb_answers
 from ragassay.records import PerturbedAnswer, Record
@@ -81,21 +81,21 @@ def examples_of(
     Raises:
         InputError: A file cannot be read.
     """
-    verifier = CachedEntailment(signals_verifier())
+    verifier = CachedEntailment(load_signals_verifier())
 
     def measured(record: Record) -> AnswerMeasurements:
-        case = case_of(record, run.settings, run.retrieval.corpus)
+        case = convert_to_case(record, run.settings, run.retrieval.corpus)
         return measure(case, run.models.embedder, verifier)
 
     for path in answers:
         records = [r for r in read_records(path).records if not is_held_out(r.topic or r.id)]
         fit = [record for record in records if record.metadata.get("variant") == "benign"]
-        rated = ratings_of(path)
-        chosen = some_systems(fit, n_systems)
+        rated = read_median_ratings(path)
+        chosen = sample_systems(fit, n_systems)
         drawn = {record.id for record in chosen}
         perturbed = [
             *perturb_answers(chosen, attacks=ATTACKS, pools="fit", seed=SEED, among=fit).answers,
-            *redundant(records, chosen),
+            *select_redundant(records, chosen),
         ]
         for n, record in enumerate(sorted(fit, key=lambda r: r.topic or r.id), 1):
             say(f"{path.name}: {n} of {len(fit)}")

@@ -19,17 +19,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragassay.metrics.papers.retrieval import retrieval_scores
+from ragassay.metrics.papers.retrieval import score_retrieval
 from ragassay.models.embeddings import Embedder
 from ragassay.optimizers.finetuning.claims import link_names
 from ragassay.records import Document
-from ragassay.retrievers.disk.schema import ANALYZER, analyzer, build_query, build_schema, row_of
+from ragassay.retrievers.disk.schema import (
+    ANALYZER,
+    build_analyzer,
+    build_index_row,
+    build_query,
+    build_schema,
+)
 from ragassay.retrievers.literature import ANY, Hit
 from ragassay.retrievers.rerankers import (
     DEPTH,
     FusionWeights,
     TextEncoder,
-    features,
+    compute_hit_features,
     standardise_columns,
 )
 from training.tokens import CachedTokenEncoder
@@ -78,10 +84,10 @@ class Bm25Search:
 
         self._documents = documents
         self._index: tantivy.Index = tantivy.Index(build_schema())
-        self._index.register_tokenizer(ANALYZER, analyzer())
+        self._index.register_tokenizer(ANALYZER, build_analyzer())
         writer = self._index.writer(num_threads=1)
         for document in documents.values():
-            writer.add_document(row_of(document))
+            writer.add_document(build_index_row(document))
         writer.commit()
         self._index.reload()
         self._ids = list(documents)
@@ -109,7 +115,7 @@ def group_folds(qrels: dict[str, dict[str, int]], n_folds: int, seed: int) -> di
         Fold numbers in [0, n_folds), by query.
 
     Example:
-        >>> folds = group_folds({"p": {"a": 1}, "q": {"b": 1}, "r": {"a": 1, "c": 1}}, 2, 0)
+        >>> folds = assign_folds({"p": {"a": 1}, "q": {"b": 1}, "r": {"a": 1, "c": 1}}, 2, 0)
         >>> folds["p"] == folds["r"] != folds["q"]
         True
     """
@@ -155,7 +161,7 @@ def collect(
         hits = search.search(claim, depth)
         ids = tuple(hit.document.id for hit in hits)
         relevant = [float(data.qrels[query].get(i, 0) > 0) for i in ids]
-        table = standardise_columns(features(claim, hits, encoder))
+        table = standardise_columns(compute_hit_features(claim, hits, encoder))
         found[query] = Candidates(ids, table, np.array(relevant))
     return found
 
@@ -221,7 +227,7 @@ def main() -> None:
     with CachedTokenEncoder(Embedder(), arguments.cache) as encoder:
         candidates = collect(data, Bm25Search(data.documents), encoder, arguments.depth)
     folds = group_folds(data.qrels, N_FOLDS, SEED)
-    score = retrieval_scores(data.qrels, cross_validated(candidates, folds))["nDCG@10"]
+    score = score_retrieval(data.qrels, cross_validated(candidates, folds))["nDCG@10"]
     fitted = [round(float(w), 4) for w in fit(list(candidates.values()))]
     weights = FusionWeights(**dict(zip(FusionWeights.model_fields, fitted, strict=True)))
     arguments.out.mkdir(parents=True, exist_ok=True)

@@ -27,11 +27,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ragassay.metrics.stats.agreement import discrimination
+from ragassay.metrics.stats.agreement import measure_discrimination
 from ragassay.models.embeddings import Embedder
-from ragassay.text.quantities import numbers_of
-from ragassay.text.search import rank, tokenize
-from ragassay.text.sentences import sentences_of
+from ragassay.text.quantities import extract_numbers
+from ragassay.text.search import rank_texts, tokenize
+from ragassay.text.sentences import extract_sentences
 from training.claims import SEED
 from training.natural import NaturalClaim, PairRow, read_rows, read_set
 
@@ -50,14 +50,14 @@ Values = NDArray[np.float64]
 def features_of(claim: NaturalClaim, rows: Sequence[PairRow], embedder: Embedder) -> list[float]:
     """Return the features of a claim and its source with the highest cosine."""
     row, source = max(zip(rows, claim.sources, strict=True), key=lambda pair: pair[0].cosine)
-    sentences = sentences_of(source.text)
-    near = [sentences[n] for n, _ in rank(claim.text, sentences)[:N_NEAR]] or sentences[:1]
+    sentences = extract_sentences(source.text)
+    near = [sentences[n] for n, _ in rank_texts(claim.text, sentences)[:N_NEAR]] or sentences[:1]
     vectors = embedder.encode([claim.text, *near, source.text])
     cosines = sorted((vectors[1:-1] @ vectors[0]).tolist(), reverse=True)
     mine, theirs = tokenize(claim.text), tokenize(source.text)
     pairs, known = set(pairwise(mine)), set(pairwise(theirs))
     longest = SequenceMatcher(None, mine, theirs, autojunk=False).find_longest_match().size
-    numbers, stated = set(numbers_of(claim.text)), set(numbers_of(source.text))
+    numbers, stated = set(extract_numbers(claim.text)), set(extract_numbers(source.text))
     return [
         *(row.supports, row.words, row.cosine),
         *[*cosines, 0.0, 0.0][1:N_COSINES],
@@ -161,7 +161,7 @@ def auc_of_answers(values: Values, claims: Sequence[NaturalClaim]) -> str:
 
 def auc_text(values: Sequence[float], labels: Sequence[bool], groups: Sequence[str]) -> str:
     """Format an AUC with its interval."""
-    auc = discrimination(values, labels, groups).auroc
+    auc = measure_discrimination(values, labels, groups).auroc
     return f"AUC {auc.value:.3f} ({auc.low:.2f} to {auc.high:.2f})"
 
 

@@ -18,12 +18,12 @@ from pathlib import Path
 
 from ragassay.evaluators.build_run import build_run
 from ragassay.formats import read_records
-from ragassay.graphs.case import case_of
-from ragassay.instruments.signals.extractor import measure, signals_of
+from ragassay.graphs.case import convert_to_case
+from ragassay.instruments.signals.extractor import compute_signals, measure
 from ragassay.models.entailment import CachedEntailment
-from ragassay.models.fitted_raters import shipped_rater
-from ragassay.models.verifiers import signals_verifier
-from ragassay.optimizers.finetuning.judge_replies import SEED, is_held_out, some_systems
+from ragassay.models.fitted_raters import load_shipped_rater
+from ragassay.models.verifiers import load_signals_verifier
+from ragassay.optimizers.finetuning.judge_replies import SEED, is_held_out, sample_systems
 from ragassay.perturbations import ATTACKS, perturb_answers
 from ragassay.settings import load_settings
 
@@ -36,12 +36,12 @@ Row = dict[str, float | str | bool]
 def rows_of(answers: Sequence[Path]) -> Iterator[Row]:
     """Measure the sentences of original answers and of versions with one added sentence."""
     run = build_run(load_settings(signals=True))
-    verifier, rater = CachedEntailment(signals_verifier()), shipped_rater()
+    verifier, rater = CachedEntailment(load_signals_verifier()), load_shipped_rater()
     attacks = [attack for attack in ATTACKS if attack.name.startswith(ADDED)]
     for path in answers:
         held = [r for r in read_records(path).records if is_held_out(r.topic or r.id)]
         benign = [record for record in held if record.metadata.get("variant") == "benign"]
-        chosen = some_systems(benign, 1)
+        chosen = sample_systems(benign, 1)
         perturbed = perturb_answers(chosen, attacks=attacks, seed=SEED, among=benign).answers
         for record in chosen:
             versions = [("", record, ())] + [
@@ -50,8 +50,8 @@ def rows_of(answers: Sequence[Path]) -> Iterator[Row]:
                 if one.original == record.id
             ]
             for attack, version, added in versions:
-                case = case_of(version, run.settings, run.retrieval.corpus)
-                found = signals_of(measure(case, run.models.embedder, verifier), rater)
+                case = convert_to_case(version, run.settings, run.retrieval.corpus)
+                found = compute_signals(measure(case, run.models.embedder, verifier), rater)
                 for sentence in found.sentences:
                     yield {
                         "question": record.topic or record.id,

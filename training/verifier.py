@@ -23,16 +23,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ragassay.model_names import MINILM, SMOLLM2
-from ragassay.models.entailment import CONTRADICTS, NEUTRAL, PACKAGED, SUPPORTS, pair_encoder
+from ragassay.models.entailment import CONTRADICTS, NEUTRAL, PACKAGED, SUPPORTS, load_pair_encoder
 from ragassay.optimizers.finetuning.claims import (
     NOT_CONTRADICTED,
     Example,
     LabelledClaim,
-    claim_examples,
+    build_claim_examples,
     reverse_label,
 )
 from ragassay.settings import load_settings
-from ragassay.text.search import rank
+from ragassay.text.search import rank_texts
 from training.abstracts import article_claims
 from training.bioasq import FragmentSearch, read_bioasq
 from training.cited import CitedSentence, Overlap, cited_sentences, is_dev, whole_answers
@@ -133,7 +133,9 @@ def _labelled(claim: LabelledClaim, rng: random.Random) -> Iterator[Made]:
     if turned:
         yield Made(turned, "scifact contrary")
     if claim.label == SUPPORTS:
-        yield from edited(claim, [place for place, _ in rank(claim.claim, claim.sentences)], rng)
+        yield from edited(
+            claim, [place for place, _ in rank_texts(claim.claim, claim.sentences)], rng
+        )
 
 
 def _answers(shared: Path, rng: random.Random) -> Iterator[Made]:
@@ -189,14 +191,14 @@ def main() -> None:
     work.mkdir(parents=True, exist_ok=True)
     claims = verifier_claims(given.shared)
     print(f"{len(claims)} examples: {_counts(claims)}", flush=True)
-    examples: list[Example] = claim_examples([one.claim for one in claims])
+    examples: list[Example] = build_claim_examples([one.claim for one in claims])
     tuning = dataclasses.replace(TUNINGS[given.base], reads=given.reads, batch=BATCH[given.base])
     if given.rate:
         tuning = dataclasses.replace(tuning, learning_rate=given.rate, head_rate=given.rate)
     torch.manual_seed(SEED)  # the head is initialized randomly
-    encoder = pair_encoder(given.base, load_settings().literature.cache_dir)
+    encoder = load_pair_encoder(given.base, load_settings().literature.cache_dir)
     tensors = train(encoder, examples, tuning, work, given.epochs, seed=SEED)
-    held = claim_examples(held_claims(given.shared))
+    held = build_claim_examples(held_claims(given.shared))
     shape = write_trained(given.out, encoder, tensors, tuning, held)
     print(f"{given.out}: temperature {shape.temperature:.2f}")
 

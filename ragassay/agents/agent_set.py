@@ -67,15 +67,15 @@ class Agents:
     synthesizer: Synthesizer = field(default_factory=Synthesizer)
     rationale_auditor: RationaleAuditor = field(default_factory=RationaleAuditor)
 
-    def rater(self, kind: ItemKind) -> ItemRater:
+    def choose_rater(self, kind: ItemKind) -> ItemRater:
         """Return the agent that rates how well a passage covers test bank items of one kind."""
         return self.question_rater if kind == "question" else self.nugget_rater
 
-    def extractor(self, kind: ItemKind) -> ItemExtractor:
+    def choose_extractor(self, kind: ItemKind) -> ItemExtractor:
         """Return the agent that extracts answers to test bank items of one kind from a passage."""
         return self.answer_extractor if kind == "question" else self.nugget_extractor
 
-    def racar_rater(self, dimension: RacarDimension) -> RacarRater:
+    def choose_racar_rater(self, dimension: RacarDimension) -> RacarRater:
         """Return the agent that rates question-answer pairs on a dimension."""
         rater: RacarRater = getattr(self, f"{dimension}_rater")
         return rater
@@ -120,23 +120,23 @@ def apply_compiled(
         agent.use(prompt)
 
 
-def unused_agents(settings: Settings) -> dict[str, str]:
+def find_unused_agents(settings: Settings) -> dict[str, str]:
     """Return each agent that the run does not use, with the reason and a way to enable it."""
     writes = settings.evaluation.wants("nuggets") or settings.cites_by_nuggets
     verifies = settings.evaluation.wants("citations") or settings.evaluation.verifies_evidence
     searches = settings.evaluation.looks_for_evidence
     rules = (
-        ("rubric_judge", settings.evaluation.wants("rubrics"), _skips("rubrics")),
-        ("sentence_labeller", settings.evaluation.wants("sentences"), _skips("sentences")),
-        ("nugget_assigner", settings.evaluation.wants("nuggets"), _skips("nuggets")),
-        ("nugget_writer", writes, _skips("nuggets")),
+        ("rubric_judge", settings.evaluation.wants("rubrics"), _describe_skip("rubrics")),
+        ("sentence_labeller", settings.evaluation.wants("sentences"), _describe_skip("sentences")),
+        ("nugget_assigner", settings.evaluation.wants("nuggets"), _describe_skip("nuggets")),
+        ("nugget_writer", writes, _describe_skip("nuggets")),
         (
             "nugget_writer",
             settings.nuggets.nugget_unit == "sentence",
             "nuggets are listed from the whole answer; set nugget_unit to sentence",
         ),
-        ("verifier", verifies, _skips("citations")),
-        ("query_writer", searches, _skips("evidence")),
+        ("verifier", verifies, _describe_skip("citations")),
+        ("query_writer", searches, _describe_skip("evidence")),
         (
             "query_writer",
             settings.retrieval.evidence == "search",
@@ -146,5 +146,5 @@ def unused_agents(settings: Settings) -> dict[str, str]:
     return {agent: reason for agent, is_used, reason in reversed(rules) if not is_used}
 
 
-def _skips(part: str) -> str:
+def _describe_skip(part: str) -> str:
     return f"the run skips {part}; add {part} to --only"

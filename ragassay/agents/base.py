@@ -15,18 +15,18 @@ import dspy
 import pydantic
 
 from ragassay.agents.replies import (
+    convert_value,
     is_label,
     is_refusal,
+    list_required_fields,
     read_reply,
     require_no_correction,
-    required_fields,
-    value_of,
 )
 from ragassay.agents.sampling import (
     ModelCall,
     add_distribution,
-    choices_of,
-    first_reply,
+    await_first_reply,
+    list_label_choices,
     note_logprobs,
 )
 from ragassay.errors import RefusedError, SettingsError, UnparsableReplyError
@@ -54,14 +54,20 @@ class SharedPrefixAdapter(dspy.Adapter):
         self, signature: Any, demos: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any]
     ) -> list[dict[str, Any]]:
         """Return the system and user messages of a call."""
-        examples = [_example(signature, demo) for demo in demos]
-        return _messages(inputs[CONTEXT_FIELD], "\n\n", *examples, self.task(signature, inputs))
+        examples = [_render_example(signature, demo) for demo in demos]
+        return _build_messages(
+            inputs[CONTEXT_FIELD], "\n\n", *examples, self.render_task(signature, inputs)
+        )
 
-    def task(self, signature: Any, inputs: Mapping[str, Any]) -> str:
+    def render_task(self, signature: Any, inputs: Mapping[str, Any]) -> str:
         """Return the part of the prompt after the context and the examples."""
         # All calls of an agent share the output format, so it comes before the inputs.
         return "\n".join(
-            [f"Task: {signature.instructions}", _shape(signature), *_list_inputs(signature, inputs)]
+            [
+                f"Task: {signature.instructions}",
+                _describe_shape(signature),
+                *_list_inputs(signature, inputs),
+            ]
         )
 
     def parse(self, signature: Any, completion: str) -> dict[str, Any]:
@@ -76,7 +82,7 @@ class SharedPrefixAdapter(dspy.Adapter):
             RefusedError: The model refused to answer.
         """
         types = {name: field.annotation for name, field in signature.output_fields.items()}
-        required = required_fields(types)
+        required = list_required_fields(types)
         text = _unquote(completion)
         try:
             fields = read_reply(text, tuple(types), required)
@@ -87,11 +93,13 @@ class SharedPrefixAdapter(dspy.Adapter):
         values: dict[str, Any] = {}
         for name, kind in types.items():
             try:
-                values[name] = value_of(name, fields[name].value if name in fields else None, kind)
+                values[name] = convert_value(
+                    name, fields[name].value if name in fields else None, kind
+                )
             except UnparsableReplyError:
                 if name in required:
                     raise
-                values[name] = value_of(name, None, kind)
+                values[name] = convert_value(name, None, kind)
         labels = [name for name in required if is_label(types[name])]
         if len(labels) == 1:
             require_no_correction(text, fields[labels[0]], values[labels[0]], types[labels[0]])
@@ -108,10 +116,10 @@ class CompactAdapter(SharedPrefixAdapter):
         self, signature: Any, demos: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any]
     ) -> list[dict[str, Any]]:
         """Return the system and user messages of a call, without examples."""
-        return _messages(inputs[CONTEXT_FIELD], "\n", *_list_inputs(signature, inputs))
+        return _build_messages(inputs[CONTEXT_FIELD], "\n", *_list_inputs(signature, inputs))
 
 
-def _messages(context: str, between: str, *parts: str) -> list[dict[str, Any]]:
+def _build_messages(context: str, between: str, *parts: str) -> list[dict[str, Any]]:
     """Return the system and user messages. The user message stores the length of the context."""
     prompt = SharedPrompt(between.join([context, *parts]), len(context + between))
     return [
@@ -136,24 +144,24 @@ def _list_inputs(signature: Any, inputs: Mapping[str, Any]) -> list[str]:
     return [f"{name}: {inputs[name]}" for name in names]
 
 
-def _shape(signature: Any) -> str:
-    schema = response_format(signature)["json_schema"]["schema"]
-    return f"Reply with JSON: {json.dumps(_hint(schema, schema.get('$defs', {})))}"
+def _describe_shape(signature: Any) -> str:
+    schema = build_response_format(signature)["json_schema"]["schema"]
+    return f"Reply with JSON: {json.dumps(_build_hint(schema, schema.get('$defs', {})))}"
 
 
-def _hint(schema: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
+def _build_hint(schema: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
     if "$ref" in schema:
-        return _hint(known[schema["$ref"].rpartition("/")[2]], known)
+        return _build_hint(known[schema["$ref"].rpartition("/")[2]], known)
     if "enum" in schema:
         return " | ".join(str(value) for value in schema["enum"])
     if "properties" in schema:
-        return {name: _hint(part, known) for name, part in schema["properties"].items()}
+        return {name: _build_hint(part, known) for name, part in schema["properties"].items()}
     if schema.get("type") == "array":
-        return [_hint(schema.get("items", {}), known)]
+        return [_build_hint(schema.get("items", {}), known)]
     return "..."
 
 
-def _example(signature: Any, demo: Mapping[str, Any]) -> str:
+def _render_example(signature: Any, demo: Mapping[str, Any]) -> str:
     lines = [
         f"{name}: {demo[name]}"
         for name in signature.input_fields
@@ -165,7 +173,7 @@ def _example(signature: Any, demo: Mapping[str, Any]) -> str:
 
 
 @functools.lru_cache(maxsize=64)
-def response_format(signature: Any) -> dict[str, Any]:
+def build_response_format(signature: Any) -> dict[str, Any]:
     """Return the JSON schema of a signature's outputs as an OpenAI `response_format`."""
     fields: dict[str, Any] = {
         # DSPy stores the constraints of a field separately from its type.
@@ -284,7 +292,7 @@ class Agent(dspy.Module):
         predictor: Any = self.predict
         return predictor.signature.instructions
 
-    def asking(
+    def build_request(
         self,
         read: Callable[[dspy.Prediction, Usage], Any],
         signature: Any = None,
@@ -313,7 +321,7 @@ class Agent(dspy.Module):
         """
         call = self._build_call(asked)
         with meter_calls() as meter:
-            async with first_reply(call) as is_needed:
+            async with await_first_reply(call) as is_needed:
                 reply = note_logprobs(call, await call.draw()) if is_needed else None
             reply, source = await add_distribution(call, reply)
         return asked.read(reply, meter.usage + source)
@@ -323,7 +331,7 @@ class Agent(dspy.Module):
         lm = predictor.lm or dspy.settings.lm
         options: dict[str, Any] = {} if self.wants_logprobs else dict(NO_LOGPROBS)
         if lm.takes_schema:
-            options["response_format"] = response_format(request.signature)
+            options["response_format"] = build_response_format(request.signature)
         if request.n_parts > 1 and lm.kwargs.get("max_tokens"):
             options["max_tokens"] = lm.kwargs["max_tokens"] * request.n_parts
         messages = self.adapter.format(request.signature, request.demos, request.inputs)
@@ -333,7 +341,7 @@ class Agent(dspy.Module):
             return dspy.Prediction(**fields, logprobs=reply["logprobs"])
 
         has_labels = self.wants_logprobs and hasattr(lm, "n_samples")
-        labels = choices_of(request.signature) if has_labels else {}
+        labels = list_label_choices(request.signature) if has_labels else {}
         return ModelCall(lm, messages, options, read, labels)
 
 

@@ -36,24 +36,24 @@ def build_context(
         parts += [words.turns, fence_text(lines, mark)]
     parts += [words.question, fence_text(question, mark)]
     if sources:
-        parts += [words.sources, fence_text(source_lines(sources), mark)]
+        parts += [words.sources, fence_text(render_sources(sources), mark)]
     else:
         parts.append(words.no_sources)
     parts += [words.answer, fence_text(answer, mark)]
     return "\n".join(parts)
 
 
-def sources_context(question: str, sources: Sequence[Document], mark: str) -> str:
+def build_sources_context(question: str, sources: Sequence[Document], mark: str) -> str:
     """Build the context for writing a text from sources: the question and the sources."""
     words = load_prompts().context
-    shown = fence_text(source_lines(sources), mark)
+    shown = fence_text(render_sources(sources), mark)
     return "\n".join([words.question, fence_text(question, mark), words.sources, shown])
 
 
-def passage_context(case: Case) -> str:
+def build_passage_context(case: Case) -> str:
     """Return the context for grading passages, with the answer as the passage."""
     return "\n".join(
-        (load_prompts().context.passage, fence_text(case.judged_answer, mark_of(case)))
+        (load_prompts().context.passage, fence_text(case.judged_answer, find_fence_mark(case)))
     )
 
 
@@ -72,7 +72,7 @@ def build_paper_context(shown: Sequence[Document], texts: Sequence[str]) -> str:
     return "\n".join((load_prompts().context.paper, fence_text(paper, mark)))
 
 
-def source_lines(sources: Sequence[Document]) -> str:
+def render_sources(sources: Sequence[Document]) -> str:
     """List sources for a prompt, labelled by number, or by id if an id equals a number."""
     names = [str(n) for n in range(1, len(sources) + 1)]
     if not set(names).isdisjoint(source.id for source in sources):
@@ -106,13 +106,13 @@ def fence_text(text: str, mark: str) -> str:
     return f"<data {mark}>\n{text.replace(mark, ' ')}\n</data {mark}>"
 
 
-def mark_of(case: Case) -> str:
+def find_fence_mark(case: Case) -> str:
     """Return the number in the delimiters of a case, read from its context if there is one."""
     opened = _FENCE.search(case.context)
-    return opened[1] if opened else fence_mark(_texts(case))
+    return opened[1] if opened else fence_mark(_collect_texts(case))
 
 
-def _texts(case: Case) -> list[str]:
+def _collect_texts(case: Case) -> list[str]:
     pairs = (text for pair in case.pairs for text in (pair.question, pair.answer))
     return [case.question, case.judged_answer, *pairs, *(s.title + s.text for s in case.sources)]
 
@@ -148,8 +148,8 @@ def build_case(
         n_source_chars_cut=max(0, n_all - n_shown),
     )
     if record.pairs:
-        context = build_paper_context(shown, _texts(case))
+        context = build_paper_context(shown, _collect_texts(case))
     else:
-        mark = fence_mark([*_texts(case), *(turn.text for turn in record.turns)])
+        mark = fence_mark([*_collect_texts(case), *(turn.text for turn in record.turns)])
         context = build_context(record.question, case.judged_answer, shown, mark, record.turns)
     return case.model_copy(update={"context": context})

@@ -10,7 +10,7 @@ import dspy
 from pydantic import StringConstraints
 
 from ragassay.agents.base import Agent, AgentRequest
-from ragassay.agents.context import fence_text, mark_of
+from ragassay.agents.context import fence_text, find_fence_mark
 from ragassay.errors import ModelError
 from ragassay.models.gateway import Meter, meter_calls
 from ragassay.prompts import load_prompts
@@ -58,7 +58,7 @@ class QueryWriter(Agent):
         self, case: Case, claim: str, tried: Sequence[str], found: Sequence[str]
     ) -> AgentRequest:
         """Request queries for a sentence in the answer. Off-topic queries become empty strings."""
-        mark = mark_of(case)
+        mark = find_fence_mark(case)
         lines = [*(f"query: {query}" for query in tried), *(f"found: {title}" for title in found)]
         topic = f"{claim} {case.question}"
 
@@ -66,7 +66,7 @@ class QueryWriter(Agent):
             query, opposite = (_clean_query(topic, q) for q in (reply.query, reply.opposite))
             return Queries(query, opposite, usage)
 
-        return self.asking(
+        return self.build_request(
             read,
             context=case.context,
             claim=fence_text(claim, mark),
@@ -112,8 +112,8 @@ class SufficiencyJudge(Agent):
         Args:
             passages: One or more untrusted passages with titles.
         """
-        mark = mark_of(case)
-        return self.asking(
+        mark = find_fence_mark(case)
+        return self.build_request(
             lambda reply, usage: Sufficiency(reply.enough == "yes", usage),
             context=case.context,
             passages="\n".join(fence_text(passage, mark) for passage in passages),
@@ -164,7 +164,7 @@ class EvidenceSearcher:
 
         from ragassay.models.chat_model import ToolCaller
 
-        mark, notes = mark_of(case), SearchNotes()
+        mark, notes = find_fence_mark(case), SearchNotes()
         notes.documents.update((source.id, source) for source in case.sources)
         with meter_calls() as meter:
             agent = create_agent(
@@ -173,7 +173,7 @@ class EvidenceSearcher:
                 system_prompt=load_prompts().agents[self.name].task,
                 middleware=[
                     ModelCallLimitMiddleware(run_limit=n_turns),
-                    _token_limit(meter, n_tokens),
+                    _build_token_limit(meter, n_tokens),
                 ],
             )
             prompt = f"{case.context}\n\nclaim: {fence_text(claim, mark)}"
@@ -185,7 +185,7 @@ class EvidenceSearcher:
         return notes
 
 
-def _token_limit(meter: Meter, n_tokens: int) -> Any:
+def _build_token_limit(meter: Meter, n_tokens: int) -> Any:
     from langchain.agents.middleware import before_model
 
     @before_model(can_jump_to=["end"])
@@ -204,7 +204,7 @@ def _build_tools(notes: SearchNotes, find: Search, mark: str) -> list[BaseTool]:
         """Search the literature; gives the ids and titles of the best articles."""
         documents = await find(query)
         notes.documents.update((d.id, d) for d in documents if d.id not in notes.documents)
-        listed = "\n".join(f"{d.id}: {_headline(d)}" for d in documents)
+        listed = "\n".join(f"{d.id}: {_format_headline(d)}" for d in documents)
         return fence_text(listed, mark) if documents else "Nothing was found: try other words."
 
     @tool
@@ -213,7 +213,7 @@ def _build_tools(notes: SearchNotes, find: Search, mark: str) -> list[BaseTool]:
         document = notes.documents.get(id)
         if document is None:
             return "No search gave this id."
-        return fence_text(f"{_headline(document)}\n{document.text[:READ_CHARS]}", mark)
+        return fence_text(f"{_format_headline(document)}\n{document.text[:READ_CHARS]}", mark)
 
     @tool
     def cite(id: str, side: Literal["for", "against"]) -> str:
@@ -226,6 +226,6 @@ def _build_tools(notes: SearchNotes, find: Search, mark: str) -> list[BaseTool]:
     return [search, read, cite]
 
 
-def _headline(document: Document) -> str:
+def _format_headline(document: Document) -> str:
     year = document.published[:4] if isinstance(document, Article) else ""
     return f"{document.title or document.text[:80]}{f' ({year})' if year else ''}"

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from ragassay.text.faults import with_whole_characters
+from ragassay.text.faults import replace_surrogates
 
 _OPENING = re.compile(r'\{(?=\s*")')
 _SPACE = re.compile(r"\s*")
@@ -81,7 +81,7 @@ def _read_object(text: str, position: int) -> tuple[dict[str, Field], int]:
         value, end = _decode(text, start)
         if key in fields:
             raise _BrokenJsonError(f"field {key!r} occurs twice", end)
-        fields[key] = Field(with_whole_characters(value), start, end)
+        fields[key] = Field(replace_surrogates(value), start, end)
         position = _skip_space(text, end)
         if text[position : position + 1] == "}":
             return fields, position + 1
@@ -125,7 +125,7 @@ def unwrap_fields(
     depth: int = 0,
 ) -> dict[str, Field]:
     """Return fields by name. Unwrap the only nested object while a `wanted` field is missing."""
-    matching = _fields_by_name(fields, names)
+    matching = _match_fields(fields, names)
     if all(name in matching for name in wanted) or depth == MOST_DEPTH:
         return matching
     nested = [
@@ -150,18 +150,18 @@ def _read_nested(text: str, field: Field) -> dict[str, Field] | None:
         return None
 
 
-def _fields_by_name(fields: Mapping[str, Field], names: Sequence[str]) -> dict[str, Field]:
+def _match_fields(fields: Mapping[str, Field], names: Sequence[str]) -> dict[str, Field]:
     exact = {name: fields[name] for name in names if name in fields}
     by_plain_name: dict[str, list[Field]] = {}
     for key, field in fields.items():
-        by_plain_name.setdefault(plain_name(key), []).append(field)
+        by_plain_name.setdefault(normalize_name(key), []).append(field)
     for name in names:
-        others = by_plain_name.get(plain_name(name), [])
+        others = by_plain_name.get(normalize_name(name), [])
         if name not in exact and len(others) == 1:
             exact[name] = others[0]
     return exact
 
 
-def plain_name(name: str) -> str:
+def normalize_name(name: str) -> str:
     """Return a field name in lowercase without spaces and punctuation."""
     return re.sub(r"[\W_]", "", name).casefold()

@@ -10,7 +10,7 @@ import dspy
 from pydantic import StringConstraints
 
 from ragassay.agents.base import Agent, AgentRequest
-from ragassay.agents.context import build_context, fence_mark, fence_text, mark_of
+from ragassay.agents.context import build_context, fence_mark, fence_text, find_fence_mark
 from ragassay.agents.sampling import SampledChoice
 from ragassay.metrics.papers.rationales import CRITERIA
 from ragassay.prompts import Rubric, load_prompts
@@ -67,13 +67,13 @@ class ImportanceScorer(Agent):
         context = "\n".join(
             [words.question, fence_text(question, mark), words.facts, fence_text(listed, mark)]
         )
-        return self.asking(
+        return self.build_request(
             _read_importance, context=context, fact=fence_text(facts[position], mark)
         )
 
 
 def _read_importance(reply: dspy.Prediction, usage: Usage) -> Scored:
-    confidence = SampledChoice.of(reply, "importance", IMPORTANCES).sureness["confidence"]
+    confidence = SampledChoice.from_reply(reply, "importance", IMPORTANCES).sureness["confidence"]
     return Scored(reply.importance, confidence, usage)
 
 
@@ -100,13 +100,13 @@ class NuggetAssigner(Agent):
         """Request the label of one gold nugget."""
 
         def read(reply: dspy.Prediction, usage: Usage) -> NuggetAssignment:
-            choice = SampledChoice.of(reply, "assignment", ASSIGNMENTS)
+            choice = SampledChoice.from_reply(reply, "assignment", ASSIGNMENTS)
             return NuggetAssignment(
                 gold=gold, assignment=reply.assignment, usage=usage, **choice.sureness
             )
 
-        fenced = fence_text(nugget.text, mark_of(case))
-        return self.asking(read, context=case.context, nugget=fenced)
+        fenced = fence_text(nugget.text, find_fence_mark(case))
+        return self.build_request(read, context=case.context, nugget=fenced)
 
 
 class LabelSentence(dspy.Signature):
@@ -127,20 +127,20 @@ class SentenceLabeller(Agent):
         """Request the label of one sentence in the answer."""
 
         def read(reply: dspy.Prediction, usage: Usage) -> SentenceLabel:
-            choice = SampledChoice.of(reply, "label", RELEVANCE_LABELS)
+            choice = SampledChoice.from_reply(reply, "label", RELEVANCE_LABELS)
             return SentenceLabel(
                 sentence=sentence.index, label=reply.label, usage=usage, **choice.sureness
             )
 
-        fenced = fence_text(sentence.text, mark_of(case))
-        return self.asking(read, context=case.context, sentence=fenced)
+        fenced = fence_text(sentence.text, find_fence_mark(case))
+        return self.build_request(read, context=case.context, sentence=fenced)
 
 
 _WORDS = load_prompts().agents["rationale_auditor"]
 Quote = Annotated[str, StringConstraints(max_length=_WORDS.answer_chars)]
 
 
-def _signature() -> type[dspy.Signature]:
+def _build_signature() -> type[dspy.Signature]:
     fields: dict[str, Any] = {
         name: (str, dspy.InputField()) for name in ("context", "rubric", "rating", "reason")
     }
@@ -169,7 +169,7 @@ class RationaleAuditor(Agent):
     """Labels a judge's rationale on six criteria in one call."""
 
     name = "rationale_auditor"
-    signature = _signature()
+    signature = _build_signature()
     wants_logprobs = False
 
     def request(
@@ -201,7 +201,7 @@ class RationaleAuditor(Agent):
             return ReasonLabels(labels, quotes, usage)
 
         mark = fence_mark([question, answer, reason, *(s.title + s.text for s in sources)])
-        return self.asking(
+        return self.build_request(
             read,
             context=build_context(question, answer, sources, mark),
             rubric=rubric if isinstance(rubric, str) else rubric.render(),

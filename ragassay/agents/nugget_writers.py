@@ -10,7 +10,7 @@ import dspy
 from pydantic import Field, StringConstraints
 
 from ragassay.agents.base import Agent, AgentRequest
-from ragassay.agents.context import fence_mark, fence_text, mark_of, sources_context
+from ragassay.agents.context import build_sources_context, fence_mark, fence_text, find_fence_mark
 from ragassay.prompts import load_prompts
 from ragassay.records import (
     Case,
@@ -23,7 +23,7 @@ from ragassay.records import (
 )
 from ragassay.text.grounding import is_carried
 from ragassay.text.search import WINDOW, tokenize
-from ragassay.text.sentences import sentences_of, split_sentences
+from ragassay.text.sentences import extract_sentences, split_sentences
 
 _WRITER_WORDS = load_prompts().agents["nugget_writer"]
 
@@ -71,8 +71,8 @@ class NuggetWriter(Agent):
             ) or (Nugget(text=sentence, origin=origin, method="extractive", sentence=index),)
             return SentenceNuggets(origin=origin, sentence=index, nuggets=nuggets, usage=usage)
 
-        fenced = fence_text(sentence, mark_of(case))
-        return self.asking(read, context=case.context, sentence=fenced)
+        fenced = fence_text(sentence, find_fence_mark(case))
+        return self.build_request(read, context=case.context, sentence=fenced)
 
 
 def _deduplicate(facts: Sequence[str]) -> list[str]:
@@ -131,8 +131,8 @@ class AnswerNuggetizer(Agent):
             nuggets.sort(key=lambda nugget: nugget.sentence or 0)
             return SentenceNuggets(origin=origin, sentence=1, nuggets=tuple(nuggets), usage=usage)
 
-        fenced = fence_text(text, mark_of(case))
-        request = self.asking(read, context=case.context, text=fenced)
+        fenced = fence_text(text, find_fence_mark(case))
+        request = self.build_request(read, context=case.context, text=fenced)
         return replace(request, n_parts=len(sentences))
 
 
@@ -202,9 +202,9 @@ class NuggetCreator(Agent):
             return Created(tuple(stated), tuple(f for f in facts if f not in stated), usage)
 
         mark = fence_mark([question, *known, *(d.title + d.text for d in documents)])
-        context = sources_context(question, documents, mark)
+        context = build_sources_context(question, documents, mark)
         listed = "\n".join(f"- {fact}" for fact in known)
-        return self.asking(read, context=context, known=fence_text(listed, mark))
+        return self.build_request(read, context=context, known=fence_text(listed, mark))
 
 
 def is_stated_by(fact: str, documents: Sequence[Document]) -> bool:
@@ -257,13 +257,13 @@ class FactLister(Agent):
 
         def read(reply: dspy.Prediction, usage: Usage) -> PassageFacts:
             facts = [f for f in _deduplicate(reply.facts) if is_carried(f, passage, passage)]
-            return PassageFacts(tuple(facts or sentences_of(passage)), usage)
+            return PassageFacts(tuple(facts or extract_sentences(passage)), usage)
 
-        fenced = fence_text(passage, mark_of(case))
-        return self.asking(read, context=case.context, passage=fenced)
+        fenced = fence_text(passage, find_fence_mark(case))
+        return self.build_request(read, context=case.context, passage=fenced)
 
 
-def fact_windows(document: Document) -> tuple[EvidenceSpan, ...]:
+def split_fact_windows(document: Document) -> tuple[EvidenceSpan, ...]:
     """Split a document into passages for `FactLister`."""
     spans = split_sentences(document.text)
     windows = [spans[start : start + WINDOW] for start in range(0, len(spans), WINDOW)]

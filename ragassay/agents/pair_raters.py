@@ -10,7 +10,7 @@ import dspy
 from pydantic import Field, StringConstraints
 
 from ragassay.agents.base import Agent, AgentRequest
-from ragassay.agents.context import fence_mark, fence_text, mark_of
+from ragassay.agents.context import fence_mark, fence_text, find_fence_mark
 from ragassay.agents.sampling import SampledChoice
 from ragassay.errors import UnparsableReplyError
 from ragassay.prompts import load_prompts
@@ -57,10 +57,15 @@ PAPERLESS: frozenset[RacarDimension] = frozenset({"agnosticism"})
 
 
 @functools.lru_cache(maxsize=128)
-def _signature(n: int, has_paper: bool, instruction: str) -> type[dspy.Signature]:
+def _build_signature(n: int, has_paper: bool, instruction: str) -> type[dspy.Signature]:
     fields: dict[str, Any] = {"context": (str, dspy.InputField())}
-    fields |= {name: (str, dspy.InputField()) for name in names("pair", n)}
-    outputs = zip(names("quotes", n), names("reason", n), names("rating", n), strict=True)
+    fields |= {name: (str, dspy.InputField()) for name in build_field_names("pair", n)}
+    outputs = zip(
+        build_field_names("quotes", n),
+        build_field_names("reason", n),
+        build_field_names("rating", n),
+        strict=True,
+    )
     for quotes, reason, rating in outputs:
         if has_paper:
             fields[quotes] = (Quotes, dspy.OutputField())
@@ -69,7 +74,7 @@ def _signature(n: int, has_paper: bool, instruction: str) -> type[dspy.Signature
     return dspy.make_signature(fields, instruction, signature_name="RatePairs")
 
 
-def names(stem: str, n: int) -> list[str]:
+def build_field_names(stem: str, n: int) -> list[str]:
     """Return `n` field names: the stem alone if `n` is 1, otherwise stem_1, stem_2 and so on."""
     return [stem] if n == 1 else [f"{stem}_{i}" for i in range(1, n + 1)]
 
@@ -81,7 +86,7 @@ class RacarRater(Agent):
 
     def __init__(self, dimension: RacarDimension) -> None:
         self.dimension: RacarDimension = dimension
-        super().__init__(_signature(1, dimension not in PAPERLESS, ""), f"racar_{dimension}")
+        super().__init__(_build_signature(1, dimension not in PAPERLESS, ""), f"racar_{dimension}")
 
     def request(self, case: Case, pairs: Sequence[QAPair]) -> AgentRequest:
         """Request the ratings of several pairs at once.
@@ -95,19 +100,22 @@ class RacarRater(Agent):
         """
         predictor: Any = self.predict
         n, has_paper = len(pairs), self.dimension not in PAPERLESS
-        signature = _signature(n, has_paper, self.instructions)
-        mark = mark_of(case)
+        signature = _build_signature(n, has_paper, self.instructions)
+        mark = find_fence_mark(case)
         shown = [fence_text(SHOWN[self.dimension](pair), mark) for pair in pairs]
 
         def read(reply: dspy.Prediction, usage: Usage) -> list[RacarRating]:
-            fields = zip(*(names(stem, n) for stem in ("quotes", "reason", "rating")), strict=True)
+            fields = zip(
+                *(build_field_names(stem, n) for stem in ("quotes", "reason", "rating")),
+                strict=True,
+            )
             return [
                 self._read_rating(case, pair, reply, field, usage.unpaid if i else usage)
                 for i, (pair, field) in enumerate(zip(pairs, fields, strict=True))
             ]
 
         context = case.context if has_paper else load_prompts().context.pairs
-        inputs = {"context": context} | dict(zip(names("pair", n), shown, strict=True))
+        inputs = {"context": context} | dict(zip(build_field_names("pair", n), shown, strict=True))
         demos = tuple(predictor.demos) if n == 1 else ()
         return AgentRequest(signature, inputs, demos, read, n_parts=n)
 
@@ -120,7 +128,7 @@ class RacarRater(Agent):
         usage: Usage,
     ) -> RacarRating:
         quotes, reason, rating = fields
-        choice = SampledChoice.of(reply, rating, RATINGS)
+        choice = SampledChoice.from_reply(reply, rating, RATINGS)
         return RacarRating(
             pair=pair.id,
             dimension=self.dimension,
@@ -150,13 +158,15 @@ Similarity = Annotated[int, Field(ge=0, le=MOST_INTENT)]
 
 
 @functools.lru_cache(maxsize=128)
-def _intent_signature(n: int, instruction: str) -> type[dspy.Signature]:
+def _build_intent_signature(n: int, instruction: str) -> type[dspy.Signature]:
     fields: dict[str, Any] = {
         "context": (str, dspy.InputField()),
         "question": (str, dspy.InputField()),
     }
-    fields |= {name: (str, dspy.InputField()) for name in names("other", n)}
-    for thought, similarity in zip(names("thought", n), names("similarity", n), strict=True):
+    fields |= {name: (str, dspy.InputField()) for name in build_field_names("other", n)}
+    for thought, similarity in zip(
+        build_field_names("thought", n), build_field_names("similarity", n), strict=True
+    ):
         fields[thought] = (Thought, dspy.OutputField())
         fields[similarity] = (Similarity, dspy.OutputField())
     return dspy.make_signature(fields, instruction, signature_name="CompareIntents")
@@ -166,7 +176,7 @@ class IntentComparer(Agent):
     """Compares the intent of a question with the intents of other questions."""
 
     name = "intent_comparer"
-    signature = _intent_signature(1, "")
+    signature = _build_intent_signature(1, "")
     wants_logprobs = False
 
     def request(self, pair: QAPair, others: Sequence[QAPair]) -> AgentRequest:
@@ -186,12 +196,12 @@ class IntentComparer(Agent):
             "question": fence_text(pair.question, mark),
             **{
                 name: fence_text(other.question, mark)
-                for name, other in zip(names("other", n), others, strict=True)
+                for name, other in zip(build_field_names("other", n), others, strict=True)
             },
         }
 
         def read(reply: dspy.Prediction, usage: Usage) -> list[IntentSimilarity]:
-            scores = [int(reply[name]) for name in names("similarity", n)]
+            scores = [int(reply[name]) for name in build_field_names("similarity", n)]
             for score in scores:
                 if not 0 <= score <= MOST_INTENT:
                     raise UnparsableReplyError(f"similarity {score} is not between 0 and 100")
@@ -205,5 +215,5 @@ class IntentComparer(Agent):
                 for i, (other, score) in enumerate(zip(others, scores, strict=True))
             ]
 
-        signature = _intent_signature(n, predictor.signature.instructions)
+        signature = _build_intent_signature(n, predictor.signature.instructions)
         return AgentRequest(signature, inputs, tuple(predictor.demos) if n == 1 else (), read, n)

@@ -10,8 +10,8 @@ import dspy
 from pydantic import StringConstraints
 
 from ragassay.agents.base import Agent, AgentRequest
-from ragassay.agents.context import fence_text, mark_of, passage_context
-from ragassay.agents.pair_raters import names
+from ragassay.agents.context import build_passage_context, fence_text, find_fence_mark
+from ragassay.agents.pair_raters import build_field_names
 from ragassay.agents.sampling import SampledChoice
 from ragassay.prompts import load_prompts
 from ragassay.records import (
@@ -36,10 +36,10 @@ EXTRACTORS: dict[ItemKind, str] = {"question": "answer_extractor", "nugget": "nu
 
 
 @functools.lru_cache(maxsize=64)
-def _rating_signature(kind: ItemKind, n: int, instruction: str) -> type[dspy.Signature]:
+def _build_rating_signature(kind: ItemKind, n: int, instruction: str) -> type[dspy.Signature]:
     fields: dict[str, Any] = {"context": (str, dspy.InputField())}
-    fields |= {name: (str, dspy.InputField()) for name in names(kind, n)}
-    fields |= {name: (Rating, dspy.OutputField()) for name in names("rating", n)}
+    fields |= {name: (str, dspy.InputField()) for name in build_field_names(kind, n)}
+    fields |= {name: (Rating, dspy.OutputField()) for name in build_field_names("rating", n)}
     return dspy.make_signature(fields, instruction, signature_name="RateItems")
 
 
@@ -50,7 +50,7 @@ class ItemRater(Agent):
 
     def __init__(self, kind: ItemKind) -> None:
         self.kind: ItemKind = kind
-        super().__init__(_rating_signature(kind, 1, ""), RATERS[kind])
+        super().__init__(_build_rating_signature(kind, 1, ""), RATERS[kind])
 
     def request(self, case: Case, items: Sequence[ExamItem]) -> AgentRequest:
         """Request the ratings of one or more items at once.
@@ -64,24 +64,26 @@ class ItemRater(Agent):
         """
         predictor: Any = self.predict
         n = len(items)
-        signature = _rating_signature(self.kind, n, self.instructions)
-        mark = mark_of(case)
+        signature = _build_rating_signature(self.kind, n, self.instructions)
+        mark = find_fence_mark(case)
         shown = [fence_text(item.text, mark) for item in items]
 
         def read(reply: dspy.Prediction, usage: Usage) -> list[ExamGrade]:
             return [
                 _read_grade(item, reply, name, usage.unpaid if i else usage)
-                for i, (item, name) in enumerate(zip(items, names("rating", n), strict=True))
+                for i, (item, name) in enumerate(
+                    zip(items, build_field_names("rating", n), strict=True)
+                )
             ]
 
-        inputs = {"context": passage_context(case)}
-        inputs |= dict(zip(names(self.kind, n), shown, strict=True))
+        inputs = {"context": build_passage_context(case)}
+        inputs |= dict(zip(build_field_names(self.kind, n), shown, strict=True))
         return AgentRequest(signature, inputs, tuple(predictor.demos) if n == 1 else (), read)
 
 
 def _read_grade(item: ExamItem, reply: dspy.Prediction, name: str, usage: Usage) -> ExamGrade:
     rating: int = reply[name]
-    choice = SampledChoice.of(reply, name, RATINGS)
+    choice = SampledChoice.from_reply(reply, name, RATINGS)
     return ExamGrade(
         exam_item=item.id,
         rating=rating,
@@ -121,7 +123,7 @@ class ItemExtractor(Agent):
         """
 
         def read(reply: dspy.Prediction, usage: Usage) -> ExamGrade:
-            choice = SampledChoice.of(reply, "answered", ("yes", "no"))
+            choice = SampledChoice.from_reply(reply, "answered", ("yes", "no"))
             has_answer = reply.answered == "yes" and bool(reply.answer.strip())
             return ExamGrade(
                 exam_item=item.id,
@@ -132,8 +134,8 @@ class ItemExtractor(Agent):
                 **choice.sureness,
             )
 
-        shown = fence_text(item.text, mark_of(case))
-        return self.asking(read, context=passage_context(case), item=shown)
+        shown = fence_text(item.text, find_fence_mark(case))
+        return self.build_request(read, context=build_passage_context(case), item=shown)
 
 
 class CheckAnswer(dspy.Signature):
@@ -157,14 +159,14 @@ class AnswerChecker(Agent):
 
         The result is a boolean, and the usage of the call.
         """
-        mark = mark_of(case)
+        mark = find_fence_mark(case)
 
         def read(reply: dspy.Prediction, usage: Usage) -> tuple[bool, Usage]:
             return reply.same == "yes", usage
 
-        return self.asking(
+        return self.build_request(
             read,
-            context=passage_context(case),
+            context=build_passage_context(case),
             question=fence_text(item.text, mark),
             known=fence_text("\n".join(item.answers), mark),
             answer=fence_text(answer, mark),
@@ -178,7 +180,7 @@ THOMAS = (0, 1, 2)
 
 
 @functools.lru_cache(maxsize=16)
-def _signature(grader: DirectGrader, instruction: str) -> type[dspy.Signature]:
+def _build_signature(grader: DirectGrader, instruction: str) -> type[dspy.Signature]:
     possible: Any = Literal[THOMAS] if grader == "thomas" else Literal["yes", "no"]
     fields: dict[str, Any] = {
         "context": (str, dspy.InputField()),
@@ -197,7 +199,7 @@ class RelevanceGrader(Agent):
     """
 
     name = "relevance_grader"
-    signature = _signature("fagb", "")
+    signature = _build_signature("fagb", "")
 
     def request(self, case: Case, grader: DirectGrader) -> AgentRequest:
         """Request the relevance of the answer (the passage) to the question (the query)."""
@@ -205,7 +207,7 @@ class RelevanceGrader(Agent):
         labels = THOMAS if grader == "thomas" else ("yes", "no")
 
         def read(reply: dspy.Prediction, usage: Usage) -> RelevanceGrade:
-            choice = SampledChoice.of(reply, "relevance", labels)
+            choice = SampledChoice.from_reply(reply, "relevance", labels)
             rating = int(choice.label) if grader == "thomas" else int(choice.label == "yes")
             return RelevanceGrade(
                 grader=grader,
@@ -215,7 +217,7 @@ class RelevanceGrader(Agent):
                 **choice.sureness,
             )
 
-        shown = fence_text(case.question, mark_of(case))
-        return self.asking(
-            read, _signature(grader, task), context=passage_context(case), query=shown
+        shown = fence_text(case.question, find_fence_mark(case))
+        return self.build_request(
+            read, _build_signature(grader, task), context=build_passage_context(case), query=shown
         )

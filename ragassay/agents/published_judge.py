@@ -16,13 +16,13 @@ from typing import Any, Literal
 
 import dspy
 
-from ragassay.agents.replies import read_reply, require_no_correction, value_of
+from ragassay.agents.replies import convert_value, read_reply, require_no_correction
 from ragassay.agents.sampling import ModelCall
 from ragassay.errors import ExtraError, UnparsableReplyError
 from ragassay.model_names import SCALE, FormName, JudgeForm
 from ragassay.models.gateway import meter_calls
 from ragassay.prompts import Rubric
-from ragassay.prompts.texts import load_prometheus_texts, published_sha256
+from ragassay.prompts.texts import hash_published_prompt, load_prometheus_texts
 from ragassay.records import Case, Document, Judgment
 
 Messages = list[dict[str, str]]
@@ -57,7 +57,7 @@ def is_rated_by(form: JudgeForm, rubric: Rubric, rubric_set: str) -> bool:
     return rubric.bounds == SCALE
 
 
-def words_of(form: JudgeForm) -> str:
+def describe_prompt_texts(form: JudgeForm) -> str:
     """Return the source and version of a prompt format's texts.
 
     Raises:
@@ -71,7 +71,7 @@ def words_of(form: JudgeForm) -> str:
                 f"{form.title} requires the package {form.package} for its prompts: "
                 f"pip install {form.package}, or use ragassay's prompts with --judge-form plain"
             ) from error
-        return f"ragassay's own words, {published_sha256()[:8]}"
+        return f"ragassay's own words, {hash_published_prompt()[:8]}"
 
 
 def render(form: JudgeForm, case: Case, rubric: Rubric) -> Messages:
@@ -84,7 +84,7 @@ def render(form: JudgeForm, case: Case, rubric: Rubric) -> Messages:
 
 
 def _render_yescieval(case: Case, rubric: Rubric) -> Messages:
-    prompt = yescieval_class(rubric.name)(
+    prompt = load_yescieval_class(rubric.name)(
         papers=_format_papers(case.sources),
         question=_escape_tags(case.question),
         answer=_escape_tags(case.judged_answer),
@@ -93,7 +93,7 @@ def _render_yescieval(case: Case, rubric: Rubric) -> Messages:
 
 
 @functools.cache
-def yescieval_class(rubric: str) -> Any:
+def load_yescieval_class(rubric: str) -> Any:
     """Return the class in the `yescieval` package for a rubric.
 
     Raises:
@@ -133,7 +133,7 @@ def _render_prometheus(case: Case, rubric: Rubric) -> Messages:
     The user message starts with the system prompt, as in the training data of Prometheus 2.
     """
     reference = " ".join(case.reference_sentences)
-    system, template = prometheus_prompts(bool(reference))
+    system, template = load_prometheus_prompts(bool(reference))
     parts = {
         "instruction": _format_instruction(case),
         "response": _escape_headings(case.judged_answer),
@@ -165,9 +165,9 @@ def _escape_headings(text: str) -> str:
 
 
 @functools.cache
-def prometheus_prompts(has_reference: bool) -> tuple[str, str]:
+def load_prometheus_prompts(has_reference: bool) -> tuple[str, str]:
     """Return the system message and the template, from `prometheus-eval` if installed."""
-    published = prometheus_module()
+    published = load_prometheus_module()
     if published is not None:
         template = published.ABSOLUTE_PROMPT if has_reference else published.ABSOLUTE_PROMPT_WO_REF
         return published.ABS_SYSTEM_PROMPT, template
@@ -183,7 +183,7 @@ def prometheus_prompts(has_reference: bool) -> tuple[str, str]:
     return words.system, "".join(shown) + "###Feedback: "
 
 
-def prometheus_module() -> ModuleType | None:
+def load_prometheus_module() -> ModuleType | None:
     """Return the template module of prometheus-eval, or None if it is not installed.
 
     The module is loaded on its own, because the package imports many unneeded libraries.
@@ -234,7 +234,9 @@ def read_rating(form: JudgeForm, text: str, rubric: str) -> PublishedRating:
     return _READERS[form.name](text, rubric)
 
 
-def rating_distribution(form: JudgeForm, logprobs: Any, rubric: str) -> tuple[float, ...] | None:
+def read_rating_distribution(
+    form: JudgeForm, logprobs: Any, rubric: str
+) -> tuple[float, ...] | None:
     """Return the probability of each rating from 1 to 5, or None if unknown.
 
     Args:
@@ -248,12 +250,12 @@ def rating_distribution(form: JudgeForm, logprobs: Any, rubric: str) -> tuple[fl
     start = 0
     for token in tokens:
         if start <= offset < start + len(token.token):
-            return _rating_weights(token)
+            return _compute_weights(token)
         start += len(token.token)
     return None
 
 
-def _rating_weights(token: Any) -> tuple[float, ...] | None:
+def _compute_weights(token: Any) -> tuple[float, ...] | None:
     low, high = SCALE
     weights = dict.fromkeys(map(str, range(low, high + 1)), 0.0)
     for option in token.top_logprobs or ():
@@ -271,12 +273,14 @@ def _read_yescieval(text: str, rubric: str) -> PublishedRating:
     except ValueError as error:
         raise UnparsableReplyError(f"{error} in {text[:200]!r}") from error
     field = fields["rating"]
-    rating = value_of("rating", field.value, Literal[1, 2, 3, 4, 5])
+    rating = convert_value("rating", field.value, Literal[1, 2, 3, 4, 5])
     require_no_correction(text, field, rating, Literal[1, 2, 3, 4, 5])
     named = _YESCIEVAL_NAME.search(text[max(0, field.start - 300) : field.start])
     if named and named[1].strip().casefold() != rubric.casefold():
         raise UnparsableReplyError(f"the reply rates {named[1].strip()!r}, not {rubric!r}")
-    reason = value_of("rationale", fields["rationale"].value, str) if "rationale" in fields else ""
+    reason = (
+        convert_value("rationale", fields["rationale"].value, str) if "rationale" in fields else ""
+    )
     return PublishedRating(rating, reason.strip(), text.find(str(rating), field.start))
 
 
@@ -316,7 +320,7 @@ async def rate_published(case: Case, rubric: Rubric, form: JudgeForm) -> Judgmen
         {"max_tokens": max(form.max_reply_tokens, lm.kwargs.get("max_tokens") or 0)},
         lambda reply: (
             read_rating(form, reply["text"], rubric.name),
-            rating_distribution(form, reply["logprobs"], rubric.name),
+            read_rating_distribution(form, reply["logprobs"], rubric.name),
         ),
     )
     with meter_calls() as meter:

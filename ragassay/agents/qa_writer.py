@@ -53,7 +53,7 @@ class WrittenPair(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _needs_no_quote(cls, raw: Any) -> Any:
+    def _add_missing_quote(cls, raw: Any) -> Any:
         return {"quote": "", **raw} if isinstance(raw, dict) else raw
 
     @property
@@ -87,14 +87,14 @@ class FaultyPair:
 
 
 @functools.lru_cache(maxsize=64)
-def _signature(instruction: str, least: int, most: int, *names: str) -> type[dspy.Signature]:
+def _build_signature(instruction: str, least: int, most: int, *names: str) -> type[dspy.Signature]:
     pairs: Any = Annotated[list[WrittenPair], Field(min_length=least, max_length=most)]
     fields: dict[str, Any] = {name: (str, dspy.InputField()) for name in ("context", *names)}
     fields["pairs"] = (pairs, dspy.OutputField())
     return dspy.make_signature(fields, instruction, signature_name="WritePairs")
 
 
-def paper_context(paper: Document) -> str:
+def build_shared_context(paper: Document) -> str:
     """Return the context shared by all prompts about a paper or a part of a paper."""
     return build_paper_context([paper], ())
 
@@ -103,7 +103,7 @@ class QAWriter(Agent):
     """Writes all question-answer pairs for a paper, or for a part of a paper, in one call."""
 
     name = "qa_writer"
-    signature = _signature("", 1, 10, "keywords", "number")
+    signature = _build_signature("", 1, 10, "keywords", "number")
     wants_logprobs = False
 
     def request(
@@ -115,15 +115,17 @@ class QAWriter(Agent):
             known: Existing questions to avoid.
         """
         signature, inputs = _build_request(self.instructions, keywords, number, known)
-        context = paper_context(paper)
-        return self.asking(_build_reader(number), signature, number, context=context, **inputs)
+        context = build_shared_context(paper)
+        return self.build_request(
+            _build_reader(number), signature, number, context=context, **inputs
+        )
 
 
 class PairRepairer(Agent):
     """Repairs all faulty pairs of a paper in one call."""
 
     name = "qa_mender"
-    signature = _signature("", 1, 10, "faulty")
+    signature = _build_signature("", 1, 10, "faulty")
     wants_logprobs = False
 
     def request(self, paper: Document, pairs: Sequence[FaultyPair]) -> AgentRequest:
@@ -133,7 +135,7 @@ class PairRepairer(Agent):
             pairs: One or more pairs to repair.
         """
         n = len(pairs)
-        signature = _signature(self.instructions, n, n, "faulty")
+        signature = _build_signature(self.instructions, n, n, "faulty")
 
         def read(reply: dspy.Prediction, usage: Usage) -> WrittenPairs:
             if len(reply.pairs) != n:
@@ -143,32 +145,32 @@ class PairRepairer(Agent):
             )
             return WrittenPairs(repaired, repaired.count(None), usage)
 
-        shown = "\n\n".join(map(_fault_lines, pairs))
-        context = paper_context(paper)
-        return self.asking(read, signature, n, context=context, faulty=_own_fence(shown))
+        shown = "\n\n".join(map(_describe_faults, pairs))
+        context = build_shared_context(paper)
+        return self.build_request(read, signature, n, context=context, faulty=_add_own_fence(shown))
 
 
 class SelfQuestioner(Agent):
     """Writes pairs for one paragraph, as a baseline (Fang et al. 2024)."""
 
     name = "self_questioner"
-    signature = _signature("", 1, 10, "number")
+    signature = _build_signature("", 1, 10, "number")
     wants_logprobs = False
 
     def request(self, paragraph: str, number: int = 5) -> AgentRequest:
         """Request pairs for a paragraph. Fang et al. request five pairs."""
-        signature = _signature(self.instructions, 1, number, "number")
-        context = "\n".join((load_prompts().context.passage, _own_fence(paragraph)))
+        signature = _build_signature(self.instructions, 1, number, "number")
+        context = "\n".join((load_prompts().context.passage, _add_own_fence(paragraph)))
         read = _build_reader(number)
-        return self.asking(read, signature, number, context=context, number=str(number))
+        return self.build_request(read, signature, number, context=context, number=str(number))
 
 
-def generator_instruction(keywords: Sequence[str], number: int) -> str:
+def render_generator_task(keywords: Sequence[str], number: int) -> str:
     """Return the part of the `QAWriter` prompt after the paper, for `number` pairs."""
-    return ADAPTER.task(*_build_request(_WORDS.task, keywords, number, ()))
+    return ADAPTER.render_task(*_build_request(_WORDS.task, keywords, number, ()))
 
 
-def generator_reply(pairs: Sequence[QAPair]) -> dict[str, list[dict[str, str]]]:
+def build_generator_reply(pairs: Sequence[QAPair]) -> dict[str, list[dict[str, str]]]:
     """Return the expected reply, a JSON object that contains these pairs."""
     written = [
         WrittenPair(question=pair.question, answer=pair.answer, quote=" ".join(pair.sources[:1]))
@@ -181,10 +183,12 @@ def _build_request(
     instruction: str, keywords: Sequence[str], number: int, known: Sequence[str]
 ) -> tuple[type[dspy.Signature], dict[str, str]]:
     task = " ".join((instruction, _WORDS.additions["known"])) if known else instruction
-    inputs = {"keywords": _own_fence("; ".join(keywords)), "number": str(number)}
+    inputs = {"keywords": _add_own_fence("; ".join(keywords)), "number": str(number)}
     if known:
-        inputs["known"] = _own_fence("\n".join(f"- {_one_line(text)}" for text in known))
-    return _signature(task, 1, number, *inputs), inputs
+        inputs["known"] = _add_own_fence(
+            "\n".join(f"- {_replace_controls(text)}" for text in known)
+        )
+    return _build_signature(task, 1, number, *inputs), inputs
 
 
 def _build_reader(number: int) -> Any:
@@ -198,19 +202,21 @@ def _build_reader(number: int) -> Any:
     return read
 
 
-def _fault_lines(pair: FaultyPair) -> str:
-    faults = "".join(f"\n- {_one_line(fault)}" for fault in pair.faults)
+def _describe_faults(pair: FaultyPair) -> str:
+    faults = "".join(f"\n- {_replace_controls(fault)}" for fault in pair.faults)
     return f"Question: {pair.question}\nAnswer: {pair.answer}\nFaults:{faults}"
 
 
-def _own_fence(text: str) -> str:
+def _add_own_fence(text: str) -> str:
     # The mark does not depend on the paper, so that the text after the paper is always the same.
     return fence_text(text, fence_mark([text]))
 
 
 def _clean_pair(pair: WrittenPair) -> WrittenPair:
-    return WrittenPair(**{name: _one_line(text) for name, text in pair.model_dump().items()})
+    return WrittenPair(
+        **{name: _replace_controls(text) for name, text in pair.model_dump().items()}
+    )
 
 
-def _one_line(text: str) -> str:
+def _replace_controls(text: str) -> str:
     return _CONTROL.sub(" ", text).strip()

@@ -15,11 +15,11 @@ from ragassay.agents.json_objects import (
     Field,
     JsonObject,
     find_objects,
-    plain_name,
+    normalize_name,
     unwrap_fields,
 )
 from ragassay.errors import UnparsableReplyError
-from ragassay.text.faults import find_reasoning, with_whole_characters
+from ragassay.text.faults import find_reasoning, replace_surrogates
 
 _NUMBER = re.compile(r"(?<![\w.,-])[+]?(\d{1,4})(?:\.0{1,9})?(?![\w,]|\.\d)")
 _OF = re.compile(r"\s{0,9}(?:/|out of|of)\s{0,9}(\d{1,4})(?![\w.,]*\d)", re.IGNORECASE)
@@ -27,7 +27,7 @@ _RANGE = re.compile(r"\d\s{0,9}(?:-|\u2013|to|or|and)\s{0,9}\d", re.IGNORECASE)
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
-def required_fields(types: Mapping[str, Any]) -> list[str]:
+def list_required_fields(types: Mapping[str, Any]) -> list[str]:
     """Return the required fields of a reply, given the types of all fields in order.
 
     The last label or rating and all fields before it, such as the reasoning, are required. Later
@@ -42,7 +42,7 @@ def is_label(annotation: Any) -> bool:
     return get_origin(strip_bounds(annotation)) is Literal
 
 
-def value_of(name: str, value: Any, annotation: Any) -> Any:
+def convert_value(name: str, value: Any, annotation: Any) -> Any:
     """Parse a value as its declared type.
 
     Case and punctuation of labels are ignored. "supported" and "supports: ..." match the label
@@ -53,9 +53,9 @@ def value_of(name: str, value: Any, annotation: Any) -> Any:
         UnparsableReplyError: The value has the wrong type or matches no label.
 
     Example:
-        >>> value_of("rating", "4/5", Literal[1, 2, 3, 4, 5])
+        >>> convert_value("rating", "4/5", Literal[1, 2, 3, 4, 5])
         4
-        >>> value_of("label", "Not relevant.", Literal["neutral", "not_relevant"])
+        >>> convert_value("label", "Not relevant.", Literal["neutral", "not_relevant"])
         'not_relevant'
     """
     kind = strip_bounds(annotation)
@@ -101,7 +101,7 @@ def _parse_list(value: Any, kind: Any) -> Any:
     if not isinstance(value, list):
         value = [] if value is None else [value]
     if item is str or get_origin(item) is Literal:
-        return [value_of("item", element, item) for element in value]
+        return [convert_value("item", element, item) for element in value]
     return parse_value(value, kind)
 
 
@@ -121,7 +121,11 @@ def _parse_label(value: Any, labels: Sequence[Any]) -> Any:
     if any(isinstance(label, int) for label in labels):
         return _parse_rating(value, labels)
     head, *reason = _REASON.split(value, maxsplit=1)
-    matches = [label for word, label in by_word.items() if _stem(word) == _stem(_normalize(head))]
+    matches = [
+        label
+        for word, label in by_word.items()
+        if _stem_label(word) == _stem_label(_normalize(head))
+    ]
     next_word = re.search(r"\w+", " ".join(reason))
     if len(matches) != 1 or (next_word and _normalize(next_word[0]) in {*_HEDGES, *by_word}):
         raise ValueError("the label is unknown")
@@ -133,7 +137,7 @@ _REASON = re.compile(r"[:,;(\u2013\u2014]|\s-|-\s|\.\s")
 _HEDGES = frozenset("or and but not no only partial partially partly in somewhat weakly".split())
 
 
-def _stem(word: str) -> str:
+def _stem_label(word: str) -> str:
     """Return a normalized label without verb endings, so that "supported" matches "supports"."""
     return re.sub(r"(?<=\w{5})(?:s|ed|ing)$", "", "notrelevant" if word == "irrelevant" else word)
 
@@ -216,7 +220,7 @@ def read_reply(
             verdict, last = fields, candidate.end
         elif not verdict:
             problem = f"no field {missing[0]!r}"
-    after = next((o for o in broken if o.start >= last and _names_any(text, o, wanted)), None)
+    after = next((o for o in broken if o.start >= last and _has_any_field(text, o, wanted)), None)
     if after is None and verdict:
         _reject_quoted(text, broken, last)
         return verdict
@@ -296,7 +300,7 @@ def _blank_objects(text: str, objects: Iterable[JsonObject]) -> Iterable[str]:
     yield text[position:]
 
 
-def _names_any(text: str, candidate: JsonObject, wanted: Sequence[str]) -> bool:
+def _has_any_field(text: str, candidate: JsonObject, wanted: Sequence[str]) -> bool:
     return any(_find_values(text, candidate.start, name) for name in wanted)
 
 
@@ -354,7 +358,7 @@ def _repair(text: str, start: int, names: Sequence[str], wanted: Sequence[str]) 
         raise ValueError("broken JSON: the reply is incomplete and ends inside a list")
     return {
         name: Field(
-            with_whole_characters(_unquote(value, text[at : at + 1])), at, _value_end(text, at)
+            replace_surrogates(_unquote(value, text[at : at + 1])), at, _find_value_end(text, at)
         )
         for name, value in fields.items()
         for at in offsets[name]
@@ -372,11 +376,11 @@ def _select_fields(repaired: Any, names: Sequence[str], wanted: Sequence[str]) -
         for _ in range(MOST_DEPTH):
             if not isinstance(option, dict):
                 break
-            by_plain_name = {plain_name(str(key)): value for key, value in option.items()}
+            by_plain_name = {normalize_name(str(key)): value for key, value in option.items()}
             fields = {
-                name: by_plain_name[plain_name(name)]
+                name: by_plain_name[normalize_name(name)]
                 for name in names
-                if plain_name(name) in by_plain_name
+                if normalize_name(name) in by_plain_name
             }
             if all(name in fields for name in wanted):
                 return fields
@@ -396,6 +400,6 @@ def _find_values(text: str, start: int, name: str) -> list[int]:
     return [match.end() for match in re.compile(key, re.IGNORECASE).finditer(text, start)]
 
 
-def _value_end(text: str, start: int) -> int:
+def _find_value_end(text: str, start: int) -> int:
     match = re.compile(rf"[{_QUOTES}]?[^,}}\n{_QUOTES}]{{0,99}}").match(text, start)
     return match.end() if match else start

@@ -10,7 +10,7 @@ import dspy
 from pydantic import Field, StringConstraints
 
 from ragassay.agents.base import Agent, AgentRequest
-from ragassay.agents.context import fence_text, mark_of
+from ragassay.agents.context import fence_text, find_fence_mark
 from ragassay.agents.sampling import SampledChoice
 from ragassay.prompts import Rubric, Strategy, load_prompts
 from ragassay.prompts.compiled import CompiledPredictor, CompiledPrompt
@@ -35,7 +35,7 @@ Numbers = Annotated[list[Annotated[int, Field(ge=1, le=999)]], Field(max_length=
 
 
 @functools.lru_cache(maxsize=256)
-def rating_signature(
+def build_rating_signature(
     bounds: tuple[int, int],
     instruction: str = _WORDS.task,
     more_inputs: tuple[str, ...] = (),
@@ -60,7 +60,7 @@ def rating_signature(
     return dspy.make_signature(fields, instruction, signature_name="RateAnswer")
 
 
-def expert_hint(rating: int) -> str:
+def build_expert_hint(rating: int) -> str:
     """Return a prompt text that tells the judge that an expert gave this rating."""
     return _WORDS.additions["hint"].replace("{rating}", str(rating))
 
@@ -82,7 +82,7 @@ class RubricJudge(Agent):
         hints: Mapping[tuple[str, str], str] | None = None,
         examples: Mapping[tuple[str, str], str] | None = None,
     ) -> None:
-        super().__init__(rating_signature(LIKERT))
+        super().__init__(build_rating_signature(LIKERT))
         self.strategy: Strategy = strategy
         self.hints = dict(hints or {})
         self.examples = dict(examples or {})
@@ -113,10 +113,10 @@ class RubricJudge(Agent):
             others: Untrusted rationales of other judges.
             hint: Rating attributed to an expert. Trusted.
         """
-        mark = mark_of(case)
+        mark = find_fence_mark(case)
         hint = hint or self.hints.get((case.record_id, rubric.name), "")
         optional = {
-            "examples": self._examples(case, rubric) if self.strategy == "few_shot" else "",
+            "examples": self._choose_examples(case, rubric) if self.strategy == "few_shot" else "",
             "facts": fence_text(facts, mark) if facts else "",
             "others": fence_text(others, mark) if others else "",
             "hint": hint,
@@ -129,7 +129,7 @@ class RubricJudge(Agent):
         own = self.of_rubric.get(rubric.name)
         instruction = own.instructions if own else predictor.signature.instructions
         task = " ".join([instruction, *added])
-        signature = rating_signature(
+        signature = build_rating_signature(
             rubric.bounds,
             task.replace("{low}", str(low)).replace("{high}", str(high)),
             tuple(more_inputs),
@@ -138,16 +138,16 @@ class RubricJudge(Agent):
         inputs = {"context": case.context, "rubric": rubric.render(self.strategy), **more_inputs}
 
         def read(reply: dspy.Prediction, usage: Usage) -> Judgment:
-            return judgment_of(reply, usage, case, rubric.name, rubric.bounds)
+            return build_judgment(reply, usage, case, rubric.name, rubric.bounds)
 
         return AgentRequest(signature, inputs, tuple(own.demos if own else predictor.demos), read)
 
-    def _examples(self, case: Case, rubric: Rubric) -> str:
+    def _choose_examples(self, case: Case, rubric: Rubric) -> str:
         examples = self.examples.get((case.record_id, rubric.name))
-        return fence_text(examples, mark_of(case)) if examples else rubric.rendered_examples()
+        return fence_text(examples, find_fence_mark(case)) if examples else rubric.render_examples()
 
 
-def judgment_of(
+def build_judgment(
     found: dspy.Prediction, usage: Usage, case: Case, rubric: str, bounds: tuple[int, int]
 ) -> Judgment:
     """Return the judgment in a reply, including the distribution over ratings if available.
@@ -156,7 +156,7 @@ def judgment_of(
         found: Reply with `rating`, `rationale` and optional `sentences` and `logprobs`.
     """
     low, high = bounds
-    choice = SampledChoice.of(found, "rating", range(low, high + 1))
+    choice = SampledChoice.from_reply(found, "rating", range(low, high + 1))
     weights = choice.weights
     sentences = (n for n in found.get("sentences") or () if 1 <= n <= len(case.sentences))
     return Judgment(
@@ -177,7 +177,9 @@ Reason = Annotated[str, StringConstraints(max_length=_ASKER_WORDS.rationale_char
 
 
 @functools.lru_cache(maxsize=256)
-def _question_signature(values: tuple[str | int, ...], has_subject: bool) -> type[dspy.Signature]:
+def _build_question_signature(
+    values: tuple[str | int, ...], has_subject: bool
+) -> type[dspy.Signature]:
     possible: Any = Literal[values]  # type: ignore[valid-type]
     fields: dict[str, Any] = {"context": (str, dspy.InputField())}
     if has_subject:
@@ -194,7 +196,7 @@ class Asker(Agent):
     """Answers a user-defined question about a case with one of several values."""
 
     name = "asker"
-    signature = _question_signature(("yes", "no"), False)
+    signature = _build_question_signature(("yes", "no"), False)
 
     def request(
         self, case: Case, question: str, values: Sequence[str | int], about: str = ""
@@ -208,13 +210,13 @@ class Asker(Agent):
         """
 
         def read(reply: dspy.Prediction, usage: Usage) -> tuple[Assessment, Usage]:
-            choice = SampledChoice.of(reply, "reply", values)
+            choice = SampledChoice.from_reply(reply, "reply", values)
             has_mean = isinstance(reply.reply, int) and choice.weights
             value = choice.mean if has_mean else reply.reply
             return Assessment(value=value, reason=reply.rationale.strip(), **choice.sureness), usage
 
-        signature = _question_signature(tuple(values), bool(about))
+        signature = _build_question_signature(tuple(values), bool(about))
         inputs = {"context": case.context, "question": question}
         if about:
-            inputs["subject"] = fence_text(about, mark_of(case))
+            inputs["subject"] = fence_text(about, find_fence_mark(case))
         return AgentRequest(signature, inputs, (), read)

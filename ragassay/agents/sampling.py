@@ -22,7 +22,7 @@ from ragassay.errors import (
     TransientModelError,
     UnparsableReplyError,
 )
-from ragassay.metrics.stats.uncertainty import rounded_bits
+from ragassay.metrics.stats.uncertainty import round_entropy
 from ragassay.models.decisions import decide
 from ragassay.records import Usage
 
@@ -88,7 +88,7 @@ class Samples:
     replies: tuple[dspy.Prediction, ...]
     n_failed: int = 0
 
-    def shares(self, field: str, labels: Sequence[str]) -> dict[str, float]:
+    def compute_shares(self, field: str, labels: Sequence[str]) -> dict[str, float]:
         """Return the share of replies with each label, in the order of `labels`."""
         counts = Counter(str(reply[field]) for reply in self.replies)
         return {label: counts[label] / len(self.replies) for label in labels}
@@ -106,13 +106,13 @@ class Decision:
 
     probabilities: Mapping[str, Mapping[str, float]]
 
-    def shares(self, field: str, labels: Sequence[str]) -> dict[str, float]:
+    def compute_shares(self, field: str, labels: Sequence[str]) -> dict[str, float]:
         """Return the probability of each label, in the order of `labels`."""
         return {label: self.probabilities[field].get(label, 0.0) for label in labels}
 
 
 @asynccontextmanager
-async def first_reply(call: ModelCall[dspy.Prediction]) -> AsyncIterator[bool]:
+async def await_first_reply(call: ModelCall[dspy.Prediction]) -> AsyncIterator[bool]:
     """Yield whether to make a single call inside the context before drawing any samples.
 
     The first reply shows whether a judge returns log-probabilities. Until then, other calls wait,
@@ -170,7 +170,7 @@ async def add_distribution(
         if has_logprobs or lm.n_samples == 1:
             return found, _build_source(LOGPROBS if has_logprobs else "", found, labels)
     samples = await draw_samples(call, lm.n_samples)
-    reply = _set_distribution(most_frequent(samples.replies, list(labels)), samples)
+    reply = _set_distribution(choose_typical_reply(samples.replies, list(labels)), samples)
     usage = Usage(n_failed_samples=samples.n_failed)
     return reply, usage + _build_source(samples.name, reply, labels)
 
@@ -201,7 +201,7 @@ async def _draw_all(
 ) -> list[dspy.Prediction | ModelError]:
     async def draw(index: int) -> dspy.Prediction | ModelError:
         try:
-            return await call.draw(sample_options(call.lm.kwargs, index))
+            return await call.draw(build_sample_options(call.lm.kwargs, index))
         except FatalModelError:
             raise
         except ModelError as error:
@@ -210,11 +210,11 @@ async def _draw_all(
     return list(await asyncio.gather(*map(draw, indices)))
 
 
-def sample_options(options: Mapping[str, Any], place: int) -> dict[str, Any]:
+def build_sample_options(options: Mapping[str, Any], place: int) -> dict[str, Any]:
     """Return the options of a sample. Each sample has a different seed.
 
     Example:
-        >>> sample_options({"temperature": 0, "seed": 1}, 2)
+        >>> build_sample_options({"temperature": 0, "seed": 1}, 2)
         {'logprobs': None, 'top_logprobs': None, 'temperature': 1.0, 'seed': 3}
     """
     sample: dict[str, Any] = {"logprobs": None, "top_logprobs": None, "temperature": TEMPERATURE}
@@ -223,7 +223,7 @@ def sample_options(options: Mapping[str, Any], place: int) -> dict[str, Any]:
     return sample
 
 
-def choices_of(signature: Any) -> dict[str, tuple[str, ...]]:
+def list_label_choices(signature: Any) -> dict[str, tuple[str, ...]]:
     """Return the labels of each `Literal` output field of a signature."""
     return {
         name: tuple(map(str, get_args(field.annotation)))
@@ -232,7 +232,9 @@ def choices_of(signature: Any) -> dict[str, tuple[str, ...]]:
     }
 
 
-def most_frequent(replies: Sequence[dspy.Prediction], fields: Sequence[str]) -> dspy.Prediction:
+def choose_typical_reply(
+    replies: Sequence[dspy.Prediction], fields: Sequence[str]
+) -> dspy.Prediction:
     """Return the first reply that has the most frequent value in as many fields as possible."""
     tops = {name: Counter(reply[name] for reply in replies).most_common(1)[0][0] for name in fields}
     return max(replies, key=lambda reply: sum(reply[name] == top for name, top in tops.items()))
@@ -260,10 +262,12 @@ class SampledChoice:
     weights: Mapping[str, float] | None
 
     @classmethod
-    def of(cls, found: dspy.Prediction, field: str, labels: Iterable[object]) -> SampledChoice:
+    def from_reply(
+        cls, found: dspy.Prediction, field: str, labels: Iterable[object]
+    ) -> SampledChoice:
         """Return the label in a field, and the distribution over labels."""
         names = list(map(str, labels))
-        weights = choice_distribution(found.get("logprobs"), field, names)
+        weights = read_choice_distribution(found.get("logprobs"), field, names)
         return cls(str(found[field]), weights)
 
     @property
@@ -272,7 +276,7 @@ class SampledChoice:
         weights = self.weights
         return {
             "confidence": round(weights[self.label], 4) if weights else None,
-            "entropy_bits": rounded_bits(weights.values() if weights else None),
+            "entropy_bits": round_entropy(weights.values() if weights else None),
         }
 
     @property
@@ -287,7 +291,7 @@ _LEAD = ' \t\r\n":'
 _END = re.compile(r'[\s",}\]]')
 
 
-def choice_distribution(
+def read_choice_distribution(
     logprobs: Any, field: str, labels: Sequence[str]
 ) -> dict[str, float] | None:
     """Return the probability of each label, read at a field's value in a JSON reply.
@@ -304,22 +308,22 @@ def choice_distribution(
         Probabilities by label that sum to 1, in the order of `labels`, or None if unknown.
     """
     if isinstance(logprobs, Decision | Samples):
-        return logprobs.shares(field, labels)
+        return logprobs.compute_shares(field, labels)
     tokens = list(getattr(logprobs, "content", None) or ())
     weights = dict.fromkeys(labels, 0.0)
     written, reach, was_open = "", 1.0, False
-    for token, piece in _value_tokens(tokens, field):
-        options = [(o.token, _probability(o.logprob)) for o in token.top_logprobs or ()]
+    for token, piece in _find_value_tokens(tokens, field):
+        options = [(o.token, _convert_logprob(o.logprob)) for o in token.top_logprobs or ()]
         was_open = was_open or bool(options)
         if all(text != token.token for text, _ in options):
             # Tokens forced by a grammar have no alternatives.
-            options.append((token.token, _probability(token.logprob)))
+            options.append((token.token, _convert_logprob(token.logprob)))
         for text, probability in options:
-            matches = _matching_labels(written, piece if text == token.token else text, labels)
+            matches = _find_matching_labels(written, piece if text == token.token else text, labels)
             if len(matches) == 1:
                 weights[matches[0]] += reach * probability
         part = _clean(written, piece)
-        if len(_matching_labels(written, piece, labels)) < 2 and part:
+        if len(_find_matching_labels(written, piece, labels)) < 2 and part:
             break
         written += part
         reach *= dict(options)[token.token]
@@ -329,7 +333,7 @@ def choice_distribution(
     return {label: weight / total for label, weight in weights.items()}
 
 
-def _value_tokens(tokens: Sequence[Any], field: str) -> Iterator[tuple[Any, str]]:
+def _find_value_tokens(tokens: Sequence[Any], field: str) -> Iterator[tuple[Any, str]]:
     """Yield the tokens of a field's value, each with its part of the value."""
     try:
         value = read_reply("".join(token.token for token in tokens), (field,))[field]
@@ -343,7 +347,7 @@ def _value_tokens(tokens: Sequence[Any], field: str) -> Iterator[tuple[Any, str]
         start = end
 
 
-def _matching_labels(written: str, text: str, labels: Sequence[str]) -> list[str]:
+def _find_matching_labels(written: str, text: str, labels: Sequence[str]) -> list[str]:
     """Return the labels that start with the part already written, followed by this text."""
     clean = _clean(written, text)
     prefix = written + clean
@@ -356,5 +360,5 @@ def _clean(written: str, text: str) -> str:
     return _END.split(text if written else text.lstrip(_LEAD), maxsplit=1)[0]
 
 
-def _probability(logprob: float) -> float:
+def _convert_logprob(logprob: float) -> float:
     return math.exp(min(0.0, logprob)) if math.isfinite(logprob) else 0.0

@@ -11,12 +11,12 @@ import dspy
 from pydantic import StringConstraints
 
 from ragassay.agents.base import Agent, AgentRequest, CompactAdapter
-from ragassay.agents.context import fence_mark, fence_text, source_lines
-from ragassay.agents.rubric_judge import judgment_of
+from ragassay.agents.context import fence_mark, fence_text, render_sources
+from ragassay.agents.rubric_judge import build_judgment
 from ragassay.agents.sampling import SampledChoice
 from ragassay.prompts import load_prompts
 from ragassay.records import FINE, MARKS, Case, Judgment, Mark, Reading, Usage
-from ragassay.text.search import condense
+from ragassay.text.search import condense_documents
 
 MOST_SENTENCES = 40
 """Maximum number of sentences to mark, because small models lose track in longer answers."""
@@ -47,7 +47,7 @@ class AnswerReader(Agent):
         Raises:
             ModelError: The model returned no valid reply for a sentence.
         """
-        numbers = range(1, len(shown_lines(case)) + 1)
+        numbers = range(1, len(number_sentences(case)) + 1)
         replies = await asyncio.gather(*(self.ask(self.request(case, n)) for n in numbers))
         return Reading(
             marks=tuple(mark for mark, _ in replies),
@@ -58,17 +58,19 @@ class AnswerReader(Agent):
         """Request the mark for the n-th sentence."""
 
         def read(reply: dspy.Prediction, usage: Usage) -> tuple[Mark, Usage]:
-            return likeliest_mark(reply.mark, SampledChoice.of(reply, "mark", MARKS).weights), usage
+            return choose_likeliest_mark(
+                reply.mark, SampledChoice.from_reply(reply, "mark", MARKS).weights
+            ), usage
 
-        return self.asking(read, context=read_context(case, n))
+        return self.build_request(read, context=read_context(case, n))
 
-    def messages(self, case: Case, n: int) -> list[dict[str, str]]:
+    def build_messages(self, case: Case, n: int) -> list[dict[str, str]]:
         """Return the messages about one sentence, which are also used for training."""
         inputs: dict[str, Any] = {"context": read_context(case, n)}
         return self.adapter.format(self.predict.signature, [], inputs)
 
 
-def likeliest_mark(own_mark: Mark, weights: Mapping[str, float] | None) -> Mark:
+def choose_likeliest_mark(own_mark: Mark, weights: Mapping[str, float] | None) -> Mark:
     """Return the most likely fault of a sentence, or "fine" if no fault is likely enough.
 
     Args:
@@ -76,7 +78,7 @@ def likeliest_mark(own_mark: Mark, weights: Mapping[str, float] | None) -> Mark:
         weights: Probability of each mark, or None if unknown.
 
     Example:
-        >>> likeliest_mark("subject", {"fine": 0.3, "subject": 0.7})
+        >>> choose_likeliest_mark("subject", {"fine": 0.3, "subject": 0.7})
         'fine'
     """
     if weights is None:
@@ -87,14 +89,14 @@ def likeliest_mark(own_mark: Mark, weights: Mapping[str, float] | None) -> Mark:
     return max(faults, key=lambda mark: weights.get(mark, 0.0))
 
 
-def shown_lines(case: Case) -> list[str]:
+def number_sentences(case: Case) -> list[str]:
     """Return the numbered sentences to mark."""
     return [f"{s.index}. {s.text}" for s in case.sentences[:MOST_SENTENCES]]
 
 
 def read_context(case: Case, n: int = MOST_SENTENCES) -> str:
     """Return the question and the answer up to its n-th sentence, from 1."""
-    words, lines = load_prompts().context, shown_lines(case)
+    words, lines = load_prompts().context, number_sentences(case)
     # With the question as seed, answers to the same question share their prefix.
     mark = fence_mark([case.question, *lines], case.question)
     answer = fence_text("\n".join(lines[:n]), mark)
@@ -130,20 +132,20 @@ class TunedJudge(Agent):
         """Request the rating of the answer. The score is the expected rating."""
 
         def read(reply: dspy.Prediction, usage: Usage) -> Judgment:
-            reply["sentences"] = named_sentences(reply.rationale, reading.faults)
-            return judgment_of(reply, usage, case, rubric, (1, 5))
+            reply["sentences"] = find_named_sentences(reply.rationale, reading.faults)
+            return build_judgment(reply, usage, case, rubric, (1, 5))
 
-        return self.asking(read, **rating_inputs(case, reading.faults, rubric, papers))
+        return self.build_request(read, **build_rating_inputs(case, reading.faults, rubric, papers))
 
-    def messages(
+    def build_messages(
         self, case: Case, faults: Mapping[int, Mark], rubric: str, papers: str = ""
     ) -> list[dict[str, str]]:
         """Return the messages for a rating, which are also used for training."""
-        inputs = rating_inputs(case, faults, rubric, papers)
+        inputs = build_rating_inputs(case, faults, rubric, papers)
         return self.adapter.format(self.predict.signature, [], inputs)
 
 
-def rating_inputs(
+def build_rating_inputs(
     case: Case, faults: Mapping[int, Mark], rubric: str, papers: str = ""
 ) -> dict[str, str]:
     """Return the inputs for a rating."""
@@ -152,7 +154,7 @@ def rating_inputs(
     return {"context": context, "marks": marks, "rubric": rubric.replace("_", " ")}
 
 
-def papers_prompt(case: Case, n_chars: int) -> str:
+def render_papers(case: Case, n_chars: int) -> str:
     """Return the sources shown to a judge that was trained with sources (YESciEval, figure 17).
 
     Args:
@@ -167,17 +169,17 @@ def papers_prompt(case: Case, n_chars: int) -> str:
         sources = tuple(source.model_copy(update={"title": ""}) for source in sources)
         n_titles = 0
     query = f"{case.question} {case.judged_answer}"
-    shown = source_lines(condense(sources, query, n_chars - n_titles))
+    shown = render_sources(condense_documents(sources, query, n_chars - n_titles))
     return f"{load_prompts().context.sources}\n{fence_text(shown, fence_mark([shown]))}"
 
 
-def named_sentences(rationale: str, faults: Mapping[int, Mark]) -> tuple[int, ...]:
+def find_named_sentences(rationale: str, faults: Mapping[int, Mark]) -> tuple[int, ...]:
     """Return the numbers of all sentences a rationale refers to, in order.
 
     If a rationale names a few sentences "and others", all sentences with the same mark count.
 
     Example:
-        >>> named_sentences("Sentence 2 is about another subject.", {2: "subject", 5: "subject"})
+        >>> find_named_sentences("Sentence 2 is off the subject.", {2: "subject", 5: "subject"})
         (2, 5)
     """
     named = {int(number) for number in re.findall(r"\d+", rationale)}

@@ -9,16 +9,16 @@ from typing import Any, Literal
 import dspy
 
 from ragassay.agents.base import Agent, AgentRequest, CompactAdapter
-from ragassay.agents.context import fence_mark, fence_text, mark_of
+from ragassay.agents.context import fence_mark, fence_text, find_fence_mark
 from ragassay.agents.sampling import ModelCall, SampledChoice
 from ragassay.errors import UnparsableReplyError
-from ragassay.metrics.stats.uncertainty import rounded_bits
+from ragassay.metrics.stats.uncertainty import round_entropy
 from ragassay.models.gateway import meter_calls
 from ragassay.prompts import load_prompts
 from ragassay.prompts.model_forms import load_verifier_kinds
-from ragassay.prompts.texts import around_passage
+from ragassay.prompts.texts import fill_around_passage
 from ragassay.records import VERDICT_SETS, Case, Comparison, EvidenceSpan, Usage, Verdict
-from ragassay.retrievers.rerankers import TextEncoder, closest_sentences
+from ragassay.retrievers.rerankers import TextEncoder, select_closest_sentences
 
 PROMPTS = {2: "verifier_binary", 3: "verifier_ternary", 4: "verifier"}
 """Prompt names, keyed by the number of labels."""
@@ -50,9 +50,9 @@ class Verifier(Agent):
 
     def request(self, case: Case, claim: str, passage: EvidenceSpan | str) -> AgentRequest:
         """Request the comparison of a claim with a passage."""
-        mark = mark_of(case)
+        mark = find_fence_mark(case)
         text = passage if isinstance(passage, str) else passage.text
-        return self.asking(
+        return self.build_request(
             self._read_comparison,
             context=case.context,
             passage=fence_text(text, mark),
@@ -68,7 +68,7 @@ class Verifier(Agent):
         return await self.ask(self.request(case, claim, passage))
 
     def _read_comparison(self, reply: dspy.Prediction, usage: Usage) -> Comparison:
-        choice = SampledChoice.of(reply, "verdict", self._labels)
+        choice = SampledChoice.from_reply(reply, "verdict", self._labels)
         return Comparison(reply.verdict, usage=usage, **choice.sureness)
 
 
@@ -96,7 +96,7 @@ class TunedVerifier(Agent):
     adapter = CompactAdapter()
 
     async def aforward(self, claim: str, sentences: Sequence[str]) -> Comparison:
-        """Verify a claim against the sentences returned by `passage_for`.
+        """Verify a claim against the sentences returned by `select_claim_passage`.
 
         Raises:
             ModelError: The model returned no valid reply.
@@ -107,16 +107,18 @@ class TunedVerifier(Agent):
 
     def request(self, claim: str, sentences: Sequence[str]) -> AgentRequest:
         """Request the comparison of a claim with a passage of at least one sentence."""
-        return self.asking(_read_comparison, context=_build_context(claim, sentences))
+        return self.build_request(_read_comparison, context=_build_context(claim, sentences))
 
-    def messages(self, claim: str, sentences: Sequence[str]) -> list[dict[str, str]]:
+    def build_messages(self, claim: str, sentences: Sequence[str]) -> list[dict[str, str]]:
         """Return the messages about a claim and a passage, which are also used for training."""
         inputs = {"context": _build_context(claim, sentences)}
         return self.adapter.format(self.predict.signature, [], inputs)
 
 
 def _read_comparison(reply: dspy.Prediction, usage: Usage) -> Comparison:
-    return Comparison(reply.label, usage=usage, **SampledChoice.of(reply, "label", LABELS).sureness)
+    return Comparison(
+        reply.label, usage=usage, **SampledChoice.from_reply(reply, "label", LABELS).sureness
+    )
 
 
 def _build_context(claim: str, sentences: Sequence[str]) -> str:
@@ -125,7 +127,7 @@ def _build_context(claim: str, sentences: Sequence[str]) -> str:
     return "\n".join([words.passage, passage, words.claim, fence_text(claim, mark)])
 
 
-def passage_for(
+def select_claim_passage(
     claim: str,
     title: str,
     sentences: Sequence[str],
@@ -141,7 +143,7 @@ def passage_for(
     """
     texts = [title, *sentences] if title else list(sentences)
     indices = {index + bool(title) for index in wanted}
-    return closest_sentences(claim, texts, embedder, N_READ, indices)
+    return select_closest_sentences(claim, texts, embedder, N_READ, indices)
 
 
 N_TOKENS = 4
@@ -161,7 +163,7 @@ async def check_by_chat(claim: str, passage: str) -> Comparison:
         ModelError: The call failed, or the reply is neither Yes nor No.
     """
     chat = load_verifier_kinds().facts.chat
-    user = " ".join(passage.split()).join(around_passage(chat.text, claim=claim))
+    user = " ".join(passage.split()).join(fill_around_passage(chat.text, claim=claim))
     messages = [{"role": "system", "content": chat.system}, {"role": "user", "content": user}]
     lm = dspy.settings.lm
     with meter_calls() as meter:
@@ -171,7 +173,7 @@ async def check_by_chat(claim: str, passage: str) -> Comparison:
     if share is None:
         return Comparison(verdict, None, meter.usage)
     confidence = round(share if supports else 1 - share, 4)
-    return Comparison(verdict, confidence, meter.usage, rounded_bits((share, 1 - share)))
+    return Comparison(verdict, confidence, meter.usage, round_entropy((share, 1 - share)))
 
 
 def _read_yes(reply: Mapping[str, Any]) -> tuple[bool, float | None]:

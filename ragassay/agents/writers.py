@@ -13,11 +13,11 @@ import dspy
 from pydantic import Field, StringConstraints
 
 from ragassay.agents.base import Agent, AgentRequest
-from ragassay.agents.context import fence_mark, fence_text, source_lines, sources_context
+from ragassay.agents.context import build_sources_context, fence_mark, fence_text, render_sources
 from ragassay.errors import UnparsableReplyError
 from ragassay.prompts import load_prompts
 from ragassay.records import Document, Paraphrase, Usage
-from ragassay.text.quantities import numbers_of
+from ragassay.text.quantities import extract_numbers
 from ragassay.text.search import tokenize
 
 _WORDS = load_prompts().agents["exam_writer"]
@@ -32,7 +32,7 @@ Line = Annotated[str, StringConstraints(min_length=3, max_length=_WORDS.nugget_c
 
 
 @functools.lru_cache(maxsize=256)
-def _signature(
+def _build_signature(
     kind: ExamKind, has_facet: bool, has_sources: bool, wants_answers: bool, number: int
 ) -> type[dspy.Signature]:
     lines: Any = Annotated[list[Line], Field(min_length=1, max_length=number)]
@@ -69,7 +69,7 @@ class ExamWriter(Agent):
     """Writes all test bank items for a query or a facet in one call."""
 
     name = "exam_writer"
-    signature = _signature("questions", False, False, False, 10)
+    signature = _build_signature("questions", False, False, False, 10)
     wants_logprobs = False
 
     def request(
@@ -89,11 +89,15 @@ class ExamWriter(Agent):
             sources: Source texts, shortened to fit into a prompt.
         """
         wants_answers = wants_answers and kind == "questions"
-        signature = _signature(kind, bool(facet), bool(sources), wants_answers, number)
+        signature = _build_signature(kind, bool(facet), bool(sources), wants_answers, number)
 
         def read(reply: dspy.Prediction, usage: Usage) -> WrittenExam:
-            texts = [_one_line(text) for text in getattr(reply, kind)]
-            keys = [_one_line(text) for text in reply.answers] if wants_answers else [""] * number
+            texts = [_collapse_spaces(text) for text in getattr(reply, kind)]
+            keys = (
+                [_collapse_spaces(text) for text in reply.answers]
+                if wants_answers
+                else [""] * number
+            )
             if wants_answers and len(keys) != len(texts):
                 raise UnparsableReplyError(
                     f"the reply has {len(texts)} questions but {len(keys)} answers"
@@ -111,7 +115,7 @@ class ExamWriter(Agent):
         words = load_prompts().context
         parts = [words.title if facet else words.query, fence_text(query, mark)]
         parts += [words.subtopic, fence_text(facet, mark)] if facet else []
-        parts += [words.sources, fence_text(source_lines(sources), mark)] if sources else []
+        parts += [words.sources, fence_text(render_sources(sources), mark)] if sources else []
         inputs = {"context": "\n".join(parts), "number": str(number)}
         n_parts = math.ceil(number / ITEMS_PER_PART)
         return AgentRequest(signature, inputs, (), read, n_parts)
@@ -119,11 +123,11 @@ class ExamWriter(Agent):
 
 def is_stated(answer: str, sources: Sequence[Document]) -> bool:
     """Return whether a source contains an answer verbatim, ignoring case."""
-    words = _one_line(answer).casefold().strip(" .")
-    return bool(words) and any(words in _one_line(d.text).casefold() for d in sources)
+    words = _collapse_spaces(answer).casefold().strip(" .")
+    return bool(words) and any(words in _collapse_spaces(d.text).casefold() for d in sources)
 
 
-def _one_line(text: str) -> str:
+def _collapse_spaces(text: str) -> str:
     return " ".join(text.split())
 
 
@@ -165,8 +169,8 @@ class Synthesizer(Agent):
             return WrittenSynthesis(text, usage)
 
         mark = fence_mark([question, *(d.title + d.text for d in sources)])
-        context = sources_context(question, sources, mark)
-        return self.asking(read, context=context, words=str(words))
+        context = build_sources_context(question, sources, mark)
+        return self.build_request(read, context=context, words=str(words))
 
 
 _MOST_CHARS = load_prompts().agents["paraphraser"].restatement_chars
@@ -211,7 +215,7 @@ class Paraphraser(Agent):
                 return Paraphrase(sentence=sentence, text=text, usage=usage)
             return Paraphrase(sentence=sentence, refused=text, usage=usage)
 
-        return self.asking(read, context=fence_text(sentence, fence_mark([sentence])))
+        return self.build_request(read, context=fence_text(sentence, fence_mark([sentence])))
 
 
 def is_restatement(text: str, sentence: str) -> bool:
@@ -230,7 +234,7 @@ def is_restatement(text: str, sentence: str) -> bool:
     words = re.findall(r"\w+", text.lower())
     if not words or words == re.findall(r"\w+", sentence.lower()) or _INTRODUCED.match(text):
         return False
-    if not numbers_of(text) <= numbers_of(sentence):
+    if not extract_numbers(text) <= extract_numbers(sentence):
         return False
     content = set(tokenize(sentence))
     return not content or not content.isdisjoint(tokenize(text))

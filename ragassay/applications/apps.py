@@ -15,17 +15,17 @@ from typing import Any
 from uuid import uuid4
 
 from ragassay.errors import InputError
-from ragassay.files import max_line_bytes
+from ragassay.files import get_line_limit
 from ragassay.formats.fields import ANSWER_NAMES, find_name
 from ragassay.formats.named_fields import find_sources
-from ragassay.formats.objects import plain_value, response_parts
+from ragassay.formats.objects import convert_documents, split_response
 from ragassay.formats.problems import Problem
 from ragassay.formats.ragassay_jsonl import read_sources
 from ragassay.formats.replies import add_reply, is_reply_object, read_structured_reply
 from ragassay.formats.reply_builder import StructuredReply, as_plain, get_fields, get_number
-from ragassay.models.litellm_library import listed_price_usd
+from ragassay.models.litellm_library import compute_price_usd
 from ragassay.records import CitedSpan, Document, Record, SentenceInput, Usage
-from ragassay.safe_text import without_secrets
+from ragassay.safe_text import hide_secrets
 
 App = Any
 """A sync or async callable, a LangChain Runnable, a compiled LangGraph graph, a LlamaIndex query
@@ -51,17 +51,17 @@ def is_url(app: App) -> bool:
     return isinstance(app, str) and app.startswith(("http://", "https://"))
 
 
-def app_name(app: App) -> str:
+def identify_app(app: App) -> str:
     """Return a name that identifies an application and contains no password."""
     if isinstance(app, str):
-        return without_secrets(app)
+        return hide_secrets(app)
     if hasattr(app, "__qualname__"):
         return f"{app.__module__}:{app.__qualname__}"
     kind = type(app)
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
-def found_app(app: App) -> App:
+def load_app(app: App) -> App:
     """Return an application. An application given as `module:name` is imported.
 
     Raises:
@@ -89,7 +89,7 @@ def found_app(app: App) -> App:
 
 
 @asynccontextmanager
-async def opened_app(app: App, n_at_once: int) -> AsyncIterator[Caller]:
+async def open_app(app: App, n_at_once: int) -> AsyncIterator[Caller]:
     """Yield an async function that sends a question to an application."""
     if is_url(app):
         import httpx
@@ -97,7 +97,7 @@ async def opened_app(app: App, n_at_once: int) -> AsyncIterator[Caller]:
         async with httpx.AsyncClient(timeout=None) as client:  # The caller sets a timeout.
             yield partial(_post, client, app)
     elif hasattr(app, "ainvoke"):
-        yield partial(_invoke, app, input_of(app))
+        yield partial(_invoke, app, choose_input_form(app))
     elif hasattr(app, "aquery"):
         yield lambda question: _await_reply(app.aquery, question)
     elif inspect.iscoroutinefunction(app) or inspect.iscoroutinefunction(
@@ -107,11 +107,11 @@ async def opened_app(app: App, n_at_once: int) -> AsyncIterator[Caller]:
     else:
         import anyio
 
-        yield partial(_in_thread, app, anyio.CapacityLimiter(n_at_once))
+        yield partial(_call_in_thread, app, anyio.CapacityLimiter(n_at_once))
 
 
 async def _post(client: Any, url: str, question: str) -> AppReply:
-    body, limit = bytearray(), max_line_bytes()
+    body, limit = bytearray(), get_line_limit()
     async with client.stream("POST", url, json={"question": question}) as response:
         response.raise_for_status()
         async for part in response.aiter_bytes():
@@ -127,7 +127,7 @@ async def _await_reply(app: Callable[[str], Awaitable[Any]], question: str) -> A
     return AppReply(await app(question))
 
 
-async def _in_thread(app: Callable[[str], Any], limiter: Any, question: str) -> AppReply:
+async def _call_in_thread(app: Callable[[str], Any], limiter: Any, question: str) -> AppReply:
     import anyio.to_thread
 
     value = await anyio.to_thread.run_sync(app, question, limiter=limiter, abandon_on_cancel=True)
@@ -141,10 +141,10 @@ async def _invoke(app: Any, make: Callable[[str], Any], question: str) -> AppRep
     thread = {"thread_id": uuid4().hex}  # Required by graphs with a checkpointer.
     config = {"callbacks": [counter], "configurable": thread}
     value = await app.ainvoke(make(question), config=config)
-    return AppReply(value, _usage(counter.usage_metadata))
+    return AppReply(value, _sum_usage(counter.usage_metadata))
 
 
-def _usage(by_model: Mapping[str, Any]) -> Usage | None:
+def _sum_usage(by_model: Mapping[str, Any]) -> Usage | None:
     if not by_model:
         return None
     total = Usage()
@@ -153,12 +153,12 @@ def _usage(by_model: Mapping[str, Any]) -> Usage | None:
         total += Usage(
             n_prompt_tokens=sent,
             n_completion_tokens=received,
-            cost_usd=listed_price_usd(model, sent, received),
+            cost_usd=compute_price_usd(model, sent, received),
         )
     return total
 
 
-def input_of(app: Any) -> Callable[[str], Any]:
+def choose_input_form(app: Any) -> Callable[[str], Any]:
     """Return a function that converts a question to the input of a Runnable or graph.
 
     If the input schema has a key `question`, `query`, `user_input`, `input` or `messages`, the
@@ -233,10 +233,10 @@ def read_reply(reply: Any) -> AppAnswer:
     if isinstance(reply, Mapping):
         return _from_mapping(reply)
     if isinstance(reply, str) or hasattr(reply, "source_nodes"):
-        parts = response_parts(reply)
-        return AppAnswer(parts.text, _sources(parts.sources))
+        parts = split_response(reply)
+        return AppAnswer(parts.text, _read_sources(parts.sources))
     if hasattr(reply, "content"):
-        return AppAnswer(message_text(reply))
+        return AppAnswer(read_message_text(reply))
     raise InputError(f"the application returned {type(reply).__name__}; expected {ACCEPTED}")
 
 
@@ -249,7 +249,7 @@ def _from_structured(reply: StructuredReply, fields: Any) -> AppAnswer:
         reply.problems,
         get_number(usage, *_PROMPT_TOKENS),
         get_number(usage, *_COMPLETION_TOKENS),
-        _number(usage.get("cost"), None),
+        _read_number(usage.get("cost"), None),
     )
 
 
@@ -260,32 +260,32 @@ def _from_mapping(reply: Mapping[Any, Any]) -> AppAnswer:
     if value is None and messages:
         value = messages[-1]
         if isinstance(value, Mapping) and read_structured_reply(value) is None:
-            value = message_text(value)
+            value = read_message_text(value)
     if value is None:
         keys = ", ".join(map(str, reply)) or "nothing"
         raise InputError(f"the application returned a dictionary with {keys}; expected {ACCEPTED}")
     inner = read_reply(value)
-    others = {str(key): plain_value(part) for key, part in reply.items() if key != name}
+    others = {str(key): convert_documents(part) for key, part in reply.items() if key != name}
     source = find_sources(others)
     source_value = None if source is None else others[source]
-    own = _sources(_artifacts(messages) if source_value is None else source_value)
+    own = _read_sources(_list_artifacts(messages) if source_value is None else source_value)
     if own:
-        inner = _with_sources(inner, own)
+        inner = _add_sources(inner, own)
     usage = reply.get("usage") or {}
     return replace(
         inner,
-        n_prompt_tokens=_number(
+        n_prompt_tokens=_read_number(
             reply.get("n_prompt_tokens", usage.get("prompt_tokens")), inner.n_prompt_tokens
         ),
-        n_completion_tokens=_number(
+        n_completion_tokens=_read_number(
             reply.get("n_completion_tokens", usage.get("completion_tokens")),
             inner.n_completion_tokens,
         ),
-        cost_usd=_number(reply.get("cost_usd", usage.get("cost")), inner.cost_usd),
+        cost_usd=_read_number(reply.get("cost_usd", usage.get("cost")), inner.cost_usd),
     )
 
 
-def _with_sources(answer: AppAnswer, own: tuple[Document, ...]) -> AppAnswer:
+def _add_sources(answer: AppAnswer, own: tuple[Document, ...]) -> AppAnswer:
     """Add an answer's retrieved sources, followed by sources that occur only in its citations."""
     if not answer.citations or not isinstance(answer.answer, str):
         return replace(answer, sources=own)
@@ -294,11 +294,11 @@ def _with_sources(answer: AppAnswer, own: tuple[Document, ...]) -> AppAnswer:
     return replace(answer, sources=joined.sources, citations=joined.citations)
 
 
-def _number(value: Any, default: Any) -> Any:
+def _read_number(value: Any, default: Any) -> Any:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else default
 
 
-def message_text(message: Any) -> str:
+def read_message_text(message: Any) -> str:
     """Return the text of a LangChain or OpenAI message, joining content blocks."""
     is_plain = isinstance(message, Mapping)
     content = message.get("content") if is_plain else getattr(message, "content", message)
@@ -308,17 +308,17 @@ def message_text(message: Any) -> str:
     return "".join(b if isinstance(b, str) else str(b.get("text", "")) for b in blocks)
 
 
-def _artifacts(messages: Sequence[Any]) -> list[Any]:
+def _list_artifacts(messages: Sequence[Any]) -> list[Any]:
     """Return the documents that tools attached to their messages as artifacts."""
     artifacts = (getattr(message, "artifact", None) for message in messages)
     lists = (one for one in artifacts if isinstance(one, Sequence) and not isinstance(one, str))
     return [document for one in lists for document in one]
 
 
-def _sources(source_value: Any) -> tuple[Document, ...]:
+def _read_sources(source_value: Any) -> tuple[Document, ...]:
     if source_value is None:
         return ()
-    sources = read_sources(plain_value(source_value))
+    sources = read_sources(convert_documents(source_value))
     if isinstance(sources, Problem):
         raise InputError(
             f"cannot read a source that the application returned ({sources.field}: "

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ragassay.applications.apps import App, AppAnswer, AppReply, Caller, opened_app, read_reply
+from ragassay.applications.apps import App, AppAnswer, AppReply, Caller, open_app, read_reply
 from ragassay.errors import InputError, RunMismatchError
-from ragassay.formats.problems import empty_answer
+from ragassay.formats.problems import detect_empty_answer
 from ragassay.formats.replies import UNREAD_CITATIONS
 from ragassay.records import ApplicationUse, Failure, FailureReason, Record, RecordFailure
 from ragassay.runs.folder import RunFolder, append_line, read_lines
-from ragassay.safe_text import without_secrets
+from ragassay.safe_text import hide_secrets
 
 ANSWERS_FILE = "answers.jsonl"
 STAGE = "ask"
@@ -89,16 +89,16 @@ async def ask_all(
             asked.failures[question.id] = outcome
         if folder is not None:
             is_answer = isinstance(outcome, Record)
-            append_line(_answers(folder) if is_answer else folder.failures_file, outcome)
+            append_line(_locate_answers(folder) if is_answer else folder.failures_file, outcome)
         step()
 
-    async with opened_app(app, how.at_once) as caller, asyncio.TaskGroup() as group:
+    async with open_app(app, how.at_once) as caller, asyncio.TaskGroup() as group:
         for question in waiting:
             group.create_task(ask(caller, question))
     return asked
 
 
-def _answers(folder: RunFolder) -> Path:
+def _locate_answers(folder: RunFolder) -> Path:
     return folder.path / ANSWERS_FILE
 
 
@@ -108,7 +108,7 @@ def _read_earlier_answers(
     if folder is None:
         return AskedQuestions()
     texts = {question.id: question.question for question in questions}
-    known = read_lines(_answers(folder), Record)
+    known = read_lines(_locate_answers(folder), Record)
     other = next((r.metadata["app"] for r in known if r.metadata.get("app") != name), None)
     if other is not None:
         raise RunMismatchError(
@@ -116,7 +116,11 @@ def _read_earlier_answers(
         )
     return AskedQuestions(
         {r.id: r for r in known if texts.get(r.id) == r.question},
-        {f.record_id: f for f in folder.failures() if f.stage == STAGE and f.record_id in texts},
+        {
+            f.record_id: f
+            for f in folder.read_failures()
+            if f.stage == STAGE and f.record_id in texts
+        },
     )
 
 
@@ -130,23 +134,23 @@ async def _ask_question(
             async with limit:
                 reply = await caller(question.question)
             latency_s = time.perf_counter() - started
-            record = _record(question, name, reply, latency_s, how.parse)
+            record = _build_record(question, name, reply, latency_s, how.parse)
         except Exception as error:
             if limit.expired():
                 detail = f"no answer within {how.timeout_s:g} s"
                 failure = Failure(reason="timeout", detail=detail)
             else:
-                detail = without_secrets(f"{type(error).__name__}: {error}")[:400]
-                failure = Failure(reason=_reason(error), detail=detail)
+                detail = hide_secrets(f"{type(error).__name__}: {error}")[:400]
+                failure = Failure(reason=_classify_error(error), detail=detail)
         else:
-            problem = empty_answer(record)
+            problem = detect_empty_answer(record)
             if problem is None:
                 return record
             failure = Failure(reason="empty_answer", detail="the application returned no text")
     return RecordFailure(record_id=question.id, stage=STAGE, failure=failure)
 
 
-def _record(
+def _build_record(
     question: Record, name: str, reply: AppReply, latency_s: float, parse: Parse | None
 ) -> Record:
     answer: AppAnswer = read_reply(parse(reply.value) if parse else reply.value)
@@ -169,7 +173,7 @@ def _record(
     )
 
 
-def _reason(error: Exception) -> FailureReason:
+def _classify_error(error: Exception) -> FailureReason:
     import httpx
 
     if isinstance(error, InputError):

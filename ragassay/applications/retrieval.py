@@ -12,7 +12,7 @@ from ragassay.evaluators.own import OwnEvaluator, OwnItem
 from ragassay.metrics.papers.retrieval import Qrels, run_values
 from ragassay.metrics.stats.intervals import mean_score
 from ragassay.options import RETRIEVAL
-from ragassay.process import in_thread
+from ragassay.process import run_in_thread
 from ragassay.records import Case, Document, OwnVerdict, Record, Score
 
 NAME = RETRIEVAL
@@ -45,7 +45,7 @@ class RetrievalEvaluator(OwnEvaluator):
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, OwnItem]:
         """Return all nugget-source pairs, or nothing if there are relevance judgments."""
-        if self._grades_of(open_case.record):
+        if self._find_grades(open_case.record):
             return {}
         keys = [
             f"{n}/{m}"
@@ -56,16 +56,16 @@ class RetrievalEvaluator(OwnEvaluator):
 
     async def ask(self, item: OwnItem, open_case: OpenCase, run: Run) -> Sequence[OwnVerdict]:
         """Return a verdict on whether a source supports a nugget."""
-        n, m = _pair(item.criterion)
+        n, m = _split_pair(item.criterion)
         nugget, source = open_case.case.gold[n].text, open_case.record.sources[m]
         encoder = run.models.encoder
         if encoder is None:
             result = await compare(run, open_case.case, nugget, source.text, source.title)
         else:  # Runs in the single worker thread, because the libraries may not be loaded yet.
-            result = await in_thread(encoder.compare, nugget, source.text, source.title)
+            result = await run_in_thread(encoder.compare, nugget, source.text, source.title)
         verdict = result.verdict
         return [
-            self._verdict(
+            self._build_verdict(
                 item,
                 label=None if verdict is None else SUPPORTS if verdict == SUPPORTS else OTHER,
                 confidence=result.confidence,
@@ -76,34 +76,34 @@ class RetrievalEvaluator(OwnEvaluator):
             )
         ]
 
-    def depends_on(self, item: OwnItem, open_case: OpenCase, run: Run) -> Iterable[str]:
+    def list_dependencies(self, item: OwnItem, open_case: OpenCase, run: Run) -> Iterable[str]:
         """Yield the texts and settings on which a verdict depends: nugget, source and verifier."""
-        n, m = _pair(item.criterion)
+        n, m = _split_pair(item.criterion)
         yield from (open_case.case.gold[n].text, open_case.record.sources[m].model_dump_json())
         yield from (str(run.settings.verification.verdict_labels), *run.verifier_identity)
 
-    def judged_by(self, run: Run) -> str:
+    def name_judge(self, run: Run) -> str:
         """Return the name of the verifier."""
         return run.verifier_name
 
-    def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
+    def count_max_calls(self, open_case: OpenCase, run: Run) -> int:
         """Return the maximum number of judge calls: one per pair if the judge verifies, else 0."""
         is_judge = run.settings.chosen_verifier == "judge"
-        return len(self.known_items(open_case, run)) if is_judge else 0
+        return len(self.recall_items(open_case, run)) if is_judge else 0
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return precision, recall and nDCG, or nothing if there is no ground truth."""
         record, case = outcome.open_case.record, outcome.open_case.case
-        if grades := self._grades_of(record):
+        if grades := self._find_grades(record):
             return score_by_documents(grades, record.sources)
         if not case.gold or not record.sources:
             return {}
         verdicts = {
             v.item: v.label for v in outcome.verdicts[self.name] if isinstance(v, OwnVerdict)
         }
-        return score_by_nuggets(verdicts, case, len(record.sources), self.judged_by(outcome.run))
+        return score_by_nuggets(verdicts, case, len(record.sources), self.name_judge(outcome.run))
 
-    def _grades_of(self, record: Record) -> Mapping[str, int]:
+    def _find_grades(self, record: Record) -> Mapping[str, int]:
         return self.qrels.get(record.topic or "") or self.qrels.get(record.id) or {}
 
 
@@ -112,7 +112,7 @@ async def _verify_case(case: Case) -> str:
     raise NotImplementedError
 
 
-def _pair(item: str) -> tuple[int, int]:
+def _split_pair(item: str) -> tuple[int, int]:
     nugget, source = item.split("/")
     return int(nugget) - 1, int(source) - 1
 
@@ -137,20 +137,20 @@ def score_by_nuggets(
     """Return precision, recall and nDCG based on the labels of nugget-source pairs."""
     nuggets = range(1, len(case.gold) + 1)
     sources = range(1, n_sources + 1)
-    by_source = [_any_supports([labels.get(f"{n}/{m}") for n in nuggets]) for m in sources]
-    by_nugget = [_any_supports([labels.get(f"{n}/{m}") for m in sources]) for n in nuggets]
+    by_source = [_detect_support([labels.get(f"{n}/{m}") for n in nuggets]) for m in sources]
+    by_nugget = [_detect_support([labels.get(f"{n}/{m}") for m in sources]) for n in nuggets]
     return {
         f"{NAME}.precision": mean_score(by_source, judge=judge),
         f"{NAME}.recall": mean_score(by_nugget, judge=judge),
-        f"{NAME}.nDCG": mean_score([_ndcg(by_source)], judge=judge),
+        f"{NAME}.nDCG": mean_score([_compute_ndcg(by_source)], judge=judge),
     }
 
 
-def _any_supports(labels: Sequence[str | None]) -> float | None:
+def _detect_support(labels: Sequence[str | None]) -> float | None:
     """Return 1 if any label is "supports", None if a missing label could be "supports", else 0.
 
     Example:
-        >>> _any_supports(["supports", None]), _any_supports(["does not support", None])
+        >>> _detect_support(["supports", None]), _detect_support(["does not support", None])
         (1.0, None)
     """
     if SUPPORTS in labels:
@@ -158,7 +158,7 @@ def _any_supports(labels: Sequence[str | None]) -> float | None:
     return None if None in labels else 0.0
 
 
-def _ndcg(gains: Sequence[float | None]) -> float | None:
+def _compute_ndcg(gains: Sequence[float | None]) -> float | None:
     """Return the nDCG of a ranking, None if a gain is unknown, or 0 if all gains are 0."""
     known: list[Any] = [gain for gain in gains if gain is not None]
     if len(known) < len(gains):

@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from ragassay.api import Progress, raise_failures
-from ragassay.applications.apps import App, app_name, found_app
+from ragassay.applications.apps import App, identify_app, load_app
 from ragassay.applications.asking import Asking, Parse, ask_all, use_of
 from ragassay.applications.retrieval import RetrievalEvaluator
 from ragassay.errors import InputError
 from ragassay.formats.retrieval import read_qrels
-from ragassay.options import Answers, RunKeywords, check_options, several, shows
+from ragassay.options import Answers, RunKeywords, check_options, document_options, to_tuple
 from ragassay.process import run_sync
 from ragassay.records import FileFingerprint, Rejection
-from ragassay.requests import EvaluationRequest, Request, folder_of
+from ragassay.requests import EvaluationRequest, Request, prepare_run_folder
 from ragassay.results import Results
 from ragassay.runs.folder import RunFolder
-from ragassay.runs.job import question_rows
+from ragassay.runs.job import convert_questions
 from ragassay.runs.progress import Presenter
 from ragassay.settings import Settings
 
@@ -32,7 +32,7 @@ else:
     Queries = QrelsLike = Any
 
 
-@shows(RunKeywords)
+@document_options(RunKeywords)
 def run(
     app: App,
     queries: Queries,
@@ -93,7 +93,7 @@ def run(
     return run_sync(arun(app, queries, **how, **more, **options))
 
 
-@shows(RunKeywords)
+@document_options(RunKeywords)
 async def arun(
     app: App,
     queries: Queries,
@@ -111,8 +111,10 @@ async def arun(
     check_options(options, RunKeywords)
     how = Asking(parse, at_once, retries, timeout_s)
     presenter = Presenter(progress)
-    request = ApplicationRequest.of(app, queries, how, qrels, options, settings, presenter)
-    return raise_failures(await request.execute(folder_of(options), presenter), options)
+    request = ApplicationRequest.create_request(
+        app, queries, how, qrels, options, settings, presenter
+    )
+    return raise_failures(await request.execute(prepare_run_folder(options), presenter), options)
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ class ApplicationRequest(Request[Results]):
     how: Asking
 
     @classmethod
-    def of(
+    def create_request(
         cls,
         app: App,
         queries: Queries,
@@ -140,12 +142,14 @@ class ApplicationRequest(Request[Results]):
         presenter: Presenter,
     ) -> ApplicationRequest:
         """Read the questions and create a request."""
-        called, name = found_app(app), app_name(app)
-        grades, rejected = _grades(qrels)
-        own = [*several(options.get("evaluators")), RetrievalEvaluator(grades)]
+        called, name = load_app(app), identify_app(app)
+        grades, rejected = _load_grades(qrels)
+        own = [*to_tuple(options.get("evaluators")), RetrievalEvaluator(grades)]
         keywords = cast("RunKeywords", {**options, "evaluators": own})
-        rows = question_rows(queries)
-        request = EvaluationRequest.of(rows, keywords, settings, presenter, answered=False)
+        rows = convert_questions(queries)
+        request = EvaluationRequest.from_answers(
+            rows, keywords, settings, presenter, answered=False
+        )
         job = replace(request.job, rejections=(*request.job.rejections, *rejected))
         # The answers do not exist yet, so the run is identified by application and questions.
         digest = hashlib.sha256(f"{name}\n{job.answers.sha256}".encode()).hexdigest()
@@ -157,11 +161,11 @@ class ApplicationRequest(Request[Results]):
 
     async def execute(self, folder: RunFolder | None, presenter: Presenter) -> Results:
         """Send the unanswered questions, and evaluate all answers."""
-        from ragassay.runs.evaluate import manifest_of
+        from ragassay.runs.evaluate import build_manifest
 
         job, run = self.evaluation.job, self.evaluation.run
-        with folder.open_locked(manifest_of(job, run)) if folder else nullcontext():
-            with presenter.steps(len(job.records), "asking") as step:
+        with folder.open_locked(build_manifest(job, run)) if folder else nullcontext():
+            with presenter.show_step_bar(len(job.records), "asking") as step:
                 asked = await ask_all(self.app, self.name, job.records, self.how, folder, step)
         ids = [record.id for record in job.records]
         job = replace(
@@ -173,7 +177,7 @@ class ApplicationRequest(Request[Results]):
         return await replace(self.evaluation, job=job).execute(folder, presenter)
 
 
-def _grades(
+def _load_grades(
     qrels: QrelsLike | None,
 ) -> tuple[Mapping[str, Mapping[str, int]] | None, list[Rejection]]:
     if qrels is None:

@@ -8,7 +8,7 @@ import warnings
 import typer
 
 from ragassay.cli.base import LazyGroup
-from ragassay.files import line_limit
+from ragassay.files import limit_line_length
 
 COMMANDS = {
     "Evaluate": {
@@ -87,11 +87,11 @@ def main(
     version: bool = typer.Option(False, "--version", help="Print the version and exit."),
 ) -> None:
     """Set the maximum line length, hide warnings of libraries, and print the version or help."""
-    from ragassay.process import end_without_collecting, patient_collector
+    from ragassay.process import delay_collection, end_without_collecting
 
     end_without_collecting()
-    context.with_resource(patient_collector())
-    context.with_resource(line_limit(_line_limit))
+    context.with_resource(delay_collection())
+    context.with_resource(limit_line_length(_load_line_limit))
     if not sys.warnoptions:  # Warnings of libraries are meant for their callers, not for users.
         for category in (FutureWarning, RuntimeWarning):
             context.with_resource(warnings.catch_warnings(action="ignore", category=category))
@@ -104,7 +104,7 @@ def main(
         typer.echo(context.get_help())
 
 
-def _line_limit() -> int:
+def _load_line_limit() -> int:
     from ragassay.settings import load_settings
 
     return load_settings().limits.max_line_bytes

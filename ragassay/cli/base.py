@@ -18,7 +18,7 @@ import typer
 import typer.core
 from typer import Argument, Option
 
-from ragassay.safe_text import safe_streams, write_red
+from ragassay.safe_text import use_safe_streams, write_red
 
 if TYPE_CHECKING:
     from ragassay.records import Audit, Rejection
@@ -136,7 +136,7 @@ class LazyGroup(typer.core.TyperGroup):
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Run the command line, and escape control characters in its output."""
-        with safe_streams():
+        with use_safe_streams():
             return super().main(*args, **options)
 
     def invoke(self, ctx: Any) -> Any:
@@ -149,13 +149,13 @@ class LazyGroup(typer.core.TyperGroup):
         except typer.Exit:
             raise
         except Exception as error:
-            _end_with(error)
+            _report_error(error)
             raise
         if code:
             raise typer.Exit(code)
 
 
-def _end_with(error: Exception) -> None:
+def _report_error(error: Exception) -> None:
     """Print an error of ragassay or of the file system as one line on stderr, and exit.
 
     The exit code is `FAILED`, or `USAGE` if a library has to be installed. Typer's usage errors get
@@ -172,7 +172,7 @@ def _end_with(error: Exception) -> None:
         error.message = simplify_message(error.message)  # type: ignore[attr-defined]
 
 
-def results_code(results: Results) -> int:
+def choose_results_code(results: Results) -> int:
     """Print the scores that miss a threshold, and return the exit code of an evaluation."""
     for _, line in results.verdicts:
         if line:
@@ -185,14 +185,14 @@ def results_code(results: Results) -> int:
     return PARTIAL if results.is_partial else OK
 
 
-def audit_code(audit: Audit, strict: bool, rejections: Sequence[Rejection]) -> int:
+def choose_audit_code(audit: Audit, strict: bool, rejections: Sequence[Rejection]) -> int:
     """Return the exit code of an audit."""
     if strict and any(line.trust == "blind" for line in audit.certificate):
         return BELOW
     return PARTIAL if audit.is_partial or rejections else OK
 
 
-def partial_if(*problems: object) -> int:
+def choose_exit_code(*problems: object) -> int:
     """Return `PARTIAL` if any argument is true or not empty, else `OK`."""
     return PARTIAL if any(problems) else OK
 
@@ -221,7 +221,7 @@ REST = "Output"
 class PlainCommand(typer.core.TyperCommand):
     """A command whose help shows each example on a separate line."""
 
-    def most_examples(self, ctx: Any) -> int | None:
+    def limit_examples(self, ctx: Any) -> int | None:
         """Return the maximum number of examples to show per paragraph; None for all."""
         return None
 
@@ -229,10 +229,10 @@ class PlainCommand(typer.core.TyperCommand):
         """Write the description."""
         for paragraph in (self.help or "").split("\n\n"):
             formatter.write_paragraph()
-            for example in _examples(paragraph)[: self.most_examples(ctx)]:
+            for example in _split_examples(paragraph)[: self.limit_examples(ctx)]:
                 lines = textwrap.wrap(example, formatter.width - 8, break_on_hyphens=False)
                 formatter.write("    " + "\n        ".join(lines) + "\n")
-            if not _examples(paragraph):
+            if not _split_examples(paragraph):
                 with formatter.indentation():
                     formatter.write_text(paragraph)
 
@@ -252,24 +252,24 @@ class ShortHelp(PlainCommand):
         """Return the parameters, with `--help-all` last."""
         return [*super().get_params(ctx), self._help_all]
 
-    def most_examples(self, ctx: Any) -> int | None:
+    def limit_examples(self, ctx: Any) -> int | None:
         """Return the maximum number of examples to show per paragraph; None for all."""
-        return None if _shows_all(ctx) else N_EXAMPLES
+        return None if _is_full_help(ctx) else N_EXAMPLES
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the common options with one sentence each, or all options by group."""
-        from ragassay.options import HEADINGS, EvaluateKeywords, options_of
+        from ragassay.options import HEADINGS, EvaluateKeywords, list_options
 
         groups: dict[str, list[tuple[str, str]]] = {"Arguments": []}
-        groups |= {name: [] for name in HEADINGS} if _shows_all(ctx) else {"Options": []}
-        options = options_of(EvaluateKeywords)
+        groups |= {name: [] for name in HEADINGS} if _is_full_help(ctx) else {"Options": []}
+        options = list_options(EvaluateKeywords)
         for param in self.get_params(ctx):
             row = param.get_help_record(ctx)
-            if not _shows_all(ctx):
-                row = row[0], first_sentence(row[1])
+            if not _is_full_help(ctx):
+                row = row[0], extract_first_sentence(row[1])
             if param.param_type_name == "argument":
                 groups["Arguments"].append(row)
-            elif _shows_all(ctx):
+            elif _is_full_help(ctx):
                 option = options.get(param.name)
                 groups[option.group if option else REST].append(row)
             elif param.name in (*MOST_USED, "help", "help_all"):
@@ -280,13 +280,13 @@ class ShortHelp(PlainCommand):
                     formatter.write_dl(rows)
 
 
-def _examples(paragraph: str) -> list[str]:
+def _split_examples(paragraph: str) -> list[str]:
     if not paragraph.startswith(EXAMPLE):
         return []
     return [line.strip() for line in re.sub(r"\n {3,}", " ", paragraph).splitlines()]
 
 
-def first_sentence(text: str) -> str:
+def extract_first_sentence(text: str) -> str:
     """Return the first sentence of a help text, and cut a long sentence at its colon."""
     sentence = re.split(r"; |(?<!e\.g)\. ", text, maxsplit=1)[0]
     if len(sentence) > N_CHARS:
@@ -294,7 +294,7 @@ def first_sentence(text: str) -> str:
     return sentence.removesuffix(".") + "."
 
 
-def _shows_all(ctx: Any) -> bool:
+def _is_full_help(ctx: Any) -> bool:
     return bool(ctx.meta.get("help_all"))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import BELOW, OK, PARTIAL, partial_if
+from ragassay.cli.base import BELOW, OK, PARTIAL, choose_exit_code
 from ragassay.cli.options import Clusters, RunFolderArgument
 from ragassay.cli.terminal import (
     print_lines,
@@ -97,7 +97,7 @@ def compare(
         raise typer.BadParameter("--margin requires --fail-if worse")
     if html and html.is_dir():
         raise typer.BadParameter(f"--html {html} is a folder; specify a file")
-    from ragassay.reports.changes import outcome_text
+    from ragassay.reports.changes import describe_outcome
     from ragassay.runs.compare import compare as compare_runs
     from ragassay.runs.compare import write_comparison
     from ragassay.runs.folder import check_writable
@@ -113,24 +113,24 @@ def compare(
     if not changes:
         _print_comparison(found)
     for change in changes:
-        typer.echo(outcome_text(change))
-    code = _gate(changes, margin) if fail_if else OK
+        typer.echo(describe_outcome(change))
+    code = _check_gate(changes, margin) if fail_if else OK
     print_written(write_comparison(found, out) if out else ())
     if html:
         typer.echo(f"wrote {found.save_changes(changes, html)}", err=True)
     return code or PARTIAL if code or found.rejections else OK
 
 
-def _gate(changes: Sequence[Change], margin: float | None) -> int:
+def _check_gate(changes: Sequence[Change], margin: float | None) -> int:
     from ragassay.metrics.stats.changes import can_be_significant
-    from ragassay.runs.gates import gate
+    from ragassay.runs.gates import find_worse_scores
 
     if margin is None and not any(can_be_significant(change.scores) for change in changes):
         typer.echo(
             "note: too few questions for a significance test; pass --margin 0.1 to fail on any "
             "drop above 10 %"
         )
-    verdicts = gate(changes, margin)
+    verdicts = find_worse_scores(changes, margin)
     for verdict in verdicts:
         typer.echo(verdict.text)
     if not verdicts:
@@ -141,14 +141,14 @@ def _gate(changes: Sequence[Change], margin: float | None) -> int:
 
 
 def _print_comparison(comparison: SystemComparison) -> None:
-    from ragassay.reports.comparison import leaderboard_sheet, pair_test_sheet
+    from ragassay.reports.comparison import build_leaderboard_sheet, build_pair_test_sheet
     from ragassay.reports.text import count_text
 
     console = open_console()
     for board in comparison.boards:
-        print_sheets(leaderboard_sheet(board))
+        print_sheets(build_leaderboard_sheet(board))
         if 0 < len(board.tests) <= MOST_PAIRS:
-            print_sheets(pair_test_sheet(board))
+            print_sheets(build_pair_test_sheet(board))
         elif board.tests:
             console.print(
                 f"{count_text(len(board.tests), 'pair')} of systems were tested; --out writes the "
@@ -197,25 +197,29 @@ def meta_evaluate(
     found = measure_run(run, human, clusters)
     _print_measured(found)
     print_written(write_meta_evaluation(found, out) if out else ())
-    return partial_if(found.alignment.unaligned, found.rejections)
+    return choose_exit_code(found.alignment.unaligned, found.rejections)
 
 
 def _print_measured(found: MetaEvaluation) -> None:
-    from ragassay.metrics.stats.panel_agreement import effective_judges
-    from ragassay.reports.labels import one_line
-    from ragassay.reports.panel_view import alike_lines
-    from ragassay.studies.meta_evaluation import ranking_sheet, task_sheets, unaligned_lines
+    from ragassay.metrics.stats.panel_agreement import estimate_effective_judges
+    from ragassay.reports.labels import flatten_text
+    from ragassay.reports.panel_view import describe_redundancy
+    from ragassay.studies.meta_evaluation import (
+        build_ranking_sheet,
+        build_task_sheets,
+        describe_unaligned,
+    )
 
     n_fitting = found.n_labels - len(found.alignment.unaligned)
     headline = f"{found.judge} compared with {n_fitting:,} of {found.n_labels:,} human labels"
-    print_lines(one_line(headline), style="bold")
-    print_sheets(*task_sheets(found.tasks).values())
+    print_lines(flatten_text(headline), style="bold")
+    print_sheets(*build_task_sheets(found.tasks).values())
     if found.rankings:
-        print_sheets(ranking_sheet(found.rankings))
-    for line in alike_lines(found.panel, effective_judges(found.panel)):
-        print_lines(one_line(line))
-    for line in unaligned_lines(found.alignment):
-        typer.echo(one_line(line), err=True)
+        print_sheets(build_ranking_sheet(found.rankings))
+    for line in describe_redundancy(found.panel, estimate_effective_judges(found.panel)):
+        print_lines(flatten_text(line))
+    for line in describe_unaligned(found.alignment):
+        typer.echo(flatten_text(line), err=True)
     if found.n_other:
         typer.echo(f"{found.n_other} reviews of other kinds of verdicts were ignored", err=True)
     print_rejections(found.rejections)

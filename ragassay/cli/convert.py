@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import partial_if
-from ragassay.cli.options import takes
+from ragassay.cli.base import choose_exit_code
+from ragassay.cli.options import add_options
 from ragassay.cli.terminal import print_notes, print_rejections
 from ragassay.errors import InputError
 from ragassay.options import Keywords
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ragassay.records import Record
 
 
-@takes(Keywords, "column_map")
+@add_options(Keywords, "column_map")
 def convert(
     answers: Annotated[Path, Argument(metavar="IN")],
     out: Annotated[Path, Argument(metavar="OUT")],
@@ -67,15 +67,15 @@ def convert(
         keep_empty: Keep empty answers instead of rejecting them.
     """
     from ragassay.formats import read_records, write_answers
-    from ragassay.formats.named_fields import input_notes
+    from ragassay.formats.named_fields import describe_input
     from ragassay.formats.problems import require_records
-    from ragassay.formats.row_mapping import column_map
+    from ragassay.formats.row_mapping import parse_column_map
     from ragassay.formats.write import QUESTION_FORMATS, SENTENCE_FORMATS, WRITABLE_FORMATS
     from ragassay.reports.text import count_text
 
     if to not in WRITABLE_FORMATS:
         raise InputError(f"--to {to}: unknown format; choose from {', '.join(WRITABLE_FORMATS)}")
-    columns = column_map(options.get("column_map"))
+    columns = parse_column_map(options.get("column_map"))
     found = read_records(
         answers,
         questions=questions,
@@ -85,10 +85,10 @@ def convert(
     )
     require_records(found.records, found.rejections, str(answers))
     print_rejections(found.rejections)
-    print_notes(*input_notes(found.fields, found.records))
+    print_notes(*describe_input(found.fields, found.records))
     records = _name_systems(found.records, system, team)
     if to in SENTENCE_FORMATS:
-        records = [_in_sentences(record) for record in records]
+        records = [_split_answer(record) for record in records]
     result = write_answers(records, out, to)
     if result.left_out:
         lost = [f"{name} in {count_text(n, 'answer')}" for name, n in result.left_out.items()]
@@ -97,7 +97,7 @@ def convert(
             err=True,
         )
     typer.echo(f"{count_text(result.n_records, 'answer')}, {found.format} to {to}: {out}")
-    return partial_if(found.rejections)
+    return choose_exit_code(found.rejections)
 
 
 def _name_systems(records: Iterable[Record], system: str | None, team: str | None) -> list[Record]:
@@ -110,7 +110,7 @@ def _name_systems(records: Iterable[Record], system: str | None, team: str | Non
     return named
 
 
-def _in_sentences(record: Record) -> Record:
+def _split_answer(record: Record) -> Record:
     from ragassay.text.segmenter import segment
 
     if not isinstance(record.answer, str):

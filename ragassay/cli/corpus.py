@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import FAILED, OK, PARTIAL, partial_if
-from ragassay.cli.options import Json, Quiet, SkipEmpty, takes
+from ragassay.cli.base import FAILED, OK, PARTIAL, choose_exit_code
+from ragassay.cli.options import Json, Quiet, SkipEmpty, add_options
 from ragassay.cli.terminal import print_rejections, print_scores, print_sheets
 from ragassay.extras import need
-from ragassay.options import Keywords, settings_of
+from ragassay.options import Keywords, create_settings
 from ragassay.records import Article
-from ragassay.runs.progress import shown_build, shown_embedding, track
+from ragassay.runs.progress import show_build, show_embedding, track
 from ragassay.safe_text import open_console
 from ragassay.settings import load_settings
 
@@ -27,13 +27,17 @@ if TYPE_CHECKING:
 
 def print_corpus(folder: Path) -> None:
     """Print the size and the source files of a corpus."""
-    from ragassay.reports.sheets import Sheet, numbers, words
+    from ragassay.reports.sheets import Sheet, build_number_columns, build_text_columns
     from ragassay.reports.text import count_text
     from ragassay.retrievers.disk.corpus import DiskCorpus
 
     corpus = DiskCorpus(folder)
     n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    columns = (*words("file"), *numbers("articles", "deletions", "rejected"), *words("complete"))
+    columns = (
+        *build_text_columns("file"),
+        *build_number_columns("articles", "deletions", "rejected"),
+        *build_text_columns("complete"),
+    )
     rows = tuple(
         (file.name, file.n_articles, file.n_deleted, file.n_rejected, file.is_complete)
         for file in corpus.ledger.files
@@ -50,16 +54,16 @@ def print_vectors(corpus: DiskCorpus, url: str) -> None:
     Args:
         url: URL of the Chroma server that stores the vectors; empty if the corpus folder does.
     """
-    from ragassay.retrievers.dense.index import vector_states
+    from ragassay.retrievers.dense.index import describe_vectors
 
     labels = {
         "complete": "up to date",
         "stale": "older than the corpus; run `ragassay corpus embed` again",
         "unfinished": "incomplete; run `ragassay corpus embed` again",
     }
-    states = vector_states(corpus.folder, url)
+    states = describe_vectors(corpus.folder, url)
     for state in states:
-        status = labels[state.status(corpus)]
+        status = labels[state.check_status(corpus)]
         typer.echo(f"vectors by {state.embedder}: {state.n_vectors:,}, {status}")
     if not states:
         typer.echo(f"no vectors; create them with `ragassay corpus embed {corpus.folder}`")
@@ -126,7 +130,7 @@ def build(sources: list[Path], out: Annotated[Path, Option()], quiet: Quiet = Fa
 
     need("tantivy")
     require_local_path(out)
-    with shown_build(enabled=not quiet) as listen:
+    with show_build(enabled=not quiet) as listen:
         ledger = build_corpus(sources, out, listen)
     print_corpus(out)
     if n_rejected := sum(file.n_rejected for file in ledger.files):
@@ -137,7 +141,7 @@ def build(sources: list[Path], out: Annotated[Path, Option()], quiet: Quiet = Fa
 
 
 @app.command()
-@takes(Keywords, "embedder")
+@add_options(Keywords, "embedder")
 def embed(corpus: Path, tokens: bool = False, quiet: Quiet = False, **options: Any) -> None:
     """Compute or update the vectors of a corpus for semantic search.
 
@@ -164,13 +168,13 @@ def embed(corpus: Path, tokens: bool = False, quiet: Quiet = False, **options: A
     from ragassay.retrievers.disk.corpus import DiskCorpus
 
     need("chromadb")
-    settings = settings_of(options, style="flag")
+    settings = create_settings(options, style="flag")
     opened = DiskCorpus(corpus)
-    with shown_embedding(len(opened), enabled=not quiet) as listen:
+    with show_embedding(len(opened), enabled=not quiet) as listen:
         embedder = Embedder(settings.literature.embedder)
         embed_corpus(opened, embedder, settings.literature.chroma_url, listen)
     if tokens:
-        with shown_embedding(len(opened), enabled=not quiet) as listen:
+        with show_embedding(len(opened), enabled=not quiet) as listen:
             embed_tokens(opened, embedder, listen)
     print_vectors(opened, settings.literature.chroma_url)
 
@@ -215,7 +219,7 @@ def get(corpus: Where, identifiers: list[str]) -> int:
 
 
 @app.command()
-@takes(Keywords, "search", "embedder")
+@add_options(Keywords, "search", "embedder")
 def search(
     corpus: Where,
     query: str,
@@ -251,7 +255,7 @@ def search(
 
 
 @app.command()
-@takes(Keywords, "search", "embedder")
+@add_options(Keywords, "search", "embedder")
 def evaluate(
     corpus: Where,
     queries: Annotated[Path, Option()],
@@ -277,7 +281,7 @@ def evaluate(
         k: Number of results to retrieve per query.
     """
     from ragassay.formats.retrieval import read_qrels, read_queries
-    from ragassay.metrics.papers.retrieval import retrieval_scores
+    from ragassay.metrics.papers.retrieval import score_retrieval
 
     literature = _open_literature(corpus, rerank, options)
     judgments, rejected_judgments = read_qrels(qrels)
@@ -289,8 +293,8 @@ def evaluate(
         q: {hit.document.id: hit.score for hit in literature.search(text, k)}
         for q, text in track(judged.items(), "searching")
     }
-    print_scores(retrieval_scores(judgments, ranking, skips_empty=skip_empty), as_json)
-    return partial_if(rejections)
+    print_scores(score_retrieval(judgments, ranking, skips_empty=skip_empty), as_json)
+    return choose_exit_code(rejections)
 
 
 def _open_literature(corpus: str, rerank: str, options: Mapping[str, object]) -> Literature:
@@ -299,7 +303,7 @@ def _open_literature(corpus: str, rerank: str, options: Mapping[str, object]) ->
     from ragassay.retrievers.reranked_literature import rerank_literature
 
     base = load_settings(reranker=rerank or "none")
-    settings = settings_of(options, base, style="flag")
+    settings = create_settings(options, base, style="flag")
     model = Embedder(settings.literature.embedder)
     opened = open_literature(corpus, settings, model)
     if opened.note:

@@ -10,13 +10,13 @@ from typing import Annotated, Unpack
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import OK, audit_code, results_code
-from ragassay.cli.options import AnswersArgument, DryRun, Json, Quiet, Strict, takes
+from ragassay.cli.base import OK, choose_audit_code, choose_results_code
+from ragassay.cli.options import AnswersArgument, DryRun, Json, Quiet, Strict, add_options
 from ragassay.cli.presenter import Terminal
 from ragassay.options import AuditKeywords, EvaluateKeywords, RunKeywords
 
 
-@takes(EvaluateKeywords, ending="")
+@add_options(EvaluateKeywords, ending="")
 def evaluate(
     answers: AnswersArgument,
     *,
@@ -60,9 +60,9 @@ def evaluate(
 
     terminal = Terminal(quiet, as_json, options.get("out"))
     extra: RunKeywords = {"fail_under": fail_under, "audit": audit, "repeat": repeat}
-    request = EvaluationRequest.of(answers, {**options, **extra}, None, terminal)
+    request = EvaluationRequest.from_answers(answers, {**options, **extra}, None, terminal)
     results = terminal.run(request, options, dry_run)
-    return results_code(results)
+    return choose_results_code(results)
 
 
 NEXT = """
@@ -98,7 +98,7 @@ def demo(
 N_SHOWN = 10
 
 
-@takes(RunKeywords)
+@add_options(RunKeywords)
 def run(
     app: str,
     queries: Annotated[Path, Argument(metavar="QUESTIONS")],
@@ -139,21 +139,21 @@ def run(
     """
     from ragassay.applications.asking import Asking
     from ragassay.applications.run import ApplicationRequest
-    from ragassay.reports.labels import one_line
+    from ragassay.reports.labels import flatten_text
 
     options["out"] = out = options.get("out") or Path("runs") / queries.name.split(".")[0]
     terminal = Terminal(quiet, as_json, out)
     how = Asking(None, at_once, retries, timeout_s)
-    request = ApplicationRequest.of(app, queries, how, qrels, options, None, terminal)
+    request = ApplicationRequest.create_request(app, queries, how, qrels, options, None, terminal)
     results = terminal.run(request, options)
     if not quiet:
         for one in results.failures[:N_SHOWN]:
             reason = one.failure.detail or one.failure.reason
-            typer.echo(one_line(f"{one.record_id}: {reason}"), err=True)
-    return results_code(results)
+            typer.echo(flatten_text(f"{one.record_id}: {reason}"), err=True)
+    return choose_results_code(results)
 
 
-@takes(AuditKeywords, ending="-audit")
+@add_options(AuditKeywords, ending="-audit")
 def audit(
     answers: AnswersArgument,
     *,
@@ -189,4 +189,4 @@ def audit(
     request = request_audit(answers, options, None, terminal)
     result = terminal.run(request, options, dry_run)
     terminal.show_audit(result.audit)
-    return audit_code(result.audit, strict, terminal.rejections)
+    return choose_audit_code(result.audit, strict, terminal.rejections)

@@ -203,14 +203,14 @@ def _report(
     found: Finetuned, out: Path, dev: Path | None, say: Callable[[str], None], option: str
 ) -> int:
     from ragassay.reports.display import format_interval
-    from ragassay.reports.text import count_text, score_text
+    from ragassay.reports.text import count_text, format_score
 
     if found.measured is not None:
         scores = {
             "accuracy": found.measured.accuracy,
             "macro-F1": found.measured.averages["macro"].f1,
         }
-        parts = [f"{n} {score_text(s)} ({format_interval(s)})" for n, s in scores.items()]
+        parts = [f"{n} {format_score(s)} ({format_interval(s)})" for n, s in scores.items()]
         say(f"{f'held-out {dev}' if dev else 'held-out folds'}: {', '.join(parts)}")
     say(
         f"{out}: {found.n_bytes / 2**20:.1f} MiB, {count_text(found.n_examples, 'example')}, "

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import partial_if
-from ragassay.cli.options import DryRun, Json, Quiet, takes
+from ragassay.cli.base import choose_exit_code
+from ragassay.cli.options import DryRun, Json, Quiet, add_options
 from ragassay.cli.presenter import Terminal
 from ragassay.cli.terminal import print_notes, print_rejections, show_sheets
 from ragassay.options import EvaluateKeywords
@@ -74,7 +74,7 @@ TentativeRatings = Annotated[
 ]
 
 
-def grade_filter(
+def build_grade_filter(
     model: str = "",
     prompt_class: str = "",
     items: GradeKind | None = None,
@@ -86,7 +86,7 @@ def grade_filter(
     return GradeFilter(model, prompt_class, items, self_rated)
 
 
-def graded_file(
+def open_graded_file(
     path: Path,
     banks: list[Path] | None = None,
     chosen: GradeFilter | None = None,
@@ -100,15 +100,15 @@ def graded_file(
         takes_first: Whether to use only the grades of the first grader.
     """
     from ragassay.runs.banks import read_graded
-    from ragassay.workbench.evaluation import accepted_graders
-    from ragassay.workbench.graded_files import with_tentative_ratings
+    from ragassay.workbench.evaluation import list_accepted_graders
+    from ragassay.workbench.graded_files import rate_undecided_items
 
     file = read_graded(path, banks or ())
     if tentative_ratings:
-        file = replace(file, queries=with_tentative_ratings(file.queries))
+        file = replace(file, queries=rate_undecided_items(file.queries))
     print_rejections(file.rejections)
     if chosen is not None:
-        graders = accepted_graders(file, chosen)
+        graders = list_accepted_graders(file, chosen)
         if takes_first and len(graders) > 1:
             print_notes(
                 f"note: found {len(graders)} graders and used the first ({graders[0]}); choose "
@@ -117,7 +117,9 @@ def graded_file(
     return file
 
 
-def system_files(runs: list[Path] | None, qrels: Path | None, official: Path | None) -> SystemFiles:
+def open_system_files(
+    runs: list[Path] | None, qrels: Path | None, official: Path | None
+) -> SystemFiles:
     """Read run files, qrels and official ranks, and print rejected lines."""
     from ragassay.workbench.evaluation import read_system_files
 
@@ -140,7 +142,7 @@ class Tables:
     rejections: Sequence[Rejection] = ()
 
 
-def shows_grades(
+def add_grade_options(
     most_rows: int,
     *more: Literal["bank", "tentative_ratings"],
     takes_first: bool = True,
@@ -170,15 +172,15 @@ def shows_grades(
             limit: Limit = most_rows,
             **own: Any,
         ) -> int:
-            chosen = grade_filter(model, prompt_class, items)
+            chosen = build_grade_filter(model, prompt_class, items)
             file = (
-                graded_file(grades, bank, chosen, tentative_ratings, takes_first)
+                open_graded_file(grades, bank, chosen, tentative_ratings, takes_first)
                 if grades
                 else None
             )
             found = command(file, chosen, **own)
             show_sheets(found.sheets, csv, as_json, limit, found.shown)
-            return partial_if(file and file.rejections, found.rejections)
+            return choose_exit_code(file and file.rejections, found.rejections)
 
         first, *shared = inspect.signature(run_graded, eval_str=True).parameters.values()
         if is_required:
@@ -195,7 +197,7 @@ def shows_grades(
     return decorate
 
 
-@takes(
+@add_options(
     EvaluateKeywords,
     *("testbank", "grades", "grader", "items_per_call", "model", "api_base", "escalate", "when"),
     *("corpus", "questions", "out", "embedder", "prompts", "concurrency", "retry_failed"),
@@ -251,4 +253,4 @@ def grade(
     elif not quiet:
         bank = options.get("testbank")
         print_graded(graded, terminal.folder, bank if isinstance(bank, Path) else None)
-    return partial_if(graded.is_partial)
+    return choose_exit_code(graded.is_partial)

@@ -10,7 +10,7 @@ import typer
 from typer import Argument, Option
 
 from ragassay.cli import oversight
-from ragassay.cli.base import partial_if
+from ragassay.cli.base import choose_exit_code
 from ragassay.cli.grade import (
     Banks,
     Depth,
@@ -21,10 +21,10 @@ from ragassay.cli.grade import (
     PromptClass,
     TentativeRatings,
     Words,
-    grade_filter,
-    graded_file,
+    build_grade_filter,
+    open_graded_file,
 )
-from ragassay.cli.options import takes
+from ragassay.cli.options import add_options
 from ragassay.cli.terminal import print_rejections
 from ragassay.options import EvaluateKeywords
 
@@ -64,14 +64,14 @@ def merge(
     """
     from ragassay.workbench.graded_files import merge_grades
 
-    found = [graded_file(path) for path in files]
+    found = [open_graded_file(path) for path in files]
     merged = merge_grades([file.queries for file in found], later_wins=later_wins)
     _write(merged, out)
-    return partial_if(*(file.rejections for file in found))
+    return choose_exit_code(*(file.rejections for file in found))
 
 
 @app.command()
-@takes(EvaluateKeywords, "corpus", "questions")
+@add_options(EvaluateKeywords, "corpus", "questions")
 def passages(
     responses: list[Path],
     *,
@@ -98,7 +98,7 @@ def passages(
     found = prepare_passages(responses, options, most_words=words, depth=depth, style="flag")
     print_rejections(found.rejections)
     _write(found.queries, target)
-    return partial_if(found.rejections)
+    return choose_exit_code(found.rejections)
 
 
 def _write(queries: Sequence[QueryParagraphs], path: Path) -> None:
@@ -132,15 +132,15 @@ def filter_(
         self_rated: Keep only grades with ratings, or only grades without ratings.
     """
     from ragassay.formats import write_graded_paragraphs
-    from ragassay.workbench.evaluation import accepted_graders
+    from ragassay.workbench.evaluation import list_accepted_graders
     from ragassay.workbench.graded_files import filter_grades
 
-    chosen = grade_filter(model, prompt_class, items, self_rated)
-    file = graded_file(grades)
-    graders = accepted_graders(file, chosen)
+    chosen = build_grade_filter(model, prompt_class, items, self_rated)
+    file = open_graded_file(grades)
+    graders = list_accepted_graders(file, chosen)
     write_graded_paragraphs(filter_grades(file.queries, chosen), out)
     typer.echo(f"{out}: grades of {'; '.join(graders)}")
-    return partial_if(file.rejections)
+    return choose_exit_code(file.rejections)
 
 
 @app.command()
@@ -175,22 +175,26 @@ def qrels(
             bank, or is the item id up to its last slash.
     """
     from ragassay.reports.text import count_text
-    from ragassay.workbench.evaluation import rubric_qrels, write_item_qrels, write_rubric_qrels
+    from ragassay.workbench.evaluation import (
+        compute_rubric_qrels,
+        write_item_qrels,
+        write_rubric_qrels,
+    )
 
-    chosen = grade_filter(model, prompt_class, items)
-    file = graded_file(grades, bank, chosen, tentative_ratings)
+    chosen = build_grade_filter(model, prompt_class, items)
+    file = open_graded_file(grades, bank, chosen, tentative_ratings)
     if label == "items":
         n = write_item_qrels(file, chosen, out, min_rating)
         typer.echo(f"{out}: {count_text(n, 'item')} covered by passages")
     else:
-        found = rubric_qrels(file, chosen, label, min_rating, by_facet=by_facet)
+        found = compute_rubric_qrels(file, chosen, label, min_rating, by_facet=by_facet)
         n = write_rubric_qrels(found, out)
         typer.echo(
             f"{out}: {n:,} labels; {found.n_ungraded:,} passages without a grade, "
             f"{found.n_unlabelled:,} without a label, {found.n_uncertain:,} labels that could "
             "be higher"
         )
-    return partial_if(file.rejections)
+    return choose_exit_code(file.rejections)
 
 
 for _command in (

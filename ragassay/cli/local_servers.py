@@ -37,10 +37,10 @@ def find(ports: Sequence[int], urls: Sequence[str]) -> tuple[tuple[str, ...], li
     Raises:
         InputError: One of the URLs is invalid.
     """
-    from ragassay.models.local_servers import as_url, default_urls, find_servers
+    from ragassay.models.local_servers import as_url, find_servers, list_default_urls
 
     requested = [f"http://127.0.0.1:{port}" for port in ports] + [as_url(url) for url in urls]
-    checked = tuple(dict.fromkeys(requested)) or default_urls(os.environ)
+    checked = tuple(dict.fromkeys(requested)) or list_default_urls(os.environ)
     return checked, list(find_servers(checked))
 
 
@@ -51,7 +51,7 @@ def print_as_json(servers: Sequence[LocalServer]) -> None:
             "server": server.kind,
             "version": server.version,
             "url": server.url,
-            "judges": [_fields(server, model) for model in server.models],
+            "judges": [_collect_fields(server, model) for model in server.models],
             "n_left_out": server.n_left_out,
             "problem": server.problem,
         }
@@ -64,25 +64,25 @@ def print_servers(checked: Sequence[str], servers: Sequence[LocalServer]) -> Non
         lines = [line.format(urls=", ".join(checked)) for line in NOTHING]
         print_lines(*lines, soft_wrap=True)
     for server in servers:
-        print_lines(*_heading(server), soft_wrap=True)
+        print_lines(*_describe_server(server), soft_wrap=True)
         if server.models:
             _print_judges(server)
             # Suggest a local and loaded model, if there is one.
             model = min(server.models, key=lambda m: (bool(m.remote_host), not m.is_loaded))
-            command = command_for(server, model)
+            command = build_judge_command(server, model)
             lines = ["", f"  {command}", ""]
             if server.kind == "ollama":
                 lines.insert(0, OLLAMA_HINT)
             print_lines(*lines, soft_wrap=True)
 
 
-def command_for(server: LocalServer, model: ServerModel) -> str:
+def build_judge_command(server: LocalServer, model: ServerModel) -> str:
     """Return an evaluation command that uses a server's model as the judge."""
-    name, base = shlex.quote(server.judge_name(model)), shlex.quote(server.api_base)
+    name, base = shlex.quote(server.build_judge_name(model)), shlex.quote(server.api_base)
     return f"ragassay evaluate answers.jsonl --model {name} --api-base {base}"
 
 
-def _heading(server: LocalServer) -> list[str]:
+def _describe_server(server: LocalServer) -> list[str]:
     from ragassay.models.local_servers import KINDS
 
     name = " ".join(filter(None, (KINDS[server.kind].name, server.version)))
@@ -103,7 +103,7 @@ def _heading(server: LocalServer) -> list[str]:
 
 
 def _print_judges(server: LocalServer) -> None:
-    from ragassay.reports.sheets import Sheet, numbers, words
+    from ragassay.reports.sheets import Sheet, build_number_columns, build_text_columns
 
     rows: list[tuple[str, ...]] = []
     for model in server.models:
@@ -114,14 +114,18 @@ def _print_judges(server: LocalServer) -> None:
         if model.remote_host:
             note = f"runs on {model.remote_host}; answers are sent there"
         parameters = " ".join(filter(None, (model.parameters, model.quantization)))
-        rows.append((server.judge_name(model), parameters, size, context, note))
-    columns = (*words("--model", "parameters"), *numbers("size", "tokens"), *words(" "))
+        rows.append((server.build_judge_name(model), parameters, size, context, note))
+    columns = (
+        *build_text_columns("--model", "parameters"),
+        *build_number_columns("size", "tokens"),
+        *build_text_columns(" "),
+    )
     print_sheets(Sheet("", columns, tuple(rows)))
 
 
-def _fields(server: LocalServer, model: ServerModel) -> dict[str, object]:
+def _collect_fields(server: LocalServer, model: ServerModel) -> dict[str, object]:
     return {
-        "model": server.judge_name(model),
+        "model": server.build_judge_name(model),
         "api_base": server.api_base,
         "bytes": model.n_bytes,
         "parameters": model.parameters,
@@ -129,5 +133,5 @@ def _fields(server: LocalServer, model: ServerModel) -> dict[str, object]:
         "context_tokens": model.n_context,
         "loaded": model.is_loaded,
         "remote_host": model.remote_host,
-        "command": command_for(server, model),
+        "command": build_judge_command(server, model),
     }

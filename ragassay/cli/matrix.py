@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Unpack
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import OK, partial_if
-from ragassay.cli.options import DryRun, Json, MaxTokens, OnlyWhere, Papers, Quiet, Words, takes
+from ragassay.cli.base import OK, choose_exit_code
+from ragassay.cli.options import (
+    DryRun,
+    Json,
+    MaxTokens,
+    OnlyWhere,
+    Papers,
+    Quiet,
+    Words,
+    add_options,
+)
 from ragassay.cli.synthesize import note_questions, print_plan
 from ragassay.cli.terminal import (
     print_matrices,
@@ -21,7 +30,7 @@ from ragassay.cli.terminal import (
 )
 from ragassay.errors import InputError
 from ragassay.extras import need
-from ragassay.options import EvaluateKeywords, settings_of
+from ragassay.options import EvaluateKeywords, create_settings
 from ragassay.process import run_sync
 from ragassay.records import Score
 from ragassay.runs.progress import Presenter
@@ -34,7 +43,7 @@ if TYPE_CHECKING:
     from ragassay.studies.syntheses import GeneratedAnswers, GenerationPlan
 
 
-@takes(
+@add_options(
     EvaluateKeywords,
     *("corpus", "api_base", "limit", "concurrency", "retry_failed"),
     *("max_rpm", "max_usd", "engine", "address", "workers"),
@@ -101,7 +110,7 @@ def matrix(
         judge: With --generate: model that rates all syntheses on nine rubrics. By default, every
             generator is also a judge.
     """
-    from ragassay.studies.matrix import judge_matrix, write_judge_matrix
+    from ragassay.studies.matrix import compare_judges, write_judge_matrix
 
     if generate or target:
         need("matplotlib")
@@ -118,7 +127,7 @@ def matrix(
         if made is None:
             return OK
         runs, answers = [*(runs or ()), *made.runs], answers or made.written.file
-    found = judge_matrix(
+    found = compare_judges(
         runs or (),
         ratings,
         answers=answers,
@@ -131,7 +140,7 @@ def matrix(
     _print(found, as_json)
     print_written(write_judge_matrix(found, target) if target else ())
     is_partial = made is not None and made.written.is_partial
-    return partial_if(found.rejections, found.warnings, is_partial)
+    return choose_exit_code(found.rejections, found.warnings, is_partial)
 
 
 class _GenerationJob(NamedTuple):
@@ -153,30 +162,30 @@ def _generate_matrix(
 
     for name in () if dry_run else dict.fromkeys((*job.generators, *job.judges)):
         read = {"queries": job.questions, "corpus": options.get("corpus")}
-        check_ready(_settings(name, options), {"out": job.out, **read})
-    from ragassay.runs.resume import work_store_path
+        check_ready(_build_settings(name, options), {"out": job.out, **read})
+    from ragassay.runs.resume import build_store_path
     from ragassay.studies.syntheses import (
         ANSWERS,
+        build_writing_settings,
         generate_and_judge,
+        list_writer_settings,
         plan_calls,
-        prepared_questions,
-        writers_of,
-        writing_settings,
+        prepare_questions,
     )
     from ragassay.studies.synthesis_writer import Writing
 
-    settings = writing_settings({**options, "model": job.generators}, style="flag")
-    writers = writers_of(settings, job.words)
-    judges = [_settings(name, options, only=["rubrics"]) for name in job.judges]
-    states = None if dry_run else work_store_path(job.out / ANSWERS)
-    bar = Presenter(not quiet).bar
+    settings = build_writing_settings({**options, "model": job.generators}, style="flag")
+    writers = list_writer_settings(settings, job.words)
+    judges = [_build_settings(name, options, only=["rubrics"]) for name in job.judges]
+    states = None if dry_run else build_store_path(job.out / ANSWERS)
+    bar = Presenter(not quiet).show_bar
     questions = run_sync(
-        prepared_questions(job.questions, options, settings, job.papers, states=states, bar=bar)
+        prepare_questions(job.questions, options, settings, job.papers, states=states, bar=bar)
     )
     note_questions(questions)
     if dry_run:
         plan = plan_calls(questions, writers, judges, job.words)
-        print_plan(plan, _calls_text(plan, job), f"in {job.out}", as_json)
+        print_plan(plan, _describe_calls(plan, job), f"in {job.out}", as_json)
         return None
     how = Writing(job.words, job.max_tokens, bool(options.get("retry_failed")))
     made = generate_and_judge(questions, writers, judges, job.out, how, bar)
@@ -185,13 +194,13 @@ def _generate_matrix(
     return made
 
 
-def _settings(name: str, options: EvaluateKeywords, **more: object) -> Settings:
+def _build_settings(name: str, options: EvaluateKeywords, **more: object) -> Settings:
     bounds = ("concurrency", "max_rpm", "max_usd", "engine", "address", "workers")
     chosen = {key: options.get(key) for key in ("api_base", *bounds)}
-    return settings_of({"model": [name]} | chosen | more, style="flag")
+    return create_settings({"model": [name]} | chosen | more, style="flag")
 
 
-def _calls_text(plan: GenerationPlan, job: _GenerationJob) -> str:
+def _describe_calls(plan: GenerationPlan, job: _GenerationJob) -> str:
     from ragassay.reports.text import count_text
 
     generators = count_text(len(job.generators), "generator")
@@ -204,14 +213,14 @@ def _print(found: JudgeMatrix, as_json: bool) -> None:
     print_notes(*(f"warning: {warning}" for warning in found.warnings))
     print_rejections(found.rejections)
     if as_json:
-        print_matrices(found.matrices, _fields(found))
+        print_matrices(found.matrices, _collect_fields(found))
         return
-    from ragassay.studies.matrix_tables import favourite_sheet, self_preference_sheet
+    from ragassay.studies.matrix_tables import build_favourite_sheet, build_self_preference_sheet
 
     print_matrices(found.matrices, None)
-    print_sheets(favourite_sheet(found.favourites))
+    print_sheets(build_favourite_sheet(found.favourites))
     if found.self_preferences:
-        print_sheets(self_preference_sheet(found.self_preferences))
+        print_sheets(build_self_preference_sheet(found.self_preferences))
     else:
         typer.echo(
             "no judge is also a system; if one model has different names as judge and as system, "
@@ -219,21 +228,25 @@ def _print(found: JudgeMatrix, as_json: bool) -> None:
         )
 
 
-def _fields(found: JudgeMatrix) -> dict[str, object]:
+def _collect_fields(found: JudgeMatrix) -> dict[str, object]:
     names = ("judge", "systems", "verdict", "own_gap", "peer_gap", "excess")
     return {
         "favourites": [
-            _plain({name: getattr(one, name) for name in ("judge", "system", "second", "margin")})
+            _convert_scores(
+                {name: getattr(one, name) for name in ("judge", "system", "second", "margin")}
+            )
             for one in found.favourites
         ],
         "self_preferences": [
-            _plain({name: getattr(one, name) for name in names} | {"against": dict(one.against)})
+            _convert_scores(
+                {name: getattr(one, name) for name in names} | {"against": dict(one.against)}
+            )
             for one in found.self_preferences
         ],
     }
 
 
-def _plain(value: Any) -> Any:
+def _convert_scores(value: Any) -> Any:
     if isinstance(value, Score):
         return value.model_dump(include={"value", "low", "high", "n", "n_unscored"})
-    return {k: _plain(v) for k, v in value.items()} if isinstance(value, dict) else value
+    return {k: _convert_scores(v) for k, v in value.items()} if isinstance(value, dict) else value

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import partial_if
+from ragassay.cli.base import choose_exit_code
 from ragassay.cli.options import Json
 from ragassay.cli.terminal import print_lines, print_sheets
 from ragassay.errors import InputError
@@ -74,8 +74,8 @@ def find_judges(
 def list_models(as_json: Json = False) -> None:
     """List the models that are installed, shipped with ragassay or available for download."""
     items = (
-        *registry.registered_models(),
-        *registry.fact_checkers(load_settings().literature.cache_dir),
+        *registry.list_registered_models(),
+        *registry.list_fact_checkers(load_settings().literature.cache_dir),
     )
     if not as_json:
         _print_models(items)
@@ -94,7 +94,7 @@ def show(name: Name, as_json: Json = False) -> None:
 
       ragassay models show ragassay/signals
     """
-    item = registry.item_of(name, load_settings().literature.cache_dir)
+    item = registry.find_registered_model(name, load_settings().literature.cache_dir)
     if as_json:
         typer.echo(item.card.model_dump_json(indent=2) if item.card else "null")
     else:
@@ -122,8 +122,8 @@ def get(name: str) -> None:
 
     cache_dir = load_settings().literature.cache_dir
     note = fetch(name, cache_dir)
-    item = registry.item_of(note.repository, cache_dir)
-    size = _size(item.n_bytes)
+    item = registry.find_registered_model(note.repository, cache_dir)
+    size = _format_size(item.n_bytes)
     typer.echo(f"{note.repository} at {note.revision} ({note.licence}, {size}): {note.folder}")
     typer.echo(f"SHA-256 {note.digest}")
     typer.echo(f"use the model with --verifier {item.name}")
@@ -142,16 +142,16 @@ def check(names: Annotated[list[str] | None, Argument()] = None) -> int:
         names: Model names or adapter folders. By default, all models.
     """
     cache_dir = load_settings().literature.cache_dir
-    fetched = [item for item in registry.fact_checkers(cache_dir) if not item.is_fetchable]
+    fetched = [item for item in registry.list_fact_checkers(cache_dir) if not item.is_fetchable]
     items = (
-        [registry.item_of(name, cache_dir) for name in names]
+        [registry.find_registered_model(name, cache_dir) for name in names]
         if names
-        else [*registry.registered_models(), *fetched]
+        else [*registry.list_registered_models(), *fetched]
     )
     results = [(item, registry.check(item)) for item in items]
     for item, found in results:
         _print_check(item, found)
-    return partial_if(not all(registry.is_sound(found) for _, found in results))
+    return choose_exit_code(not all(registry.is_sound(found) for _, found in results))
 
 
 @app.command()
@@ -178,7 +178,7 @@ def merge(
 
     if hf is None and gguf is None:
         raise InputError("no output specified; pass --hf DIR, --gguf FILE, or both")
-    item = registry.item_of(name)
+    item = registry.find_registered_model(name)
     if item.folder is None:
         raise InputError(f"{item.name} cannot be merged because it is not an adapter")
     merged = merge_adapter(item.folder, load_settings().literature.cache_dir)
@@ -191,27 +191,32 @@ def merge(
 
 
 def _print_models(items: Sequence[RegisteredModel]) -> None:
-    from ragassay.reports.sheets import Column, Sheet, numbers, words
+    from ragassay.reports.sheets import Column, Sheet, build_number_columns, build_text_columns
 
     rows: list[tuple[str, ...]] = []
     for item in items:
         absent = "to fetch" if item.is_fetchable else "missing"
-        size = _size(item.n_bytes) if item.is_installed else absent
+        size = _format_size(item.n_bytes) if item.is_installed else absent
         rows.append((item.name, item.role, size, item.source))
     name = Column("", "model", is_unbroken=True)
-    columns = (name, *words("role"), *numbers("size"), *words("source"))
+    columns = (
+        name,
+        *build_text_columns("role"),
+        *build_number_columns("size"),
+        *build_text_columns("source"),
+    )
     print_sheets(Sheet("", columns, tuple(rows)))
 
 
-def _size(n_bytes: int) -> str:
+def _format_size(n_bytes: int) -> str:
     return f"{n_bytes / 2**20:,.1f} MiB" if n_bytes >= 2**20 else f"{n_bytes / 2**10:,.1f} KiB"
 
 
 def _print_card(item: RegisteredModel) -> None:
-    from ragassay.reports.provenance import BOUNDS_NOTE, bounds_sheet, figures_sheet
+    from ragassay.reports.provenance import BOUNDS_NOTE, build_bounds_sheet, build_figures_sheet
 
     print_lines(item.name, style="bold")
-    lines = [f"{item.role}; {item.source}, {_size(item.n_bytes)}"]
+    lines = [f"{item.role}; {item.source}, {_format_size(item.n_bytes)}"]
     card = item.card
     if card is None:
         lines.append("This model has no model card.")
@@ -221,12 +226,12 @@ def _print_card(item: RegisteredModel) -> None:
         lines += [""] if card.figures else []
     print_lines(*lines)
     if card is not None and card.figures:
-        print_sheets(figures_sheet(card.figures, has_commands=False))
+        print_sheets(build_figures_sheet(card.figures, has_commands=False))
         for command in dict.fromkeys(figure.command for figure in card.figures):
             print_lines(f"reproduce with: {command}", soft_wrap=True)
     if card is not None and card.bounds:
         print_lines("", BOUNDS_NOTE)
-        print_sheets(bounds_sheet(card.bounds))
+        print_sheets(build_bounds_sheet(card.bounds))
     if card is not None and card.digest:
         print_lines(f"SHA-256 {card.digest}", soft_wrap=True)
     if item.folder is not None:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 import typer
 from typer import Option
 
-from ragassay.cli.base import partial_if
-from ragassay.cli.options import AnswersArgument, Quiet, takes
+from ragassay.cli.base import choose_exit_code
+from ragassay.cli.options import AnswersArgument, Quiet, add_options
 from ragassay.cli.presenter import Terminal
 from ragassay.cli.terminal import print_rejections
 from ragassay.extras import need
-from ragassay.options import EvaluateKeywords, Keywords, settings_of
+from ragassay.options import EvaluateKeywords, Keywords, create_settings
 from ragassay.process import run_sync
-from ragassay.runs.progress import shown_steps
+from ragassay.runs.progress import show_steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ Target = Annotated[Path, Option("--out", help="Output file.")]
 
 
 @app.command()
-@takes(
+@add_options(
     EvaluateKeywords,
     *("corpus", "model", "api_base", "max_rpm", "max_usd", "questions", "limit", "column_map"),
 )
@@ -96,27 +96,27 @@ def create(
         typer.echo(
             f"skipped {candidates} with a judgment below --min-judgment {min_judgment}", err=True
         )
-    from ragassay.runs.nuggets import nugget_jobs, write_nuggets
+    from ragassay.runs.nuggets import build_nugget_jobs, write_nuggets
 
-    jobs = nugget_jobs(records, source, run, n_window=window, n_most=most)
-    with terminal.bar(len(jobs), "writing nuggets") as listen:
+    jobs = build_nugget_jobs(records, source, run, n_window=window, n_most=most)
+    with terminal.show_bar(len(jobs), "writing nuggets") as listen:
         written = run_sync(
             write_nuggets(
                 jobs,
                 run,
                 target,
                 None if accept_all else edit_in_editor,
-                review=_page(target, not no_open) if review and not accept_all else None,
+                review=_create_reviewer(target, not no_open) if review and not accept_all else None,
                 tell=lambda message: typer.echo(message, err=True),
                 listen=listen,
             )
         )
     complete = _report_written(written)
-    return partial_if(job.rejections, not complete)
+    return choose_exit_code(job.rejections, not complete)
 
 
 @app.command()
-@takes(
+@add_options(
     EvaluateKeywords,
     *("nuggets", "corpus", "model", "api_base", "max_rpm", "max_usd"),
     *("questions", "limit", "column_map"),
@@ -148,7 +148,7 @@ def assign(
     from ragassay.runs.nugget_matching import assign_nuggets
 
     scores = metrics or target.with_name(f"{target.name}.metrics.jsonl")
-    with terminal.bar(len(job.records), "assigning nuggets") as listen:
+    with terminal.show_bar(len(job.records), "assigning nuggets") as listen:
         found = run_sync(assign_nuggets(job.records, run, target, scores, listen))
     typer.echo(
         f"{target}: {count_text(len(found.answers), 'answer')}, "
@@ -158,11 +158,11 @@ def assign(
     n_without = len(job.records) - len(found.answers)
     if n_without:
         typer.echo(f"answers without gold nuggets: {n_without}", err=True)
-    return partial_if(job.rejections, found.n_unscored)
+    return choose_exit_code(job.rejections, found.n_unscored)
 
 
 @app.command()
-@takes(Keywords, "embedder")
+@add_options(Keywords, "embedder")
 def fit(
     file: Path,
     *,
@@ -193,12 +193,12 @@ def fit(
     from ragassay.runs.nugget_matching import fit_file, read_match_file
 
     need("optuna")
-    settings = settings_of(options, style="flag")
+    settings = create_settings(options, style="flag")
     found = read_match_file(file)
     print_rejections(found.rejections)
     if found.n_one_sided:
         typer.echo(f"answers without gold or system nuggets: {found.n_one_sided}", err=True)
-    with shown_steps(len(found.cases) + trials, "fitting", not quiet) as on_step:
+    with show_steps(len(found.cases) + trials, "fitting", not quiet) as on_step:
         matcher = fit_file(
             found,
             Embedder(settings.literature.embedder),
@@ -208,20 +208,20 @@ def fit(
             on_step=on_step,
         )
     _print_matcher(matcher, target)
-    return partial_if(found.rejections)
+    return choose_exit_code(found.rejections)
 
 
-def _page(target: Path, opens: bool) -> Reviewer:
-    from ragassay.review.of_lists import open_lists, rows_of
+def _create_reviewer(target: Path, opens: bool) -> Reviewer:
+    from ragassay.review.of_lists import collect_edited_rows, open_lists
     from ragassay.review.server import serve_until_done
-    from ragassay.runs.journal import journal_of
+    from ragassay.runs.journal import open_journal
 
     async def review(requests: Sequence[EditRequest]) -> list[Rows]:
-        source = open_lists(requests, journal_of(target))
+        source = open_lists(requests, open_journal(target))
         session = await serve_until_done(
             source, opens=opens, on_ready=lambda access, session: typer.echo(access.url)
         )
-        return [rows_of(request, session) for request in requests]
+        return [collect_edited_rows(request, session) for request in requests]
 
     return review
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from typer import Option
 
-from ragassay.cli.base import OK, partial_if
+from ragassay.cli.base import OK, choose_exit_code
 from ragassay.cli.options import DryRun, Json, Quiet
 from ragassay.cli.terminal import print_lines, print_rejections, print_sheets
 from ragassay.extras import need
 from ragassay.records import Score
-from ragassay.settings import load_settings, with_panel
+from ragassay.settings import convert_judges, load_settings
 
 if TYPE_CHECKING:
     from ragassay.optimizers.compiling.job import CompileResult
@@ -38,16 +38,16 @@ def list_prompts() -> None:
 
     Agents with a star can be optimized with `ragassay optimize`.
     """
-    from ragassay.optimizers.compiling.showing import prompt_lines
-    from ragassay.reports.sheets import Sheet, words
+    from ragassay.optimizers.compiling.showing import list_prompt_lines
+    from ragassay.reports.sheets import Sheet, build_text_columns
 
     rows: list[tuple[str, ...]] = []
-    for line in prompt_lines():
+    for line in list_prompt_lines():
         fields = f"{', '.join(line.inputs)} -> {', '.join(line.outputs)}"
         star = " *" if line.can_compile else ""
         shown = line.instruction[:N_CHARS].rstrip() + "..."
         rows.append((line.name + star, line.sha256[:12], fields, shown))
-    columns = words("agent", "SHA-256", "fields", "instruction")
+    columns = build_text_columns("agent", "SHA-256", "fields", "instruction")
     print_sheets(Sheet("", columns, tuple(rows)))
 
 
@@ -61,13 +61,13 @@ def show(agent: str, prompts: Annotated[Path | None, Option(metavar="PATH")] = N
         agent: Agent name from `ragassay prompts list`.
         prompts: File with the compiled prompt to show.
     """
-    from ragassay.optimizers.compiling.showing import agent_of, full_prompt
+    from ragassay.optimizers.compiling.showing import find_agent, render_full_prompt
     from ragassay.prompts.compiled import read_compiled
 
-    chosen = agent_of(agent)
+    chosen = find_agent(agent)
     if prompts is not None:
         chosen.use(read_compiled(prompts).model_copy(update={"rubrics": ()}))
-    typer.echo(full_prompt(chosen))
+    typer.echo(render_full_prompt(chosen))
 
 
 @app.command()
@@ -77,10 +77,10 @@ def diff(path: Path) -> None:
     Options:
         path: Compiled prompt, written by `ragassay optimize`.
     """
-    from ragassay.optimizers.compiling.showing import prompt_diff
+    from ragassay.optimizers.compiling.showing import render_prompt_diff
     from ragassay.prompts.compiled import read_compiled
 
-    typer.echo(prompt_diff(read_compiled(path)))
+    typer.echo(render_prompt_diff(read_compiled(path)))
 
 
 def optimize(
@@ -178,7 +178,7 @@ def optimize(
         need("optuna")
     judges = [name for name in (model, reflection_model) if name]
     settings = load_settings(
-        **with_panel(judges[:1] if model else (), api_base), concurrency=concurrency
+        **convert_judges(judges[:1] if model else (), api_base), concurrency=concurrency
     )
     if reflection_model and reflection_model != model:
         settings = settings.model_copy(update={"panel": (reflection_model,)})
@@ -190,7 +190,7 @@ def optimize(
         CompileJob,
         plan_compile_job,
         run_compile_job,
-        shown_steps,
+        show_job_steps,
         write_compiled,
     )
     from ragassay.optimizers.compiling.tasks import TaskOptions
@@ -214,7 +214,7 @@ def optimize(
     if dry_run:
         typer.echo(plan_compile_job(job, settings, literature).text)
         return OK
-    with shown_steps(not quiet) as steps:
+    with show_job_steps(not quiet) as steps:
         found = run_compile_job(job, settings, folder, literature, steps)
     print_rejections(found.rejections)
     target = out or folder / "prompt.json"
@@ -225,28 +225,36 @@ def optimize(
         typer.echo(found.prompt.model_dump_json(indent=2))
     elif not quiet:
         _show(found, target if is_written else None)
-    return partial_if(not found.prompt.is_better, found.rejections)
+    return choose_exit_code(not found.prompt.is_better, found.rejections)
 
 
 def _show(found: CompileResult, written: Path | None) -> None:
-    from ragassay.reports.sheets import Sheet, numbers, words
+    from ragassay.reports.sheets import Sheet, build_number_columns, build_text_columns
 
     prompt = found.prompt
-    columns = (*words("on held-out data"), *numbers("shipped", "compiled", "gain", "items"))
+    columns = (
+        *build_text_columns("on held-out data"),
+        *build_number_columns("shipped", "compiled", "gain", "items"),
+    )
     rows = tuple(
         (
-            *(one.metric, _text(one.before), _text(one.after), _text(one.gain)),
+            *(
+                one.metric,
+                _format_score(one.before),
+                _format_score(one.after),
+                _format_score(one.gain),
+            ),
             f"{one.gain.n}" + (f", {one.gain.n_unscored} unscored" if one.gain.n_unscored else ""),
         )
         for one in prompt.comparisons
     )
     print_sheets(Sheet("", columns, rows))
-    print_lines(*_verdict_lines(found, written), soft_wrap=True)
+    print_lines(*_describe_result(found, written), soft_wrap=True)
 
 
-def _verdict_lines(found: CompileResult, written: Path | None) -> list[str]:
-    from ragassay.optimizers.compiling.student import may_be_chance
-    from ragassay.reports.provenance import usage_text
+def _describe_result(found: CompileResult, written: Path | None) -> list[str]:
+    from ragassay.optimizers.compiling.student import can_be_chance
+    from ragassay.reports.provenance import describe_usage
     from ragassay.reports.text import count_text
 
     prompt = found.prompt
@@ -254,7 +262,7 @@ def _verdict_lines(found: CompileResult, written: Path | None) -> list[str]:
         verdict = "The optimizer found nothing better than the shipped prompt."
     elif not prompt.is_better:
         verdict = "Discarded: the compiled prompt is not better than the shipped one."
-    elif may_be_chance(prompt.comparisons[0]):
+    elif can_be_chance(prompt.comparisons[0]):
         verdict = (
             "The new prompt is better, but the interval of the gain includes 0, so the gain may be "
             "due to chance."
@@ -264,7 +272,7 @@ def _verdict_lines(found: CompileResult, written: Path | None) -> list[str]:
     lines = [
         verdict,
         f"Wrote {written}" if written else "Nothing was written.",
-        f"The whole job used {usage_text(prompt.usage)}. "
+        f"The whole job used {describe_usage(prompt.usage)}. "
         f"This command made {count_text(found.n_asked, 'call')}.",
     ]
     if found.n_shared:
@@ -272,7 +280,7 @@ def _verdict_lines(found: CompileResult, written: Path | None) -> list[str]:
     return lines
 
 
-def _text(score: Score | PromptComparison) -> str:
+def _format_score(score: Score | PromptComparison) -> str:
     if not isinstance(score, Score) or score.value is None:
         return "unscored"
     sign = "+" if score.scale[0] < 0 and score.value > 0 else ""

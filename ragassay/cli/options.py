@@ -10,8 +10,8 @@ from typing import Annotated, Any, TypeVar, get_origin
 
 import typer
 
-from ragassay.options import Option, options_of, settings_of, signature_with
-from ragassay.process import importing
+from ragassay.options import Option, create_settings, extend_signature, list_options
+from ragassay.process import speed_up_import
 from ragassay.settings import RESULT_FIELDS
 
 Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON on stdout.")]
@@ -71,7 +71,7 @@ Code = TypeVar("Code", int, None)
 """Return type of a command: its exit code, or None for success."""
 
 
-def takes(
+def add_options(
     keywords: type, *names: str, ending: str | None = None
 ) -> Callable[[Callable[..., Code]], Callable[..., Code]]:
     """Return a decorator that adds flags to a command with `**options`.
@@ -86,7 +86,7 @@ def takes(
     """
 
     def decorate(command: Callable[..., Code]) -> Callable[..., Code]:
-        available = options_of(keywords)
+        available = list_options(keywords)
         chosen = [available[name] for name in names] if names else list(available.values())
 
         @functools.wraps(command)
@@ -101,7 +101,7 @@ def takes(
                 _check(options, has_all=not names)
             return command(**options)
 
-        signature = signature_with(command, map(_parameter, chosen), eval_str=True)
+        signature = extend_signature(command, map(_build_parameter, chosen), eval_str=True)
         last = {p.name for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY}
         last -= {option.name for option in chosen}
         ordered = sorted(signature.parameters.values(), key=lambda p: p.name in last)
@@ -112,11 +112,11 @@ def takes(
 
 
 def _check(arguments: Mapping[str, Any], *, has_all: bool) -> None:
-    with importing("ragassay.runs.preflight"):
+    with speed_up_import("ragassay.runs.preflight"):
         from ragassay.runs.preflight import JUDGE_FIELDS, check_ready
 
     check_ready(
-        settings_of(arguments, style="flag"),
+        create_settings(arguments, style="flag"),
         arguments,
         others=filter(None, [arguments.get("evaluator")]),
         file=arguments.get("target"),
@@ -125,7 +125,7 @@ def _check(arguments: Mapping[str, Any], *, has_all: bool) -> None:
     )
 
 
-def _parameter(option: Option) -> inspect.Parameter:
+def _build_parameter(option: Option) -> inspect.Parameter:
     is_many = get_origin(option.kind) is list
     declared = typer.Option(
         *option.flags,

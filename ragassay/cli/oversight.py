@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Option
 
-from ragassay.cli.grade import MinRating, Tables, grade_filter, shows_grades, system_files
+from ragassay.cli.grade import (
+    MinRating,
+    Tables,
+    add_grade_options,
+    build_grade_filter,
+    open_system_files,
+)
 from ragassay.cli.options import SkipEmpty
 from ragassay.cli.terminal import print_written
 
@@ -56,7 +62,7 @@ AnswerClass = Annotated[
 ]
 
 
-@shows_grades(100, "tentative_ratings")
+@add_grade_options(100, "tentative_ratings")
 def cover(
     file: GradedFile,
     chosen: GradeFilter,
@@ -83,15 +89,17 @@ def cover(
         min_rating: Minimum rating to count an item as covered. By default, the table shows coverage
             by grades marked correct and by each minimum rating from 1 to 5.
     """
-    from ragassay.workbench.evaluation import cover_tables
-    from ragassay.workbench.evaluation_tables import cover_sheet
+    from ragassay.workbench.evaluation import compute_cover_tables
+    from ragassay.workbench.evaluation_tables import build_cover_sheet
 
-    systems = system_files(runs, None, official)
-    found = cover_tables(file, chosen, systems, ks=at or (20,), min_ratings=min_rating or ())
-    return Tables([cover_sheet(table) for table in found], rejections=systems.rejections)
+    systems = open_system_files(runs, None, official)
+    found = compute_cover_tables(
+        file, chosen, systems, ks=at or (20,), min_ratings=min_rating or ()
+    )
+    return Tables([build_cover_sheet(table) for table in found], rejections=systems.rejections)
 
 
-@shows_grades(100, "tentative_ratings", is_required=False)
+@add_grade_options(100, "tentative_ratings", is_required=False)
 def leaderboard(
     file: GradedFile | None,
     chosen: GradeFilter,
@@ -124,11 +132,11 @@ def leaderboard(
         min_rating: Minimum rating of a relevant passage, or with --label covered, of a covered
             item.
     """
-    from ragassay.workbench.evaluation import leaderboards
-    from ragassay.workbench.evaluation_tables import board_sheet, correlation_sheet
+    from ragassay.workbench.evaluation import build_leaderboards
+    from ragassay.workbench.evaluation_tables import build_board_sheet, build_correlation_sheet
 
-    systems = system_files(runs, qrels, official)
-    found = leaderboards(
+    systems = open_system_files(runs, qrels, official)
+    found = build_leaderboards(
         file,
         chosen,
         systems,
@@ -138,12 +146,12 @@ def leaderboard(
         skips_empty=skip_empty,
     )
     known = [(one.measure, one.correlation) for one in found if one.correlation]
-    sheets = [board_sheet(one) for one in found]
-    correlations = [correlation_sheet(known)] if known else []
+    sheets = [build_board_sheet(one) for one in found]
+    correlations = [build_correlation_sheet(known)] if known else []
     return Tables([*sheets, *correlations], rejections=systems.rejections)
 
 
-@shows_grades(100)
+@add_grade_options(100)
 def annotators(
     file: GradedFile,
     chosen: GradeFilter,
@@ -169,22 +177,23 @@ def annotators(
         latex: Write the tables to this LaTeX file.
     """
     from ragassay.runs.folder import write_atomically
-    from ragassay.workbench.agreement import MIN_ANSWERS, annotator_tables
-    from ragassay.workbench.evaluation import accepted_graders
-    from ragassay.workbench.evaluation_tables import annotator_sheets, annotators_latex
+    from ragassay.workbench.agreement import MIN_ANSWERS, compare_annotators
+    from ragassay.workbench.evaluation import list_accepted_graders
+    from ragassay.workbench.evaluation_tables import build_annotator_sheets, render_annotators_latex
 
-    found = annotator_tables(
+    found = compare_annotators(
         file.queries, chosen, min_relevant, min_answers or MIN_ANSWERS, like_original=like_original
     )
     if latex is not None:
         write_atomically(
-            latex, annotators_latex(found, min_relevant, accepted_graders(file, chosen)[0])
+            latex,
+            render_annotators_latex(found, min_relevant, list_accepted_graders(file, chosen)[0]),
         )
         print_written([latex])
-    return Tables([sheet for one in found for sheet in annotator_sheets(one, min_relevant)])
+    return Tables([sheet for one in found for sheet in build_annotator_sheets(one, min_relevant)])
 
 
-@shows_grades(5, "bank")
+@add_grade_options(5, "bank")
 def verify(
     file: GradedFile,
     chosen: GradeFilter,
@@ -213,7 +222,7 @@ def verify(
     return Tables(verify_sheets(matching))
 
 
-@shows_grades(20, "bank")
+@add_grade_options(20, "bank")
 def grid(
     file: GradedFile,
     chosen: GradeFilter,
@@ -231,18 +240,21 @@ def grid(
 
       ragassay grades grid graded.jsonl.gz --testbank questions.jsonl.gz --query 940547
     """
-    from ragassay.workbench.oversight import grids
-    from ragassay.workbench.tables import GRID_WIDTH, grid_sheet, legend_sheet
+    from ragassay.workbench.oversight import build_grids
+    from ragassay.workbench.tables import GRID_WIDTH, build_grid_sheet, build_legend_sheet
 
-    found = grids(_check_items(file, query, chosen, answer_class, min_rating))
+    found = build_grids(_check_items(file, query, chosen, answer_class, min_rating))
     shown = []
     for one in found:
         columns = range(0, len(one.items), GRID_WIDTH)
-        shown += [legend_sheet(one), *(grid_sheet(one, first, GRID_WIDTH) for first in columns)]
-    return Tables([grid_sheet(one) for one in found], shown)
+        shown += [
+            build_legend_sheet(one),
+            *(build_grid_sheet(one, first, GRID_WIDTH) for first in columns),
+        ]
+    return Tables([build_grid_sheet(one) for one in found], shown)
 
 
-@shows_grades(20)
+@add_grade_options(20)
 def missing(
     file: GradedFile,
     chosen: GradeFilter,
@@ -262,15 +274,15 @@ def missing(
       ragassay grades missing graded.jsonl.gz --min-relevant 2 --min-rating 4
       ragassay grades missing graded.jsonl.gz --relevant-from 2 --min-rating 4
     """
-    from ragassay.workbench.oversight import missing_passages
-    from ragassay.workbench.tables import missing_sheet
+    from ragassay.workbench.oversight import find_missing_passages
+    from ragassay.workbench.tables import build_missing_sheet
 
-    relevance = _relevance_of(min_relevant, relevant_from, direct_class)
-    found = missing_passages(file.only(query), chosen, relevance, min_rating)
-    return Tables([missing_sheet(found)])
+    relevance = _build_relevance(min_relevant, relevant_from, direct_class)
+    found = find_missing_passages(file.select_queries(query), chosen, relevance, min_rating)
+    return Tables([build_missing_sheet(found)])
 
 
-@shows_grades(20, "bank")
+@add_grade_options(20, "bank")
 def spurious(
     file: GradedFile,
     chosen: GradeFilter,
@@ -293,15 +305,15 @@ def spurious(
         finding: Show only the items covered by non-relevant passages (spurious), by any passage, or
             by no passage.
     """
-    from ragassay.workbench.oversight import item_uses
-    from ragassay.workbench.tables import spurious_sheet
+    from ragassay.workbench.oversight import count_item_uses
+    from ragassay.workbench.tables import build_spurious_sheet
 
-    relevance = _relevance_of(min_relevant, relevant_from, direct_class)
-    uses = item_uses(file.only(query), chosen, relevance, min_rating, file.texts)
-    return Tables([spurious_sheet([one for one in uses if finding in (None, one.finding)])])
+    relevance = _build_relevance(min_relevant, relevant_from, direct_class)
+    uses = count_item_uses(file.select_queries(query), chosen, relevance, min_rating, file.texts)
+    return Tables([build_spurious_sheet([one for one in uses if finding in (None, one.finding)])])
 
 
-@shows_grades(100, takes_first=False)
+@add_grade_options(100, takes_first=False)
 def agreement(file: GradedFile, chosen: GradeFilter, *, min_rating: MinRating = None) -> Tables:
     """Show the agreement between graders.
 
@@ -314,10 +326,10 @@ def agreement(file: GradedFile, chosen: GradeFilter, *, min_rating: MinRating = 
       ragassay grades merge flan.jsonl.gz gpt.jsonl.gz --out both.jsonl.gz
       ragassay grades agreement both.jsonl.gz --min-rating 4
     """
-    from ragassay.workbench.agreement import grader_agreement
-    from ragassay.workbench.tables import grader_sheets
+    from ragassay.workbench.agreement import compare_graders
+    from ragassay.workbench.tables import build_grader_sheets
 
-    return Tables(grader_sheets(grader_agreement(file.queries, chosen, min_rating)))
+    return Tables(build_grader_sheets(compare_graders(file.queries, chosen, min_rating)))
 
 
 def _check_items(
@@ -327,15 +339,15 @@ def _check_items(
     answer_class: str,
     min_rating: int | None,
 ) -> tuple[CheckedItem, ...]:
-    from ragassay.workbench.oversight import checked_items
+    from ragassay.workbench.oversight import list_checked_items
 
-    extracted = grade_filter(prompt_class=answer_class) if answer_class else None
-    return checked_items(file.only(query), chosen, extracted, min_rating, file.texts)
+    extracted = build_grade_filter(prompt_class=answer_class) if answer_class else None
+    return list_checked_items(file.select_queries(query), chosen, extracted, min_rating, file.texts)
 
 
-def _relevance_of(min_relevant: int, relevant_from: int | None, direct_class: str) -> Relevance:
+def _build_relevance(min_relevant: int, relevant_from: int | None, direct_class: str) -> Relevance:
     from ragassay.workbench.oversight import Relevance
 
     if relevant_from is None:
         return Relevance(min_relevant)
-    return Relevance(relevant_from, grade_filter(prompt_class=direct_class, items="direct"))
+    return Relevance(relevant_from, build_grade_filter(prompt_class=direct_class, items="direct"))

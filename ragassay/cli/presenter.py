@@ -41,7 +41,7 @@ class Terminal(Presenter):
         self.folder = Path(folder or "")
 
     @contextmanager
-    def phase(self, what: str) -> Iterator[None]:
+    def announce_phase(self, what: str) -> Iterator[None]:
         """Show a spinner with a message on stderr."""
         if not self.progress:
             yield
@@ -75,10 +75,10 @@ class Terminal(Presenter):
     def run(self, request: Request[T], options: Keywords, dry_run: bool = False) -> T:
         """Run a request and return its result; in a dry run, print its plan and exit."""
         from ragassay.cli.output import print_plan
-        from ragassay.requests import folder_of
+        from ragassay.requests import prepare_run_folder
 
         if dry_run:
             second = request.run.settings.judge.escalated_to or ""
             print_plan(request.plan(), request.models, self.as_json, second)
             raise typer.Exit
-        return run_sync(request.execute(folder_of(options), self))
+        return run_sync(request.execute(prepare_run_folder(options), self))

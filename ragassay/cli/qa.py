@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import audit_code, partial_if
-from ragassay.cli.options import DryRun, Json, Quiet, Strict, takes
+from ragassay.cli.base import choose_audit_code, choose_exit_code
+from ragassay.cli.options import DryRun, Json, Quiet, Strict, add_options
 from ragassay.cli.presenter import Terminal
 from ragassay.cli.qa_files import export, read
 from ragassay.cli.terminal import print_lines
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ragassay.qa.generate import Generated
 
 
-@takes(
+@add_options(
     EvaluateKeywords, "model", "api_base", "prompts", "concurrency", "max_rpm", "max_usd", "limit"
 )
 def generate(
@@ -93,11 +93,11 @@ def generate(
     terminal = Terminal(quiet)
     making = write_pairs(papers, target, plan, evaluator, options, None, terminal)
     is_complete = _report(run_sync(making), target)
-    return partial_if(terminal.rejections, not is_complete)
+    return choose_exit_code(terminal.rejections, not is_complete)
 
 
 def _report(found: Generated, target: Path) -> bool:
-    from ragassay.reports.provenance import usage_text
+    from ragassay.reports.provenance import describe_usage
     from ragassay.reports.text import count_text
 
     n_papers = sum(bool(one.pairs) for one in found.papers)
@@ -112,7 +112,7 @@ def _report(found: Generated, target: Path) -> bool:
         if end in ENDS:
             typer.echo(f"{n} {'paper' if n == 1 else 'papers'} {ENDS[end]}", err=True)
     if found.usage.n_calls:
-        typer.echo(usage_text(found.usage))
+        typer.echo(describe_usage(found.usage))
     failed = [one for one in found.papers if one.problem]
     for one in failed:
         typer.echo(f"{one.paper}: {count_text(len(one.pairs), 'pair')}: {one.problem}", err=True)
@@ -166,7 +166,7 @@ Papers = Annotated[
 
 
 @app.command()
-@takes(
+@add_options(
     EvaluateKeywords,
     *("model", "api_base", "escalate", "when", "only", "pairs_per_call", "embedder", "out"),
     "qa_coverage",
@@ -209,11 +209,11 @@ def evaluate(
         typer.echo(judged.run.summary.model_dump_json(indent=2))
     elif not quiet:
         _show(judged, terminal.folder)
-    return partial_if(judged.is_partial)
+    return choose_exit_code(judged.is_partial)
 
 
 @app.command()
-@takes(
+@add_options(
     EvaluateKeywords,
     *("model", "api_base", "escalate", "when", "out", "prompts", "concurrency"),
     *("max_rpm", "max_usd", "retry_failed"),
@@ -259,7 +259,7 @@ def audit(
     request = request_pairs_audit(pairs, papers, audit, options, terminal)
     result = terminal.run(request, options)
     terminal.show_audit(result.audit)
-    return audit_code(result.audit, strict, terminal.rejections)
+    return choose_audit_code(result.audit, strict, terminal.rejections)
 
 
 @app.command("filter")
@@ -291,8 +291,8 @@ def keep(
     from ragassay.runs.folder import RunFolder
 
     folder, scores = RunFolder(run), parse_min_scores(min_score or ["2"])
-    folder.manifest()  # Raises an error if there is no run.
-    found = filter_pairs(folder.evaluations(), scores)
+    folder.read_manifest()  # Raises an error if there is no run.
+    found = filter_pairs(folder.read_evaluations(), scores)
     write_pairs(found.pairs, out)
     selected = count_text(len(found.pairs), "pair")
     typer.echo(
@@ -306,14 +306,14 @@ def keep(
             f"{count_text(len(found.unrated), 'pair')} dropped because they have no rating",
             err=True,
         )
-    return partial_if(found.unrated)
+    return choose_exit_code(found.unrated)
 
 
 def _show(judged: JudgedPairs, folder: Path) -> None:
-    from ragassay.qa.report import qa_lines
+    from ragassay.qa.report import render_qa_summary
 
     console = open_console()
-    for line in qa_lines(judged.report):
+    for line in render_qa_summary(judged.report):
         console.print(line)
     if judged.input_pairs.unused:
         print_lines(f"Papers without pairs: {', '.join(judged.input_pairs.unused[:5])}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Option
 
-from ragassay.cli.base import partial_if
+from ragassay.cli.base import choose_exit_code
 from ragassay.cli.terminal import print_rejections, print_sheets
 from ragassay.errors import InputError
 
@@ -42,7 +42,7 @@ def read(papers: Path, out: Path | None = None, keywords: bool = False) -> int:
         keywords: Extract 20 keywords with TopicRank for papers without keywords.
     """
     from ragassay.formats.papers import read_papers, write_papers
-    from ragassay.qa.report import paper_sheet
+    from ragassay.qa.report import build_paper_sheet
 
     found = read_papers(papers)
     print_rejections(found.rejections)
@@ -56,11 +56,11 @@ def read(papers: Path, out: Path | None = None, keywords: bool = False) -> int:
             one.model_copy(update={"keywords": one.keywords or find_keywords(one.text)})
             for one in every
         ]
-    print_sheets(paper_sheet(every))
+    print_sheets(build_paper_sheet(every))
     if out is not None:
         write_papers(every, out)
         typer.echo(f"wrote {out}", err=True)
-    return partial_if(found.rejections)
+    return choose_exit_code(found.rejections)
 
 
 def export(
@@ -101,23 +101,23 @@ def export(
     found = read_pairs(pairs, known.papers)
     rejections = (*known.rejections, *found.rejections)
     print_rejections(rejections)
-    example = _example(instruction) if form == "sft" else None
+    example = _choose_example(instruction) if form == "sft" else None
     n = export_pairs(found.pairs, found.papers, out, form, example=example)
     entries = "1 entry" if n == 1 else f"{n:,} entries"
     typer.echo(f"{out}: {count_text(len(found.pairs), 'pair')} in {entries} ({form})")
-    return partial_if(rejections)
+    return choose_exit_code(rejections)
 
 
-def _example(path: Path | None) -> Example:
-    from ragassay.agents.qa_writer import generator_instruction, generator_reply
-    from ragassay.formats.papers.exports import with_instruction
+def _choose_example(path: Path | None) -> Example:
+    from ragassay.agents.qa_writer import build_generator_reply, render_generator_task
+    from ragassay.formats.papers.exports import bind_instruction
     from ragassay.formats.topics import read_small_file
 
     if path is not None:
-        return with_instruction(read_small_file(path).decode("utf-8", "replace").strip())
+        return bind_instruction(read_small_file(path).decode("utf-8", "replace").strip())
 
-    def example(paper: Paper, pairs: Sequence[QAPair]) -> tuple[str, str]:
-        prompt = generator_instruction(paper.keywords, len(pairs))
-        return prompt, json.dumps(generator_reply(pairs), ensure_ascii=False)
+    def format_example(paper: Paper, pairs: Sequence[QAPair]) -> tuple[str, str]:
+        prompt = render_generator_task(paper.keywords, len(pairs))
+        return prompt, json.dumps(build_generator_reply(pairs), ensure_ascii=False)
 
-    return example
+    return format_example

@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from ragassay.cli.options import Json, RunFolderArgument
 from ragassay.cli.terminal import print_json
 from ragassay.errors import InputError, SettingsError
-from ragassay.models.registry import served_models
+from ragassay.models.registry import list_served_models
 from ragassay.safe_text import open_console
 from ragassay.settings import load_settings
 
@@ -62,19 +62,19 @@ def list_runs(folder: Annotated[Path, Argument()] = RUNS, as_json: Json = False)
     Options:
         folder: Folder with runs, or a run folder.
     """
-    from ragassay.runs.past import past_runs
+    from ragassay.runs.past import list_past_runs
 
-    runs = past_runs(folder)
+    runs = list_past_runs(folder)
     if as_json:
         print_json([run.model_dump(mode="json") for run in runs])
         return
     if not runs:
         typer.echo(f"{folder} has no runs")
         return
-    from ragassay.reports.past_runs import past_run_lines
+    from ragassay.reports.past_runs import render_past_runs
 
     console = open_console()
-    for line in past_run_lines(runs):
+    for line in render_past_runs(runs):
         console.print(line)
 
 
@@ -98,13 +98,13 @@ def open_run(
         review: Open the review page instead (see `ragassay review`).
         no_open: Print the path of the report without opening it.
     """
-    from ragassay.runs.past import find_run, page_of
+    from ragassay.runs.past import find_report_page, find_run
 
     path = find_run(run, folder)
     if review:
         review_target(path, no_open=no_open)
         return
-    page = page_of(path).resolve()
+    page = find_report_page(path).resolve()
     typer.echo(page)
     if not no_open:
         webbrowser.open(page.as_uri())
@@ -119,15 +119,18 @@ def report(run: RunFolderArgument, as_json: Json = False) -> None:
     from ragassay.runs.folder import RunFolder
 
     folder = RunFolder(run)
-    manifest = folder.manifest()
-    evaluations = folder.evaluations()
+    manifest = folder.read_manifest()
+    evaluations = folder.read_evaluations()
     if any(one.pairs for one in evaluations[:1]):
         raise InputError(
             f"{run} is a run of `ragassay qa evaluate`. Run `ragassay qa evaluate` again to "
             f"rewrite the report; finished ratings are reused"
         )
-    summary = folder.summary() or summarize(
-        evaluations, manifest.answers.n_items, len(folder.failures()), len(folder.rejections())
+    summary = folder.read_summary() or summarize(
+        evaluations,
+        manifest.answers.n_items,
+        len(folder.read_failures()),
+        len(folder.read_rejections()),
     )
     folder.write_reports(summary)
     if as_json:
@@ -135,7 +138,7 @@ def report(run: RunFolderArgument, as_json: Json = False) -> None:
         return
     from ragassay.cli.output import print_run
 
-    print_run(manifest, summary, evaluations, run, folder.audit())
+    print_run(manifest, summary, evaluations, run, folder.read_audit())
 
 
 def review_target(
@@ -230,7 +233,7 @@ def serve(
 
     if only and not model:
         raise SettingsError("--only requires at least one --model")
-    models = (*(() if only else served_models()), *(model or ()))
+    models = (*(() if only else list_served_models()), *(model or ()))
     run_server(models, host, port, load_settings(), _announce_server)
 
 

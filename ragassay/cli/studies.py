@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import OK, partial_if
-from ragassay.cli.options import AnswersArgument, DryRun, Json, OnlyWhere, Quiet, takes
+from ragassay.cli.base import OK, choose_exit_code
+from ragassay.cli.options import AnswersArgument, DryRun, Json, OnlyWhere, Quiet, add_options
 from ragassay.cli.terminal import (
     print_lines,
     print_matrices,
@@ -20,9 +20,9 @@ from ragassay.cli.terminal import (
 )
 from ragassay.extras import EXTRAS, need
 from ragassay.model_names import MINILM
-from ragassay.options import EvaluateKeywords, settings_of
+from ragassay.options import EvaluateKeywords, create_settings
 from ragassay.process import run_sync
-from ragassay.runs.progress import shown_progress
+from ragassay.runs.progress import show_progress
 from ragassay.safe_text import open_console
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ragassay.studies.strategies import StrategyStudy
 
 
-@takes(
+@add_options(
     EvaluateKeywords,
     *("model", "api_base", "rubric_set", "rubrics", "questions", "limit", "out", "concurrency"),
     *("column_map", "max_rpm", "max_usd", "engine", "address", "workers"),
@@ -81,11 +81,11 @@ def strategies(
             scale (extreme), or to the mirrored value (mirror; on a scale of 1 to 5, 2 becomes 4 and
             3 stays 3). The YESciEval paper does not define the inversion.
     """
-    from ragassay.formats.row_mapping import column_map
-    from ragassay.reports.labels import one_line
+    from ragassay.formats.row_mapping import parse_column_map
+    from ragassay.reports.labels import flatten_text
     from ragassay.studies.strategies import (
         N_WAYS,
-        default_rubric_set,
+        choose_rubric_set,
         read_strategy_job,
         study_strategies,
         write_strategies,
@@ -96,38 +96,40 @@ def strategies(
         human,
         limit=options.get("limit"),
         questions=options.get("questions"),
-        columns=column_map(options.get("column_map")),
+        columns=parse_column_map(options.get("column_map")),
     )
-    options.setdefault("rubric_set", default_rubric_set(inputs.job.answers.format))
-    settings = settings_of(options, style="flag")
+    options.setdefault("rubric_set", choose_rubric_set(inputs.job.answers.format))
+    settings = create_settings(options, style="flag")
     folder = Path(options.get("out") or "")
     n_steps = N_WAYS * len(inputs.job.records)
-    with shown_progress(n_steps, enabled=not quiet) as listen:
+    with show_progress(n_steps, enabled=not quiet) as listen:
         study = study_strategies(inputs, settings, folder, listen, inversion)
     written = write_strategies(study, folder)
-    print_notes(*map(one_line, (*study.how, *study.notes)))
+    print_notes(*map(flatten_text, (*study.how, *study.notes)))
     if as_json:
         typer.echo(study.to_json())
     elif not quiet:
         _print_strategies(study)
     print_written(written)
-    return partial_if(study.failures, study.rejections, study.n_unscored)
+    return choose_exit_code(study.failures, study.rejections, study.n_unscored)
 
 
 def _print_strategies(study: StrategyStudy) -> None:
     from ragassay.reports.text import count_text
-    from ragassay.studies.strategy_tables import strategies_headline, strategy_sheets
+    from ragassay.studies.strategy_tables import build_strategy_sheets, build_study_headline
 
     console = open_console()
-    headline = strategies_headline(study.judge, study.n_answers, study.n_labels)
+    headline = build_study_headline(study.judge, study.n_answers, study.n_labels)
     print_lines(headline, style="bold")
-    print_sheets(*strategy_sheets(study.rubrics))
+    print_sheets(*build_strategy_sheets(study.rubrics))
     if study.n_unscored:
         console.print(f"{count_text(study.n_unscored, 'rating')} failed", highlight=False)
     print_rejections(study.rejections)
 
 
-@takes(EvaluateKeywords, "model", "api_base", "limit", "out", "concurrency", "max_rpm", "max_usd")
+@add_options(
+    EvaluateKeywords, "model", "api_base", "limit", "out", "concurrency", "max_rpm", "max_usd"
+)
 def rationales(
     reasons: Annotated[Path, Argument(metavar="RUN|FILE")],
     *,
@@ -180,8 +182,8 @@ def rationales(
         n_calls = n if options.get("model") else 0
         typer.echo(f"{count_text(n, 'reason')}: at most {count_text(n_calls, 'call')}")
         return OK
-    settings = settings_of(options, style="flag") if options.get("model") else None
-    with shown_progress(n, settings is not None and not quiet, "checking") as listen:
+    settings = create_settings(options, style="flag") if options.get("model") else None
+    with show_progress(n, settings is not None and not quiet, "checking") as listen:
         found = run_sync(audit_reasons(inputs, settings, folder, labels, listen=listen))
     if found.inputs.n_without:
         print_notes(f"skipped ratings without a reason: {found.inputs.n_without}")
@@ -195,20 +197,20 @@ def rationales(
     elif not quiet:
         _print_rationales(found)
     print_written(write_reason_audit(found, folder))
-    return partial_if(inputs.rejections, found.n_failed)
+    return choose_exit_code(inputs.rejections, found.n_failed)
 
 
 def _print_rationales(found: ReasonAudit) -> None:
-    from ragassay.studies.rationale_tables import agreement_lines, rationale_sheets
+    from ragassay.studies.rationale_tables import build_rationale_sheets, describe_label_agreement
 
     judges = ", ".join(dict.fromkeys(one.judge for one in found.inputs.reasons))
     headline = f"{len(found.inputs.reasons)} reasons by {judges}"
     print_lines(headline, style="bold")
-    print_sheets(*rationale_sheets(found.rubrics))
-    print_lines(*agreement_lines(found.agreement))
+    print_sheets(*build_rationale_sheets(found.rubrics))
+    print_lines(*describe_label_agreement(found.agreement))
 
 
-@takes(EvaluateKeywords, "questions", "column_map")
+@add_options(EvaluateKeywords, "questions", "column_map")
 def similarity(
     answers: Path,
     metric: Annotated[list[str] | None, Option(metavar="NAME")] = None,
@@ -252,8 +254,8 @@ def similarity(
         out: Write similarity.csv, similarity.tex, an SVG heatmap per measure and an overview page
             (index.html) to this folder.
     """
-    from ragassay.formats.row_mapping import column_map
-    from ragassay.studies.similarity import similarity as compare
+    from ragassay.formats.row_mapping import parse_column_map
+    from ragassay.studies.similarity import measure_similarity as compare
     from ragassay.studies.similarity import write_similarity
 
     need(*EXTRAS["similarity"], *(["matplotlib"] if out else []))
@@ -263,7 +265,7 @@ def similarity(
         where=where or (),
         limit=limit,
         questions=options.get("questions"),
-        columns=column_map(options.get("column_map")),
+        columns=parse_column_map(options.get("column_map")),
         embedder=embedder or MINILM,
         wmd_vectors=wmd_vectors or (),
         wmd_words=wmd_words,
@@ -274,4 +276,4 @@ def similarity(
     print_rejections(found.rejections)
     print_matrices(found.matrices, {"embedder": found.embedder} if as_json else None)
     print_written(write_similarity(found, out) if out else ())
-    return partial_if(found.rejections)
+    return choose_exit_code(found.rejections)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import OK, partial_if
-from ragassay.cli.options import DryRun, Json, MaxTokens, Papers, Quiet, Words, takes
+from ragassay.cli.base import OK, choose_exit_code
+from ragassay.cli.options import DryRun, Json, MaxTokens, Papers, Quiet, Words, add_options
 from ragassay.cli.terminal import print_json, print_notes, print_rejections
 from ragassay.options import EvaluateKeywords
 from ragassay.process import run_sync
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ragassay.studies.synthesis_questions import Questions
 
 
-@takes(
+@add_options(
     EvaluateKeywords,
     *("corpus", "search", "embedder", "questions", "column_map"),
     *("limit", "concurrency", "retry_failed"),
@@ -79,22 +79,22 @@ def synthesize(
     from ragassay.reports.text import count_text
     from ragassay.runs.preflight import check_ready
     from ragassay.studies.syntheses import (
+        build_writing_settings,
+        list_writer_settings,
         make_syntheses,
         plan_calls,
-        prepared_questions,
-        writers_of,
-        writing_settings,
+        prepare_questions,
     )
     from ragassay.studies.synthesis_writer import Writing
 
     named: EvaluateKeywords = {**options, "model": models or (), "api_base": endpoint}
-    settings = writing_settings(named, style="flag")
+    settings = build_writing_settings(named, style="flag")
     file = target or Path("runs") / f"{queries.name.split('.')[0]}-answers.jsonl"
     how = Writing(words, max_tokens, bool(options.get("retry_failed")))
-    bar = Presenter(not quiet).bar
+    bar = Presenter(not quiet).show_bar
     if dry_run:
-        writers = writers_of(settings, words)
-        questions = run_sync(prepared_questions(queries, options, settings, papers, bar=bar))
+        writers = list_writer_settings(settings, words)
+        questions = run_sync(prepare_questions(queries, options, settings, papers, bar=bar))
         note_questions(questions)
         plan = plan_calls(questions, writers)
         n_calls = count_text(plan.n_syntheses, "call")
@@ -104,7 +104,7 @@ def synthesize(
     check_ready(settings, {**options, "queries": queries}, file=file)
     found = run_sync(make_syntheses(queries, file, settings, options, how, papers, bar))
     _print(found, as_json, quiet)
-    return partial_if(found.is_partial)
+    return choose_exit_code(found.is_partial)
 
 
 def note_questions(questions: Questions) -> None:
@@ -127,13 +127,13 @@ def print_plan(plan: GenerationPlan, calls: str, where: str, as_json: bool) -> N
 
 
 def _print(found: Syntheses, as_json: bool, quiet: bool) -> None:
-    from ragassay.reports.labels import one_line
-    from ragassay.reports.provenance import usage_text
+    from ragassay.reports.labels import flatten_text
+    from ragassay.reports.provenance import describe_usage
     from ragassay.reports.text import count_text
 
     note_questions(found.questions)
     for warning in found.warnings:
-        typer.echo(one_line(warning), err=True)
+        typer.echo(flatten_text(warning), err=True)
     if as_json:
         print_json(found.fields)
     elif not quiet:
@@ -142,4 +142,4 @@ def _print(found: Syntheses, as_json: bool, quiet: bool) -> None:
             f"{found.file}: {count_text(len(found.records), 'answer')} to "
             f"{count_text(n_questions, 'question')} by {count_text(len(found.models), 'model')}"
         )
-        typer.echo(usage_text(found.usage))
+        typer.echo(describe_usage(found.usage))

@@ -29,12 +29,12 @@ def print_lines(*lines: str, style: str = "", soft_wrap: bool = False) -> None:
 
 def print_sheets(*sheets: Sheet, limit: int | None = None) -> None:
     """Print sheets as tables with at most `limit` rows (None for all)."""
-    from ragassay.reports.sheets import sheet_table
+    from ragassay.reports.sheets import render_sheet_table
 
     console = open_console()
     for sheet in sheets:
         console.print()
-        console.print(sheet_table(sheet, limit))
+        console.print(render_sheet_table(sheet, limit))
 
 
 def print_json(found: object) -> None:
@@ -55,9 +55,9 @@ def print_written(paths: Iterable[Path]) -> None:
 
 def print_rejections(rejections: Sequence[Rejection]) -> None:
     """Print the first ten rejected lines on stderr."""
-    from ragassay.formats.problems import rejection_line
+    from ragassay.formats.problems import format_rejection
 
-    print_notes(*(f"rejected {rejection_line(rejection)}" for rejection in rejections[:10]))
+    print_notes(*(f"rejected {format_rejection(rejection)}" for rejection in rejections[:10]))
     if len(rejections) > 10:
         print_notes(f"... and {len(rejections) - 10} more rejected lines")
 
@@ -102,12 +102,12 @@ def print_matrices(matrices: Sequence[Matrix], beside: Mapping[str, object] | No
     Args:
         beside: Additional fields of the JSON object. If None, tables are printed.
     """
-    from ragassay.studies.matrix_tables import matrix_fields, matrix_sheet
+    from ragassay.studies.matrix_tables import build_matrix_sheet, list_matrix_fields
 
     if beside is not None:
-        print_json({**beside, "matrices": [matrix_fields(matrix) for matrix in matrices]})
+        print_json({**beside, "matrices": [list_matrix_fields(matrix) for matrix in matrices]})
         return
-    print_sheets(*map(matrix_sheet, matrices))
+    print_sheets(*map(build_matrix_sheet, matrices))
 
 
 def show_sheets(
@@ -124,17 +124,17 @@ def show_sheets(
         limit: Maximum number of rows per printed table; 0 for all.
         shown: Sheets to print if they differ from the sheets to write.
     """
-    from ragassay.reports.sheets import join_sheets, sheet_csv, sheet_rows
+    from ragassay.reports.sheets import join_sheets, list_sheet_rows, render_sheet_csv
 
     if csv is not None:
         from ragassay.runs.folder import write_atomically
 
         can_join = len(sheets) > 1 and len({sheet.columns for sheet in sheets}) == 1
         tables = [join_sheets(sheets, "table")] if can_join else sheets
-        write_atomically(csv, "\n".join(map(sheet_csv, tables)))
+        write_atomically(csv, "\n".join(map(render_sheet_csv, tables)))
         print_written([csv])
     if as_json:
-        print_json([{"title": one.title, "rows": sheet_rows(one)} for one in sheets])
+        print_json([{"title": one.title, "rows": list_sheet_rows(one)} for one in sheets])
         return
     print_sheets(*(sheets if shown is None else shown), limit=limit or None)
     if not sheets:
@@ -158,13 +158,13 @@ def show_and_write(
         plots: SVG plots to write, by file name without suffix.
         n_shown: Number of tables to print; None prints all.
     """
-    from ragassay.reports.sheets import sheet_csv
+    from ragassay.reports.sheets import render_sheet_csv
     from ragassay.runs.compare import write_files
 
     tables = list(sheets.values())
     if as_json or not quiet:
         show_sheets(tables, None, as_json, 0, tables[:n_shown])
     if out is not None:
-        texts = {f"{name}.csv": sheet_csv(sheet) for name, sheet in sheets.items()}
+        texts = {f"{name}.csv": render_sheet_csv(sheet) for name, sheet in sheets.items()}
         texts |= {f"{name}.svg": plot for name, plot in (plots or {}).items()}
         print_written(write_files(out, texts))

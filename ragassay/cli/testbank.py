@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import OK, PARTIAL, partial_if
-from ragassay.cli.options import Json, Quiet, takes
+from ragassay.cli.base import OK, PARTIAL, choose_exit_code
+from ragassay.cli.options import Json, Quiet, add_options
 from ragassay.cli.terminal import print_rejections, print_sheets
 from ragassay.cli.testbank_made import Kind, Target, create, import_bank, queries
 from ragassay.errors import InputError
-from ragassay.options import Keywords, settings_of
+from ragassay.options import Keywords, create_settings
 
 if TYPE_CHECKING:
     from ragassay.formats import RubricBank
@@ -56,7 +56,7 @@ def edit_in_editor(text: str) -> str:
     return text if saved is None else saved
 
 
-def opened_bank(path: Path) -> BankFile:
+def open_bank_file(path: Path) -> BankFile:
     """Read a test bank with all edits, and print rejected lines."""
     from ragassay.runs.banks import read_bank_file
 
@@ -69,32 +69,32 @@ def opened_bank(path: Path) -> BankFile:
 
 def print_banks(banks: Sequence[RubricBank], with_history: bool, as_json: bool) -> None:
     """Print the items of test banks, and optionally the history of each item."""
-    from ragassay.runs.banks import all_history
-    from ragassay.workbench.tables import bank_rows, history_sheet, items_sheet
+    from ragassay.runs.banks import collect_history
+    from ragassay.workbench.tables import build_history_sheet, build_items_sheet, list_bank_rows
 
     if as_json:
-        for row in (row for bank in banks for row in bank_rows(bank, with_history)):
+        for row in (row for bank in banks for row in list_bank_rows(bank, with_history)):
             typer.echo(json.dumps(row, ensure_ascii=False))
         return
     for bank in banks:
-        print_sheets(items_sheet(bank))
-        if with_history and (history_rows := all_history(bank)):
-            print_sheets(history_sheet(history_rows))
+        print_sheets(build_items_sheet(bank))
+        if with_history and (history_rows := collect_history(bank)):
+            print_sheets(build_history_sheet(history_rows))
 
 
 def print_lints(found: Sequence[Lint], as_json: bool) -> None:
     """Print the flaws found in items, and how to fix them."""
-    from ragassay.reports.labels import one_line
+    from ragassay.reports.labels import flatten_text
     from ragassay.reports.text import count_text
     from ragassay.workbench.bank_lint import TITLES
-    from ragassay.workbench.tables import short_id
+    from ragassay.workbench.tables import shorten_id
 
     for one in found:
         if as_json:
             typer.echo(json.dumps(dataclasses.asdict(one), ensure_ascii=False))
             continue
-        typer.echo(one_line(f"{one.query} {short_id(one.item)}: {one.text}"))
-        typer.echo(one_line(f"    {TITLES[one.kind]}: {one.why}; {one.mend}"))
+        typer.echo(flatten_text(f"{one.query} {shorten_id(one.item)}: {one.text}"))
+        typer.echo(flatten_text(f"    {TITLES[one.kind]}: {one.why}; {one.mend}"))
     if not as_json:
         n_items = len({(one.query, one.item) for one in found})
         typer.echo(
@@ -107,18 +107,18 @@ def print_lints(found: Sequence[Lint], as_json: bool) -> None:
 def edit_bank(file: BankFile, changes: ItemChanges, author: Author, query: str) -> BankFile:
     """Apply the changes given as options or made in the user's editor, and print them."""
     from ragassay.runs.banks import read_bank_file
-    from ragassay.workbench.bank_edit import append_reviews, edited_by_hand, reviews_for_changes
-    from ragassay.workbench.tables import history_sheet
+    from ragassay.workbench.bank_edit import append_reviews, build_change_reviews, edit_banks
+    from ragassay.workbench.tables import build_history_sheet
 
     if changes.is_empty:
         require_terminal("--item ID with --text, --answer or --remove, or --add QUERY TEXT")
-        new = edited_by_hand(
+        new = edit_banks(
             file, edit_in_editor, author, lambda message: typer.echo(message, err=True), query
         )
     else:
-        new = append_reviews(file, reviews_for_changes(file, changes, author))
+        new = append_reviews(file, build_change_reviews(file, changes, author))
     if new:
-        print_sheets(history_sheet(new))
+        print_sheets(build_history_sheet(new))
     else:
         typer.echo("nothing changed")
     return read_bank_file(file.path)
@@ -155,12 +155,12 @@ def show(
         query: Show only the items of this query.
         history: Also show who changed what, when and why.
     """
-    file = opened_bank(bank)
+    file = open_bank_file(bank)
     chosen = [one for one in file.banks if query in ("", one.query_id)]
     if not chosen:
         raise InputError(f"{bank} contains no query {query!r}")
     print_banks(chosen, history, as_json)
-    return partial_if(file.rejections)
+    return choose_exit_code(file.rejections)
 
 
 @app.command()
@@ -212,10 +212,10 @@ def edit(
     from ragassay.workbench.bank_edit import Author, ItemChanges
 
     changes = ItemChanges(item, text, answer, secret, remove, add, kind, facet, undo)
-    file = edit_bank(opened_bank(bank), changes, Author(who, why), query)
+    file = edit_bank(open_bank_file(bank), changes, Author(who, why), query)
     if out:
         write_new_bank(file.banks, out)
-    return partial_if(file.rejections)
+    return choose_exit_code(file.rejections)
 
 
 @app.command()
@@ -246,17 +246,17 @@ def split(
         secret: Item to put into the secret part, instead of a random share.
     """
     from ragassay.runs.banks import write_new_bank
-    from ragassay.workbench.bank_edit import item_of
+    from ragassay.workbench.bank_edit import find_bank_item
     from ragassay.workbench.bank_parts import split_banks
 
-    file = opened_bank(bank)
-    names = [item_of(file, name)[1].id for name in secret] if secret else None
+    file = open_bank_file(bank)
+    names = [find_bank_item(file, name)[1].id for name in secret] if secret else None
     found = split_banks(file.banks, share=share, seed=seed, secret=names)
     write_new_bank(found.public, target)
     write_new_bank(found.secret, hidden)
     for title in found.one_sided:
         typer.echo(f"{title} is in only one of the two parts", err=True)
-    return partial_if(file.rejections, found.one_sided)
+    return choose_exit_code(file.rejections, found.one_sided)
 
 
 @app.command()
@@ -272,7 +272,7 @@ def merge(banks: Annotated[list[Path], Argument(metavar="BANK...")], *, target: 
     from ragassay.runs.banks import write_new_bank
     from ragassay.workbench.bank_parts import merge_banks
 
-    files = [opened_bank(path) for path in banks]
+    files = [open_bank_file(path) for path in banks]
     found = merge_banks([file.banks for file in files])
     write_new_bank(found.banks, target)
     for conflict in found.conflicts:
@@ -281,7 +281,7 @@ def merge(banks: Annotated[list[Path], Argument(metavar="BANK...")], *, target: 
 
 
 @app.command()
-@takes(Keywords, "corpus", "embedder")
+@add_options(Keywords, "corpus", "embedder")
 def lint(
     bank: BankArgument,
     *,
@@ -308,13 +308,13 @@ def lint(
     """
     from ragassay.workbench.bank_lint import lint_file
 
-    file = opened_bank(bank)
+    file = open_bank_file(bank)
     found = lint_file(
         file,
-        settings_of(options, style="flag"),
+        create_settings(options, style="flag"),
         options.get("corpus"),
         query=query,
         is_shown=not quiet,
     )
     print_lints(found, as_json)
-    return partial_if(found, file.rejections)
+    return choose_exit_code(found, file.rejections)

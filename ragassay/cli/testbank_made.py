@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import partial_if
-from ragassay.cli.options import Quiet, takes
+from ragassay.cli.base import choose_exit_code
+from ragassay.cli.options import Quiet, add_options
 from ragassay.cli.terminal import print_rejections
-from ragassay.options import EvaluateKeywords, settings_of
+from ragassay.options import EvaluateKeywords, create_settings
 from ragassay.process import run_sync
-from ragassay.runs.progress import shown_progress
+from ragassay.runs.progress import show_progress
 
 if TYPE_CHECKING:
     from ragassay.formats.workbench.bank_items import RubricBank
@@ -28,7 +28,7 @@ Kind = Annotated[
 ]
 
 
-@takes(
+@add_options(
     EvaluateKeywords, "corpus", "model", "api_base", "concurrency", "max_rpm", "max_usd", "limit"
 )
 def create(
@@ -73,7 +73,12 @@ def create(
         facets: Whether to generate items for each facet of a query.
     """
     from ragassay.formats.exam_queries import read_exam_queries
-    from ragassay.workbench.bank_create import ExamPlan, exam_jobs, exam_run, write_testbanks
+    from ragassay.workbench.bank_create import (
+        ExamPlan,
+        build_exam_jobs,
+        build_exam_run,
+        write_testbanks,
+    )
 
     plan = ExamPlan(
         kinds=("questions", "nuggets") if kind == "both" else (kind,),
@@ -83,18 +88,18 @@ def create(
         with_answers=source != "query" if answers is None else answers,
         n_documents=documents,
     )
-    run, note = exam_run(settings_of(options, style="flag"), plan, options.get("corpus"))
+    run, note = build_exam_run(create_settings(options, style="flag"), plan, options.get("corpus"))
     if note:
         typer.echo(note, err=True)
-    file = read_exam_queries(queries).first(options.get("limit"))
+    file = read_exam_queries(queries).limit_queries(options.get("limit"))
     print_rejections(file.rejections)
-    jobs = exam_jobs(file, plan, run)
-    with shown_progress(len(jobs), not quiet, "writing test banks") as listen:
+    jobs = build_exam_jobs(file, plan, run)
+    with show_progress(len(jobs), not quiet, "writing test banks") as listen:
         found = run_sync(
             write_testbanks(jobs, plan, run, target, collection=collection, listen=listen)
         )
     is_complete = _report_created(found, target)
-    return partial_if(file.rejections, not is_complete)
+    return choose_exit_code(file.rejections, not is_complete)
 
 
 def import_bank(
@@ -131,8 +136,8 @@ def import_bank(
     found = read_bank_import(file, query=query, kind=kind, queries=texts, collection=collection)
     print_rejections(found.rejections)
     write_test_banks(found.banks, target)
-    typer.echo(_written_text(found.banks, target))
-    return partial_if(found.rejections)
+    typer.echo(_describe_banks(found.banks, target))
+    return choose_exit_code(found.rejections)
 
 
 def queries(
@@ -157,10 +162,10 @@ def queries(
     n_parts = sum(bool(query.facets) for query in found.queries)
     note = f"; dropped the facets of {count_text(n_parts, 'query', 'queries')}" if n_parts else ""
     typer.echo(f"{target}: {count_text(len(found.queries), 'query', 'queries')}{note}")
-    return partial_if(found.rejections)
+    return choose_exit_code(found.rejections)
 
 
-def _written_text(banks: Sequence[RubricBank], target: Path) -> str:
+def _describe_banks(banks: Sequence[RubricBank], target: Path) -> str:
     from ragassay.reports.text import count_text
 
     n_items = sum(len(bank.items) for bank in banks)
@@ -172,7 +177,7 @@ def _written_text(banks: Sequence[RubricBank], target: Path) -> str:
 def _report_created(found: CreatedBanks, target: Path) -> bool:
     from ragassay.reports.text import count_text
 
-    typer.echo(_written_text(found.banks, target))
+    typer.echo(_describe_banks(found.banks, target))
     failed = [one for one in found.written if one.found is None]
     for one in failed:
         part = f" / {one.job.facet_text}" if one.job.facet else ""

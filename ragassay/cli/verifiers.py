@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import partial_if
-from ragassay.cli.options import AnswersArgument, Json, Quiet, takes
+from ragassay.cli.base import choose_exit_code
+from ragassay.cli.options import AnswersArgument, Json, Quiet, add_options
 from ragassay.cli.presenter import Terminal
 from ragassay.cli.terminal import (
     print_missing,
@@ -21,7 +21,7 @@ from ragassay.cli.terminal import (
 from ragassay.errors import SettingsError
 from ragassay.model_names import MINILM, MINILM_VERIFIER
 from ragassay.options import EvaluateKeywords
-from ragassay.runs.progress import shown_steps
+from ragassay.runs.progress import show_steps
 from ragassay.settings import load_settings
 
 if TYPE_CHECKING:
@@ -100,9 +100,9 @@ def kinds(as_json: Json = False) -> None:
       ragassay evaluate answers.jsonl --verifier alignscore:AlignScore-base.ckpt@roberta-base
     """
     from ragassay.prompts.model_forms import load_verifier_kinds
-    from ragassay.studies.verifiers.tables import kinds_sheet
+    from ragassay.studies.verifiers.tables import build_kinds_sheet
 
-    show_sheets([kinds_sheet(load_verifier_kinds())], None, as_json, 0)
+    show_sheets([build_kinds_sheet(load_verifier_kinds())], None, as_json, 0)
 
 
 @app.command()
@@ -147,14 +147,14 @@ def fit(
     need_verifiers([verifier])
     if out.suffix != ".json":
         raise SettingsError(f"--out {out}: the file name must end in .json")
-    read = [_claims(claims, corpus, labels_of)]
+    read = [_read_claims(claims, corpus, labels_of)]
     if dev:
-        read.append(_claims(dev, corpus, labels_of))
+        read.append(_read_claims(dev, corpus, labels_of))
         train, test = (list(part.claims) for part in read)
     else:
         train, test = split_claims(read[0].claims, 0.5, seed)
     n_labels: Literal[2, 3] = labels  # type: ignore[assignment]
-    with shown_steps(len(train) + len(test), "comparing", not quiet) as step:
+    with show_steps(len(train) + len(test), "comparing", not quiet) as step:
         found = fit_thresholds(
             verifier,
             train,
@@ -167,12 +167,12 @@ def fit(
         )
     write_atomically(out, found.model_dump_json(indent=2))
     if not quiet:
-        from ragassay.studies.verifiers.tables import fitted_lines
+        from ragassay.studies.verifiers.tables import describe_fitted_thresholds
 
-        for line in fitted_lines(found):
+        for line in describe_fitted_thresholds(found):
             typer.echo(line)
     typer.echo(f"wrote {out}", err=True)
-    return partial_if(*(part.rejections or part.n_missing for part in read))
+    return choose_exit_code(*(part.rejections or part.n_missing for part in read))
 
 
 @app.command()
@@ -214,12 +214,12 @@ def measure(
     from ragassay.models.availability import need_verifiers
     from ragassay.models.embeddings import Embedder
     from ragassay.studies.verifiers.claims import measure as measure_all
-    from ragassay.studies.verifiers.tables import measured_sheet
+    from ragassay.studies.verifiers.tables import build_verifier_sheet
 
     names, label_counts = verifier or [MINILM_VERIFIER], sorted(set(labels or (2, 3)))
     need_verifiers(names)
-    read = _claims(claims, corpus, labels_of)
-    with shown_steps(len(read.claims) * len(names), "comparing", not quiet) as step:
+    read = _read_claims(claims, corpus, labels_of)
+    with show_steps(len(read.claims) * len(names), "comparing", not quiet) as step:
         found = measure_all(
             names,
             read.claims,
@@ -229,16 +229,16 @@ def measure(
             step,
         )
     tables = {
-        f"measured-{n}-labels": measured_sheet(part, n)
+        f"measured-{n}-labels": build_verifier_sheet(part, n)
         for n in label_counts
         if (part := [one for one in found if one.n_labels == n])
     }
     show_and_write(tables, out, as_json=as_json, quiet=quiet)
-    return partial_if(read.rejections, read.n_missing)
+    return choose_exit_code(read.rejections, read.n_missing)
 
 
 @app.command()
-@takes(EvaluateKeywords, "corpus", "questions", "limit")
+@add_options(EvaluateKeywords, "corpus", "questions", "limit")
 def separate(
     answers: AnswersArgument,
     *,
@@ -268,29 +268,29 @@ def separate(
     """
     from ragassay.studies.verifiers.sentences import (
         check_documents,
-        labelled_sentences,
+        read_labelled_sentences,
         sample_pairs,
     )
     from ragassay.studies.verifiers.sentences import separate as separate_pairs
-    from ragassay.studies.verifiers.tables import question_sheet, separation_sheet
+    from ragassay.studies.verifiers.tables import build_question_sheet, build_separation_sheet
 
     job, _, models = _open(answers, options, quiet, verifiers, embedders)
-    sentences = labelled_sentences(answers, job.records, job.corpus, labels_of)
+    sentences = read_labelled_sentences(answers, job.records, job.corpus, labels_of)
     n_missing = check_documents(sentences)
     pairs = sample_pairs(sentences, seed)
-    with shown_steps(len(pairs) * len(models), "scoring", not quiet) as step:
+    with show_steps(len(pairs) * len(models), "scoring", not quiet) as step:
         found = [one for model in models for one in separate_pairs(pairs, model, step)]
     tables = {
-        "separation": separation_sheet(found),
-        "separation-by-question": question_sheet(found),
+        "separation": build_separation_sheet(found),
+        "separation-by-question": build_question_sheet(found),
     }
     show_and_write(tables, folder, as_json=as_json, quiet=quiet, n_shown=1)
     print_missing(n_missing)
-    return partial_if(job.rejections, n_missing)
+    return choose_exit_code(job.rejections, n_missing)
 
 
 @app.command()
-@takes(EvaluateKeywords, "corpus", "questions", "limit")
+@add_options(EvaluateKeywords, "corpus", "questions", "limit")
 def support(
     answers: AnswersArgument,
     *,
@@ -317,29 +317,29 @@ def support(
     """
     from ragassay.studies.verifiers.sentences import (
         check_documents,
-        cited_sentences,
         has_citation_labels,
-        labelled_sentences,
+        list_cited_sentences,
+        read_labelled_sentences,
     )
     from ragassay.studies.verifiers.support import measure_support
-    from ragassay.studies.verifiers.tables import support_sheet
+    from ragassay.studies.verifiers.tables import build_support_sheet
 
     job, _, models = _open(answers, options, quiet, verifiers, embedders)
     has_labels = labels_of is not None or has_citation_labels(answers)
     if has_labels:
-        sentences = labelled_sentences(answers, job.records, job.corpus, labels_of)
+        sentences = read_labelled_sentences(answers, job.records, job.corpus, labels_of)
     else:
-        sentences = cited_sentences(job.records, job.corpus)
+        sentences = list_cited_sentences(job.records, job.corpus)
     n_missing = check_documents(sentences)
-    with shown_steps(len(sentences) * len(models), "scoring", not quiet) as step:
+    with show_steps(len(sentences) * len(models), "scoring", not quiet) as step:
         found = [measure_support(sentences, m, has_labels=has_labels, step=step) for m in models]
-    show_and_write({"support": support_sheet(found)}, folder, as_json=as_json, quiet=quiet)
+    show_and_write({"support": build_support_sheet(found)}, folder, as_json=as_json, quiet=quiet)
     print_missing(n_missing)
-    return partial_if(job.rejections, n_missing)
+    return choose_exit_code(job.rejections, n_missing)
 
 
 @app.command("at-k")
-@takes(EvaluateKeywords, "corpus", "questions", "limit", "search")
+@add_options(EvaluateKeywords, "corpus", "questions", "limit", "search")
 def at_k(
     answers: AnswersArgument,
     *,
@@ -372,28 +372,28 @@ def at_k(
         found_by: Text to search for: the question (as in BioACE), each sentence (claim), or both.
         depth: Number of results per question to rerank.
     """
-    from ragassay.reports.figures import can_plot, curve_plot
-    from ragassay.studies.verifiers.sentences import cited_sentences
-    from ragassay.studies.verifiers.support import curves_of, n_steps, parse_ks, ways_of
-    from ragassay.studies.verifiers.tables import curve_sheet
+    from ragassay.reports.figures import can_plot, plot_curves
+    from ragassay.studies.verifiers.sentences import list_cited_sentences
+    from ragassay.studies.verifiers.support import compute_curves, count_steps, parse_ks, parse_ways
+    from ragassay.studies.verifiers.tables import build_curve_sheet
 
-    ks, ways = parse_ks(k), ways_of(found_by)
+    ks, ways = parse_ks(k), parse_ways(found_by)
     job, settings, models = _open(answers, options, quiet, verifiers, embedders)
     warn_without_plots(folder)
-    sentences = cited_sentences(job.records, job.corpus)
-    total = n_steps(sentences, ways, len(models))
-    with shown_steps(total, "searching and scoring", not quiet) as step:
-        curves = curves_of(sentences, models, job.corpus, settings, ways, ks, depth, step)
-    sheet = curve_sheet(curves)
+    sentences = list_cited_sentences(job.records, job.corpus)
+    total = count_steps(sentences, ways, len(models))
+    with show_steps(total, "searching and scoring", not quiet) as step:
+        curves = compute_curves(sentences, models, job.corpus, settings, ways, ks, depth, step)
+    sheet = build_curve_sheet(curves)
     plots: dict[str, str] = {}
     if folder is not None and can_plot():
         titles = ("Correctness at k", "k documents", "share of sentences")
-        plots = {"curve": curve_plot(*titles, {one.title: one.points for one in curves})}
+        plots = {"curve": plot_curves(*titles, {one.title: one.points for one in curves})}
     show_and_write({"curve": sheet}, folder, as_json=as_json, quiet=quiet, plots=plots)
-    return partial_if(job.rejections)
+    return choose_exit_code(job.rejections)
 
 
-def _claims(paths: Sequence[Path], corpus: str | None, labels: Path | None) -> Claims:
+def _read_claims(paths: Sequence[Path], corpus: str | None, labels: Path | None) -> Claims:
     from ragassay.retrievers.opening import open_literature
     from ragassay.studies.verifiers.claims import read_labelled
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from ragassay.evaluators.base import Outcome, Run
 from ragassay.evaluators.cases import Cited, OpenCase
 from ragassay.evaluators.claims import CITATION
-from ragassay.evaluators.comparing import ComparingEvaluator, compare, read_of
+from ragassay.evaluators.comparing import ComparingEvaluator, choose_read, compare
 from ragassay.evaluators.display import EvaluatorDisplay, ScoreDisplay
 from ragassay.metrics.papers.citations import (
     PRECISION,
     RECALL,
     CitingSentence,
     Support,
-    alce_scores,
+    compute_alce_scores,
 )
 from ragassay.records import AnswerSentence, AttributionVerdict, CitationVerdict, Score, VerdictBase
 
@@ -71,11 +71,11 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
         """
         items: dict[str, CitedTogether] = {}
         for sentence in open_case.case.sentences:
-            passages = _passages(sentence, open_case)
+            passages = _map_passages(sentence, open_case)
             if len(passages) < 2:
                 continue
             items[f"{sentence.index}/"] = CitedTogether(sentence, "", tuple(passages.values()))
-            alone = _alone(sentence, CITATION.final_verdicts(open_case, run))
+            alone = _map_support(sentence, CITATION.collect_verdicts(open_case, run))
             for name in passages if len(passages) > 2 else ():
                 if not alone.get(name):
                     others = tuple(one for other, one in passages.items() if other != name)
@@ -86,18 +86,20 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
         self, item: CitedTogether, open_case: OpenCase, run: Run
     ) -> Sequence[AttributionVerdict]:
         """Compare a sentence with the joined texts of the documents that it cites."""
-        text = _text(item, open_case, run)
+        text = _join_texts(item, open_case, run)
         comparison = await compare(run, open_case.case, item.citing.text, text)
         return [
             AttributionVerdict(sentence=item.sentence, without=item.without, **vars(comparison))
         ]
 
-    def depends_on(self, item: CitedTogether, open_case: OpenCase, run: Run) -> Iterable[str]:
+    def list_dependencies(
+        self, item: CitedTogether, open_case: OpenCase, run: Run
+    ) -> Iterable[str]:
         """Return what a verdict depends on: the documents' texts, the labels and the verifier."""
         labels = str(run.settings.verification.verdict_labels)
-        return [_text(item, open_case, run), labels, *run.verifier_identity]
+        return [_join_texts(item, open_case, run), labels, *run.verifier_identity]
 
-    def judged_by(self, run: Run) -> str:
+    def name_judge(self, run: Run) -> str:
         """Return the name of the verifier."""
         return run.verifier_name
 
@@ -105,14 +107,17 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
         """Return citation recall and precision as defined by ALCE."""
         if not self.is_wanted(outcome.run):
             return {}
-        citations = outcome.of(CitationVerdict)
-        known = {one.item: _supports(one) for one in outcome.of(AttributionVerdict)}
+        citations = outcome.select_verdicts(CitationVerdict)
+        known = {
+            one.item: _read_support(one) for one in outcome.select_verdicts(AttributionVerdict)
+        }
         sentences = [
-            _citing(sentence, citations, known) for sentence in outcome.open_case.case.sentences
+            _build_citing_sentence(sentence, citations, known)
+            for sentence in outcome.open_case.case.sentences
         ]
-        return alce_scores(sentences, self.judged_by(outcome.run))
+        return compute_alce_scores(sentences, self.name_judge(outcome.run))
 
-    def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
+    def count_max_questions(self, open_case: OpenCase, run: Run) -> int:
         """Count 1 question for a sentence with 2 documents, and n + 1 for n > 2 documents."""
         counts = [
             len({c.document for c in s.citations if c.document}) for s in open_case.case.sentences
@@ -120,7 +125,7 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
         return sum((n > 1) + (n if n > 2 else 0) for n in counts)
 
 
-def _passages(sentence: AnswerSentence, open_case: OpenCase) -> dict[str, Cited]:
+def _map_passages(sentence: AnswerSentence, open_case: OpenCase) -> dict[str, Cited]:
     passages: dict[str, Cited] = {}
     for one in open_case.cited:
         if one.sentence == sentence.index:
@@ -128,24 +133,24 @@ def _passages(sentence: AnswerSentence, open_case: OpenCase) -> dict[str, Cited]
     return passages
 
 
-def _text(item: CitedTogether, open_case: OpenCase, run: Run) -> str:
+def _join_texts(item: CitedTogether, open_case: OpenCase, run: Run) -> str:
     texts = (
-        (one.passage.title, read_of(one.passage, item.citing, open_case.case, run).text)
+        (one.passage.title, choose_read(one.passage, item.citing, open_case.case, run).text)
         for one in item.passages
     )
     return "\n".join(f"{title}\n{text}" if title else text for title, text in texts)
 
 
-def _supports(verdict: VerdictBase | None) -> Support:
+def _read_support(verdict: VerdictBase | None) -> Support:
     if verdict is None or verdict.value is None:
         return None
     return verdict.value == "supports"
 
 
-def _alone(sentence: AnswerSentence, citations: Iterable[VerdictBase]) -> dict[str, Support]:
+def _map_support(sentence: AnswerSentence, citations: Iterable[VerdictBase]) -> dict[str, Support]:
     """Return whether each document cited by a sentence supports the sentence on its own."""
     return {
-        one.citation.document: _supports(one)
+        one.citation.document: _read_support(one)
         for one in citations
         if isinstance(one, CitationVerdict)
         and one.sentence == sentence.index
@@ -153,10 +158,10 @@ def _alone(sentence: AnswerSentence, citations: Iterable[VerdictBase]) -> dict[s
     }
 
 
-def _citing(
+def _build_citing_sentence(
     sentence: AnswerSentence, citations: Sequence[CitationVerdict], known: Mapping[str, Support]
 ) -> CitingSentence:
-    alone = _alone(sentence, citations)
+    alone = _map_support(sentence, citations)
     names = list(alone)
     has_invalid = any(not citation.document for citation in sentence.citations)
     if len(names) == 1:

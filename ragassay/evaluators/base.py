@@ -9,20 +9,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
-from ragassay.agents.agent_set import Agents, apply_compiled, unused_agents
+from ragassay.agents.agent_set import Agents, apply_compiled, find_unused_agents
 from ragassay.errors import FatalModelError
 from ragassay.evaluators.cases import OpenCase, OpenCases, Task, VerdictKey
 from ragassay.evaluators.display import EvaluatorDisplay
 from ragassay.evaluators.models import Grading, Models, Retrieval
 from ragassay.judges import BaseJudge, Cascade
-from ragassay.metrics.stats.joint_judgments import joint_name
+from ragassay.metrics.stats.joint_judgments import join_judge_names
 from ragassay.metrics.stats.uncertainty import parse_condition
-from ragassay.models.fitted_raters import shipped_rater
+from ragassay.models.fitted_raters import load_shipped_rater
 from ragassay.models.gateway import NEEDS_JUDGE
 from ragassay.models.limiter import RunLimiter
-from ragassay.models.tuned import metadata_of
-from ragassay.prompts import Criteria, Rubric, load_rubrics, prompts_sha256
-from ragassay.prompts.compiled import CompiledPrompt, compiled_sha256
+from ragassay.models.tuned import find_tuned_note
+from ragassay.prompts import Criteria, Rubric, hash_prompts, load_rubrics
+from ragassay.prompts.compiled import CompiledPrompt, hash_all_prompts
 from ragassay.records import (
     Evaluation,
     Failure,
@@ -34,8 +34,8 @@ from ragassay.records import (
     SentenceNuggets,
     VerdictBase,
 )
-from ragassay.settings import Settings, result_values
-from ragassay.store import Store, hash_of
+from ragassay.settings import Settings, collect_result_values
+from ragassay.store import Store, hash_parts
 
 S = TypeVar("S")
 """Subject of a question."""
@@ -130,10 +130,10 @@ class Run:
                 f"{self.verifier_name} is used instead of the judge; add --verifier judge"
             )
         if not any(one.digest for one in self.registered):  # a custom one may use any agent
-            left_out = unused_agents(self.settings)
+            left_out = find_unused_agents(self.settings)
             unused |= {a.prompt: left_out[a.name] for a in agents.all if a.name in left_out}
         judges = judge.members or (judge,)
-        is_asked = any(one.deliberates(rubric) for one in judges for rubric in self.rubrics)
+        is_asked = any(one.can_deliberate(rubric) for one in judges for rubric in self.rubrics)
         if self.rubrics and not is_asked and not self.settings.judge.escalate:
             unused[agents.judge.prompt] = (
                 "a fine-tuned judge uses its own prompt; choose another judge"
@@ -145,20 +145,20 @@ class Run:
     @functools.cached_property
     def prompts_sha256(self) -> str:
         """Hash of all prompts."""
-        return compiled_sha256(prompts_sha256(), self.compiled)
+        return hash_all_prompts(hash_prompts(), self.compiled)
 
     @property
     def evaluators(self) -> tuple[Evaluator[Any], ...]:
         """Evaluators that are part of this run."""
         return tuple(one for one in self.registered if one.is_wanted(self))
 
-    def evaluator(self, name: str) -> Evaluator[Any]:
+    def get_evaluator(self, name: str) -> Evaluator[Any]:
         """Return a registered evaluator by its name."""
         return next(one for one in self.registered if one.name == name)
 
-    def or_second(self, first: str) -> str:
+    def add_second_name(self, first: str) -> str:
         """Return the name of a judge, combined with the second judge of a cascade."""
-        return joint_name(first, self.settings.judge.escalated_to)
+        return join_judge_names(first, self.settings.judge.escalated_to)
 
     @property
     def readers(self) -> tuple[BaseJudge, ...]:
@@ -169,7 +169,10 @@ class Run:
     @property
     def n_slots(self) -> int:
         """Maximum number of concurrent model calls."""
-        slots = (self.settings.of_judge(n).n_slots for n in range(len(self.settings.judge.judges)))
+        slots = (
+            self.settings.build_judge_settings(n).n_slots
+            for n in range(len(self.settings.judge.judges))
+        )
         return sum(slots) + (self.second.n_slots if self.second else 0)
 
     @property
@@ -204,21 +207,21 @@ class Run:
         if model:
             other = self.settings.judge.escalated_to or self.verifier_name
             leaves_open = bool(model.bounds) and self.settings.evaluation.verifies_evidence
-            return joint_name(model.name, other) if leaves_open else model.name
-        return self.or_second(self.verifier_name)
+            return join_judge_names(model.name, other) if leaves_open else model.name
+        return self.add_second_name(self.verifier_name)
 
     @functools.cached_property
     def grading(self) -> Grading:
         """Passage grader and its methods."""
-        return Grading.of(self.settings, self.judge, self.models.grader)
+        return Grading.from_settings(self.settings, self.judge, self.models.grader)
 
     @functools.cached_property
     def identity(self) -> str:
         """Hash of everything that verdicts depend on: judge, settings, prompts, corpus, models."""
-        rater = shipped_rater() if self.settings.computes_signals else None
+        rater = load_shipped_rater() if self.settings.computes_signals else None
         pairs = self.models.pair_rater
-        return hash_of(
-            *map(str, result_values(self.settings).values()),
+        return hash_parts(
+            *map(str, collect_result_values(self.settings).values()),
             self.prompts_sha256,
             self.retrieval.corpus.sha256,
             *self.models.digests,
@@ -234,14 +237,14 @@ class Run:
         """Digests of custom evaluators and rubrics, keyed by name."""
         shipped = load_rubrics(self.settings.evaluation.rubric_set)
         custom = {name: rubric for name, rubric in self.rubrics.items() if name not in shipped}
-        rubrics = {name: hash_of(rubric.model_dump_json()) for name, rubric in custom.items()}
+        rubrics = {name: hash_parts(rubric.model_dump_json()) for name, rubric in custom.items()}
         return {one.name: one.digest for one in self.registered if one.digest} | rubrics
 
     @property
     def tuned_weights(self) -> tuple[str, ...]:
         """Digests of fine-tuned judges, because a folder name does not identify the weights."""
         names = (*self.settings.judge.judges, self.settings.chosen_verifier)
-        notes = [metadata_of(name) for name in names]
+        notes = [find_tuned_note(name) for name in names]
         return tuple(note.weights_sha256 for note in notes if note)
 
 
@@ -259,7 +262,7 @@ class Outcome:
     verdicts: Mapping[str, Sequence[VerdictBase]]
     matches: tuple[NuggetMatch, ...] = ()
 
-    def of(self, kind: type[V]) -> tuple[V, ...]:
+    def select_verdicts(self, kind: type[V]) -> tuple[V, ...]:
         """Return the verdicts of one type, in order."""
         verdicts = (v for group in self.verdicts.values() for v in group)
         return tuple(verdict for verdict in verdicts if isinstance(verdict, kind))
@@ -269,19 +272,19 @@ class Outcome:
         """Requested parts of the evaluation."""
         return self.run.settings.evaluation.parts
 
-    def _nuggets(self, origin: NuggetOrigin) -> tuple[Nugget, ...]:
-        lists = (one for one in self.of(SentenceNuggets) if one.origin == origin)
+    def _collect_nuggets(self, origin: NuggetOrigin) -> tuple[Nugget, ...]:
+        lists = (one for one in self.select_verdicts(SentenceNuggets) if one.origin == origin)
         return tuple(nugget for one in lists for nugget in one.nuggets)
 
     @property
     def nuggets(self) -> tuple[Nugget, ...]:
         """Nuggets of the answer, in sentence order."""
-        return self._nuggets("answer")
+        return self._collect_nuggets("answer")
 
     @property
     def gold(self) -> tuple[Nugget, ...]:
         """Gold nuggets, or the nuggets of the reference if there are none."""
-        return self.open_case.case.gold or self._nuggets("reference")
+        return self.open_case.case.gold or self._collect_nuggets("reference")
 
 
 class Evaluator(ABC, Generic[S]):
@@ -318,7 +321,7 @@ class Evaluator(ABC, Generic[S]):
         """Return whether the verdicts are reported. Some are only used by other evaluators."""
         return self.is_wanted(run)
 
-    def instrument(self, run: Run) -> Any | None:
+    def find_instrument(self, run: Run) -> Any | None:
         """Return the local model that answers instead of the judge, or None."""
         return None
 
@@ -326,7 +329,7 @@ class Evaluator(ABC, Generic[S]):
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, S]:
         """Return what the evaluator can ask about now, keyed by item name."""
 
-    def known_items(self, open_case: OpenCase, run: Run) -> Mapping[str, S]:
+    def recall_items(self, open_case: OpenCase, run: Run) -> Mapping[str, S]:
         """Return the result of `items`, which is computed once for each state of a case."""
         return open_case.remember(self.name, lambda: self.items(open_case, run))
 
@@ -344,26 +347,26 @@ class Evaluator(ABC, Generic[S]):
         self, item: S, open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[VerdictBase]:
         """Return the verdicts for a question that was not answered."""
-        return [self.record(failure=failure, **self.verdict_fields(item))]
+        return [self.record(failure=failure, **self.build_verdict_fields(item))]
 
-    def verdict_fields(self, item: S) -> dict[str, Any]:
+    def build_verdict_fields(self, item: S) -> dict[str, Any]:
         """Return the fields that identify a verdict, such as the sentence number."""
         return {name: getattr(item, name) for name in self.record.item_fields}
 
-    def depends_on(self, item: S, open_case: OpenCase, run: Run) -> Iterable[str | None]:
+    def list_dependencies(self, item: S, open_case: OpenCase, run: Run) -> Iterable[str | None]:
         """Return what a verdict depends on besides the case, the item name and the judge."""
         return ()
 
-    def tasks(self, open_case: OpenCase, run: Run) -> list[Task]:
+    def build_tasks(self, open_case: OpenCase, run: Run) -> list[Task]:
         """Return the evaluator's questions about a case."""
-        return [Task(self.name, item, open_case.id) for item in self.known_items(open_case, run)]
+        return [Task(self.name, item, open_case.id) for item in self.recall_items(open_case, run)]
 
     @property
     def asks_panel(self) -> bool:
         """Return whether every panel member is asked, not only the first member."""
         return False
 
-    def second_round(self, item: S, verdicts: Sequence[Any], run: Run) -> Mapping[str, S]:
+    def build_second_round(self, item: S, verdicts: Sequence[Any], run: Run) -> Mapping[str, S]:
         """Return the questions for a second round, keyed by panel member, or {} if none is needed.
 
         `verdicts` contains one verdict per panel member.
@@ -374,19 +377,19 @@ class Evaluator(ABC, Generic[S]):
         """Combine the members' verdicts into the verdict of a panel."""
         raise NotImplementedError
 
-    def alone(self, item: S) -> S:
+    def isolate_item(self, item: S) -> S:
         """Return what to ask a second judge about: the item, or the first item of a batch."""
         return item
 
-    def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[Any]:
+    def collect_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[Any]:
         """Return all verdicts in order, including verdicts that required no question."""
-        keys = (VerdictKey(self.name, item) for item in self.known_items(open_case, run))
+        keys = (VerdictKey(self.name, item) for item in self.recall_items(open_case, run))
         return [open_case.verdicts[key] for key in keys if key in open_case.verdicts]
 
-    def judged_by(self, run: Run) -> str:
+    def name_judge(self, run: Run) -> str:
         """Return the name of the model or models that decide the verdicts."""
-        instrument = self.instrument(run)
-        return run.or_second(instrument.name if instrument else run.judge.answered_by)
+        instrument = self.find_instrument(run)
+        return run.add_second_name(instrument.name if instrument else run.judge.answered_by)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the scores computed from the verdicts, in the order of reports."""
@@ -396,22 +399,22 @@ class Evaluator(ABC, Generic[S]):
         """Return the problems in the answer that the verdicts reveal."""
         return []
 
-    def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
+    def select_asked_verdicts(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
         """Return the verdicts with a confidence, one for each question."""
-        return evaluation.by(self.name) if self.is_weighed else ()
+        return evaluation.find_verdicts(self.name) if self.is_weighed else ()
 
-    def parts_of(self, verdict: Any) -> Iterable[VerdictBase]:
+    def split_verdict(self, verdict: Any) -> Iterable[VerdictBase]:
         """Return the members' verdicts if a panel gave the verdict, or else the verdict itself."""
         return (verdict,)
 
-    def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
+    def count_max_questions(self, open_case: OpenCase, run: Run) -> int:
         """Return the maximum number of questions, as estimated before any retrieval."""
-        return len(self.known_items(open_case, run))
+        return len(self.recall_items(open_case, run))
 
-    def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
+    def count_max_calls(self, open_case: OpenCase, run: Run) -> int:
         """Return the maximum number of model calls, or 0 if a local model answers."""
-        has_model = run.judge.lm is not None and self.instrument(run) is None
-        return self.n_most_questions(open_case, run) if has_model else 0
+        has_model = run.judge.lm is not None and self.find_instrument(run) is None
+        return self.count_max_questions(open_case, run) if has_model else 0
 
 
 T = TypeVar("T")
@@ -435,40 +438,42 @@ class BatchEvaluator(Evaluator[Batch[T]]):
     """Evaluator that asks about several items in one call."""
 
     @abstractmethod
-    def fields_of(self, thing: T) -> dict[str, Any]:
+    def build_item_fields(self, thing: T) -> dict[str, Any]:
         """Return the fields that identify the verdict on one item of a batch."""
 
-    def key_of(self, thing: T) -> str:
+    def build_item_key(self, thing: T) -> str:
         """Return the key of one item of a batch."""
-        return self.record(**self.fields_of(thing)).item
+        return self.record(**self.build_item_fields(thing)).item
 
-    def batches(self, things: Sequence[T], n: int) -> dict[str, Batch[T]]:
+    def build_batches(self, things: Sequence[T], n: int) -> dict[str, Batch[T]]:
         """Map each item's key to its batch of up to `n` items (0 for no limit)."""
         result: dict[str, Batch[T]] = {}
         size = n or len(things) or 1
         for start in range(0, len(things), size):
             first, *rest = batch = tuple(things[start : start + size])
-            result[self.key_of(first)] = Batch(batch, is_sent=True)
-            result |= {self.key_of(thing): Batch((thing,), is_sent=False) for thing in rest}
+            result[self.build_item_key(first)] = Batch(batch, is_sent=True)
+            result |= {self.build_item_key(thing): Batch((thing,), is_sent=False) for thing in rest}
         return result
 
     def make_unscored(
         self, item: Batch[T], open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[VerdictBase]:
         """Return an unscored verdict for each item of the batch."""
-        return [self.record(failure=failure, **self.fields_of(thing)) for thing in item.things]
+        return [
+            self.record(failure=failure, **self.build_item_fields(thing)) for thing in item.things
+        ]
 
-    def tasks(self, open_case: OpenCase, run: Run) -> list[Task]:
+    def build_tasks(self, open_case: OpenCase, run: Run) -> list[Task]:
         """Return one question for each batch."""
-        items = self.known_items(open_case, run)
+        items = self.recall_items(open_case, run)
         return [Task(self.name, key, open_case.id) for key, one in items.items() if one.is_sent]
 
-    def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
+    def count_max_calls(self, open_case: OpenCase, run: Run) -> int:
         """Return the number of batches that need a model call, or 0 if a local model answers."""
-        if self.instrument(run) is not None:
+        if self.find_instrument(run) is not None:
             return 0
-        return sum(one.is_sent for one in self.known_items(open_case, run).values())
+        return sum(one.is_sent for one in self.recall_items(open_case, run).values())
 
-    def alone(self, item: Batch[T]) -> Batch[T]:
+    def isolate_item(self, item: Batch[T]) -> Batch[T]:
         """Return a batch with only the first item, because a second judge gets single items."""
         return replace(item, things=item.things[:1])

@@ -21,13 +21,13 @@ from ragassay.evaluators.rubric import CriteriaEvaluator
 from ragassay.judges import build_judge
 from ragassay.models.gateway import NEEDS_JUDGE
 from ragassay.models.limiter import RunLimiter
-from ragassay.process import in_thread
+from ragassay.process import run_in_thread
 from ragassay.prompts import (
     Criteria,
     Rubric,
-    chosen_rubrics,
+    choose_rubrics,
     is_rubric_file,
-    joined_rubrics,
+    join_rubrics,
     load_rubrics,
     read_rubrics,
 )
@@ -56,23 +56,23 @@ def build_run(
     own_rubrics = (*read_rubrics(files), *rubrics)
     rated = [rubric for rubric in own_rubrics if isinstance(rubric, Rubric)]
     criteria = [CriteriaEvaluator(one) for one in own_rubrics if isinstance(one, Criteria)]
-    available = joined_rubrics(load_rubrics(settings.evaluation.rubric_set), rated)
+    available = join_rubrics(load_rubrics(settings.evaluation.rubric_set), rated)
     own = [*map(find_evaluator, settings.evaluation.evaluators), *evaluators, *criteria]
     registered = add_custom_evaluators(own)
     parts = dict.fromkeys((*PARTS, *(one.part for one in registered)))
     unknown = [part for part in settings.evaluation.only if part not in parts]
     if unknown:
         raise SettingsError(f"only: unknown part {unknown[0]!r}; choose from {', '.join(parts)}")
-    chosen = chosen_rubrics(
+    chosen = choose_rubrics(
         settings.evaluation.rubrics, settings.evaluation.rubric_set, available, rated
     )
     rated_rubrics = {
         name: available[name] for name in chosen if settings.evaluation.wants("rubrics")
     }
-    judge, models = build_judge(settings, rated_rubrics), Models.of(settings)
-    Grading.of(settings, judge, models.grader)  # raises an error for unsupported methods
+    judge, models = build_judge(settings, rated_rubrics), Models.from_settings(settings)
+    Grading.from_settings(settings, judge, models.grader)  # raises an error for unsupported methods
     if not settings.judge.has_judge:
-        _require_judge(settings, registered, _why_none_answers(settings))
+        _require_judge(settings, registered, _explain_no_judge(settings))
     if settings.retrieval.evidence == "agent" and not (judge.lm and judge.lm.calls_tools):
         raise SettingsError(
             f"{settings.judge.model} cannot call tools, which --evidence agent requires; choose "
@@ -80,7 +80,7 @@ def build_run(
         )
     second = None
     if settings.judge.escalate:
-        second = build_run(settings.of_second(), corpus, evaluators, rubrics)
+        second = build_run(settings.build_second_settings(), corpus, evaluators, rubrics)
     return Run(
         settings=settings,
         judge=judge,
@@ -95,11 +95,11 @@ def build_run(
         second=second,
         registered=registered,
         arguments=RunArguments(settings, tuple(evaluators), tuple(rubrics)),
-        limiter=RunLimiter.of(settings),
+        limiter=RunLimiter.from_settings(settings),
     )
 
 
-def _why_none_answers(settings: Settings) -> str:
+def _explain_no_judge(settings: Settings) -> str:
     form = settings.judge.form
     if form is None:
         return NEEDS_JUDGE
@@ -117,7 +117,7 @@ def _require_judge(settings: Settings, registered: Sequence[Evaluator[Any]], why
             raise SettingsError(f"evaluator {one.name}: {why}")
 
 
-def run_of(runtime: Runtime[Run]) -> Run:
+def choose_run(runtime: Runtime[Run]) -> Run:
     """Return the run-time context, or by default a run with the environment's settings.
 
     Raises:
@@ -130,18 +130,18 @@ def run_of(runtime: Runtime[Run]) -> Run:
             f"context: a served graph accepts no context (got {names}); set RAGASSAY_* variables "
             "on the server"
         )
-    return context or default_run()
+    return context or build_default_run()
 
 
-async def ready_run(runtime: Runtime[Run]) -> Run:
-    """Call `run_of` without blocking the event loop, for use in the first node of a graph.
+async def prepare_run(runtime: Runtime[Run]) -> Run:
+    """Call `choose_run` without blocking the event loop, for use in the first node of a graph.
 
     Building the default run takes seconds, because it reads files and imports modules.
     """
-    return run_of(runtime) if runtime.context else await in_thread(run_of, runtime)
+    return choose_run(runtime) if runtime.context else await run_in_thread(choose_run, runtime)
 
 
 @functools.cache
-def default_run() -> Run:
+def build_default_run() -> Run:
     """Return the run for the environment's settings. The run is built only once."""
     return build_run(load_settings())

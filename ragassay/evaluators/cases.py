@@ -129,7 +129,7 @@ class OpenCases:
         """Store the error that ends the evaluation of a case."""
         self._fatal.setdefault(case, error)
 
-    def fatal(self, case: str) -> FatalModelError | None:
+    def find_fatal_error(self, case: str) -> FatalModelError | None:
         """Return the error that ended the evaluation of a case, or None."""
         return self._fatal.get(case)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ragassay.evaluators.base import Evaluator, Run
 from ragassay.evaluators.cases import OpenCase
-from ragassay.evaluators.comparing import ComparingEvaluator, compare, sources_of
+from ragassay.evaluators.comparing import ComparingEvaluator, compare, find_sentence_sources
 from ragassay.evaluators.display import EvaluatorDisplay
 from ragassay.records import (
     DocumentFacts,
@@ -23,7 +23,7 @@ from ragassay.records import (
     SentenceNuggets,
     VerdictBase,
 )
-from ragassay.text.sentences import sentences_of
+from ragassay.text.sentences import extract_sentences
 
 
 class FactsEvaluator(Evaluator[EvidenceSpan]):
@@ -42,15 +42,17 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, EvidenceSpan]:
         """Return the passages of the cited documents, without duplicates."""
         sources = (
-            s for c in open_case.cited for s in sources_of(c.sentence, open_case.case, c.marker)
+            s
+            for c in open_case.cited
+            for s in find_sentence_sources(c.sentence, open_case.case, c.marker)
         )
-        return _windows(open_case, dict.fromkeys(source.id for source in sources))
+        return _map_windows(open_case, dict.fromkeys(source.id for source in sources))
 
     async def ask(
         self, item: EvidenceSpan, open_case: OpenCase, run: Run
     ) -> Sequence[DocumentFacts]:
         """List the facts in a passage. Without a judge, each sentence of the passage is a fact."""
-        fields = self.verdict_fields(item)
+        fields = self.build_verdict_fields(item)
         if run.judge.lm is None:
             return [DocumentFacts(**fields)]
         listed: Any = await run.judge.ask(
@@ -58,35 +60,35 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
         )
         return [DocumentFacts(**fields | {"facts": listed.facts, "usage": listed.usage})]
 
-    def verdict_fields(self, item: EvidenceSpan) -> dict[str, Any]:
+    def build_verdict_fields(self, item: EvidenceSpan) -> dict[str, Any]:
         """Return the passage's position and, in place of facts, its sentences."""
-        facts = tuple(sentences_of(item.text))
+        facts = tuple(extract_sentences(item.text))
         return {"document": item.document, "start": item.start, "facts": facts}
 
-    def depends_on(self, item: EvidenceSpan, open_case: OpenCase, run: Run) -> Sequence[str]:
+    def list_dependencies(self, item: EvidenceSpan, open_case: OpenCase, run: Run) -> Sequence[str]:
         """Return what a verdict depends on: the text of the passage."""
         return [item.text]
 
-    def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[DocumentFacts]:
+    def collect_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[DocumentFacts]:
         """Return the facts ordered by document and position."""
         return sorted(
-            super().final_verdicts(open_case, run), key=lambda one: (one.document, one.start)
+            super().collect_verdicts(open_case, run), key=lambda one: (one.document, one.start)
         )
 
-    def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
+    def count_max_questions(self, open_case: OpenCase, run: Run) -> int:
         """Count one question for each passage of the cited documents."""
         cited = (c.document for s in open_case.case.sentences for c in s.citations if c.document)
-        return len(_windows(open_case, cited))
+        return len(_map_windows(open_case, cited))
 
 
-def _windows(open_case: OpenCase, documents: Iterable[str]) -> dict[str, EvidenceSpan]:
-    from ragassay.agents.nugget_writers import fact_windows
+def _map_windows(open_case: OpenCase, documents: Iterable[str]) -> dict[str, EvidenceSpan]:
+    from ragassay.agents.nugget_writers import split_fact_windows
 
     sources = {source.id: source for source in open_case.case.sources}
     return {
         f"{window.document}/{window.start}": window
         for name in documents
-        for window in fact_windows(sources[name])
+        for window in split_fact_windows(sources[name])
     }
 
 
@@ -126,7 +128,7 @@ class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, CitedNugget]:
         """Return each nugget of a sentence, paired with each document that the sentence cites."""
         facts: dict[str, list[str]] = {}
-        for one in FACTS.final_verdicts(open_case, run):
+        for one in FACTS.collect_verdicts(open_case, run):
             facts.setdefault(one.document, []).extend(one.facts)
         nuggets: dict[int | None, list[str]] = {}
         for one in open_case.verdicts.values():
@@ -137,7 +139,7 @@ class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
             nuggets = {sentence: ["\n".join(texts)] for sentence, texts in nuggets.items()}
         known: dict[tuple[int, str], tuple[str, ...]] = {}
         for c in open_case.cited:
-            sources = sources_of(c.sentence, open_case.case, c.marker)
+            sources = find_sentence_sources(c.sentence, open_case.case, c.marker)
             own = tuple(fact for source in sources for fact in facts.get(source.id, ()))
             known[c.sentence, c.passage.document] = own
         return {
@@ -154,17 +156,17 @@ class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
         where = {"sentence": item.sentence, "document": item.document, "nugget": item.nugget}
         return [NuggetVerdict(**where, **vars(comparison))]
 
-    def depends_on(self, item: CitedNugget, open_case: OpenCase, run: Run) -> Sequence[str]:
+    def list_dependencies(self, item: CitedNugget, open_case: OpenCase, run: Run) -> Sequence[str]:
         """Return what a verdict depends on: the facts, the labels and the verifier."""
         labels = str(run.settings.verification.verdict_labels)
         return [*item.facts, labels, *run.verifier_identity]
 
-    def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
+    def select_asked_verdicts(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
         """Return each nugget verdict once, even if a sentence cites a document with two markers."""
         nested = (nugget for citation in evaluation.citations for nugget in citation.nuggets)
         return {nugget.item: nugget for nugget in nested}.values()
 
-    def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
+    def count_max_questions(self, open_case: OpenCase, run: Run) -> int:
         """Count one question per citation if lists of nuggets are compared, or one per nugget.
 
         A judge that reads the whole answer may list more nuggets than are counted.

@@ -14,11 +14,11 @@ from typing import Any
 from ragassay.evaluators.base import Outcome, Run
 from ragassay.evaluators.cases import Cited, Found, OpenCase
 from ragassay.evaluators.cited_nugget import CITED_NUGGET
-from ragassay.evaluators.comparing import ComparingEvaluator, compare, read_of
+from ragassay.evaluators.comparing import ComparingEvaluator, choose_read, compare
 from ragassay.evaluators.display import EvaluatorDisplay, ScoreDisplay
-from ragassay.evaluators.findings import citation_findings, evidence_findings
-from ragassay.metrics.papers.answer_scores import evidence_scores
-from ragassay.metrics.papers.citations import citation_scores, merged_citations
+from ragassay.evaluators.findings import find_citation_problems, find_evidence_problems
+from ragassay.metrics.papers.answer_scores import score_evidence
+from ragassay.metrics.papers.citations import merge_citations, score_citations
 from ragassay.records import (
     Citation,
     CitationVerdict,
@@ -56,24 +56,26 @@ class Claim:
     markers: tuple[str, ...] = ()
 
 
-def claims_of(open_case: OpenCase, run: Run) -> list[Claim]:
+def collect_claims(open_case: OpenCase, run: Run) -> list[Claim]:
     """Return the pairs of a sentence and a passage, without duplicates and in sentence order."""
     settings = run.settings
     claims: dict[tuple[int, str, int, int], Claim] = {}
     for one in open_case.found if settings.evaluation.verifies_evidence else ():
-        claims.setdefault(_span_key(one), Claim(one.sentence, one.passage, one.side, one.rank))
+        claims.setdefault(
+            _build_span_key(one), Claim(one.sentence, one.passage, one.side, one.rank)
+        )
     cited = (
         open_case.cited
         if settings.evaluation.wants("citations") and not settings.cites_by_nuggets
         else ()
     )
     for one in cited:
-        known = claims.get(_span_key(one), Claim(one.sentence, one.passage))
-        claims[_span_key(one)] = replace(known, markers=(*known.markers, one.marker))
+        known = claims.get(_build_span_key(one), Claim(one.sentence, one.passage))
+        claims[_build_span_key(one)] = replace(known, markers=(*known.markers, one.marker))
     return sorted(claims.values(), key=lambda claim: claim.sentence)
 
 
-def _span_key(one: Found | Cited) -> tuple[int, str, int, int]:
+def _build_span_key(one: Found | Cited) -> tuple[int, str, int, int]:
     return one.sentence, one.passage.document, one.passage.start, one.passage.end
 
 
@@ -86,29 +88,31 @@ class _ClaimEvaluator(ComparingEvaluator[Claim]):
     async def ask(self, item: Claim, open_case: OpenCase, run: Run) -> Sequence[VerdictBase]:
         """Compare a sentence with a passage."""
         passage, sentence = item.passage, open_case.case.sentences[item.sentence - 1]
-        read = read_of(passage, sentence, open_case.case, run)
+        read = choose_read(passage, sentence, open_case.case, run)
         comparison = await compare(
             run, open_case.case, sentence.text, read.text, passage.title, read.beside
         )
-        return _verdicts(item, open_case, **vars(comparison))
+        return _build_verdicts(item, open_case, **vars(comparison))
 
     def make_unscored(
         self, item: Claim, open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[VerdictBase]:
         """Return unscored verdicts on the evidence and the citations."""
-        return _verdicts(item, open_case, failure=failure)
+        return _build_verdicts(item, open_case, failure=failure)
 
-    def depends_on(self, item: Claim, open_case: OpenCase, run: Run) -> Iterable[str]:
+    def list_dependencies(self, item: Claim, open_case: OpenCase, run: Run) -> Iterable[str]:
         """Return what a verdict depends on: the passage, the text to compare, and the verifier."""
         passage = item.passage
         yield from (passage.document, passage.title, passage.text, str(passage.start))
-        read = read_of(passage, open_case.case.sentences[item.sentence - 1], open_case.case, run)
+        read = choose_read(
+            passage, open_case.case.sentences[item.sentence - 1], open_case.case, run
+        )
         yield from (read.text, *(read.beside or ()))
         yield from (str(passage.relevance_score), *item.markers)
         yield from (str(run.settings.verification.verdict_labels), *run.verifier_identity)
 
 
-def _verdicts(claim: Claim, open_case: OpenCase, **outcome: Any) -> list[VerdictBase]:
+def _build_verdicts(claim: Claim, open_case: OpenCase, **outcome: Any) -> list[VerdictBase]:
     """Return the evidence and citation verdicts that one comparison decides.
 
     Only the first verdict includes the usage, so that totals are correct.
@@ -160,14 +164,14 @@ class EvidenceEvaluator(_ClaimEvaluator):
         """Return the retrieved passages."""
         return {
             f"{claim.sentence}/{claim.side}/{claim.rank}": claim
-            for claim in claims_of(open_case, run)
+            for claim in collect_claims(open_case, run)
             if claim.side
         }
 
-    def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[EvidenceVerdict]:
+    def collect_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[EvidenceVerdict]:
         """Return the verdicts by sentence, which are unscored for sentences without a passage."""
         by_sentence: dict[int, list[EvidenceVerdict]] = {}
-        for one in super().final_verdicts(open_case, run):
+        for one in super().collect_verdicts(open_case, run):
             if isinstance(one, EvidenceVerdict):
                 by_sentence.setdefault(one.sentence, []).append(one)
         return [
@@ -184,17 +188,19 @@ class EvidenceEvaluator(_ClaimEvaluator):
         """Return the shares of sentences that are supported and contradicted by passages."""
         if self.part not in outcome.parts:
             return {}
-        return evidence_scores(outcome.of(EvidenceVerdict), self.judged_by(outcome.run))
+        return score_evidence(
+            outcome.select_verdicts(EvidenceVerdict), self.name_judge(outcome.run)
+        )
 
     def findings(self, outcome: Outcome) -> list[Finding]:
         """Report each sentence that a passage contradicts."""
-        return evidence_findings(outcome)
+        return find_evidence_problems(outcome)
 
-    def questions(self, evaluation: Evaluation) -> Iterable[EvidenceVerdict]:
+    def select_asked_verdicts(self, evaluation: Evaluation) -> Iterable[EvidenceVerdict]:
         """Return the evidence verdicts of all sentences for which a passage was found."""
         return [one for one in evaluation.evidence if one.evidence is not None]
 
-    def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
+    def count_max_questions(self, open_case: OpenCase, run: Run) -> int:
         """Count the passages per sentence, on both sides if there is a corpus."""
         sides = 2 if run.retrieval.has_corpus else 1
         return run.settings.retrieval.evidence_passages * sides * len(open_case.case.sentences)
@@ -231,18 +237,18 @@ class CitationEvaluator(_ClaimEvaluator):
         """Return the passages of cited documents, except passages that are also evidence."""
         return {
             f"{claim.sentence}/{claim.markers[0]}": claim
-            for claim in claims_of(open_case, run)
+            for claim in collect_claims(open_case, run)
             if not claim.side
         }
 
-    def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[CitationVerdict]:
+    def collect_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[CitationVerdict]:
         """Return one verdict per citation, which is invalid if no source matches the citation."""
         known = {
             (one.sentence, one.citation.marker): one for one in self._list_verdicts(open_case, run)
         }
         return [
             known.get((sentence.index, citation.marker))
-            or _verdict_without_source(sentence.index, citation)
+            or _build_sourceless_verdict(sentence.index, citation)
             for sentence in open_case.case.sentences
             for citation in sentence.citations
         ]
@@ -251,8 +257,8 @@ class CitationEvaluator(_ClaimEvaluator):
         if not run.settings.cites_by_nuggets:
             return [one for one in open_case.verdicts.values() if isinstance(one, CitationVerdict)]
         citations = {(s.index, c.marker): c for s in open_case.case.sentences for c in s.citations}
-        verdicts = CITED_NUGGET.final_verdicts(open_case, run)
-        return merged_citations(
+        verdicts = CITED_NUGGET.collect_verdicts(open_case, run)
+        return merge_citations(
             [(c.sentence, citations[c.sentence, c.marker], c.passage) for c in open_case.cited],
             [one for one in verdicts if isinstance(one, NuggetVerdict)],
             run.settings.verification.nugget_support,
@@ -260,36 +266,39 @@ class CitationEvaluator(_ClaimEvaluator):
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the citation scores. With two labels, there is no score for contradiction."""
-        sentences, verdicts = outcome.open_case.case.sentences, outcome.of(CitationVerdict)
-        scores = citation_scores(sentences, verdicts, self.judged_by(outcome.run))
+        sentences, verdicts = (
+            outcome.open_case.case.sentences,
+            outcome.select_verdicts(CitationVerdict),
+        )
+        scores = score_citations(sentences, verdicts, self.name_judge(outcome.run))
         if outcome.run.settings.verification.verdict_labels == 2:
             scores.pop("citations.contradict", None)
         return {key: score for key, score in scores.items() if score.n or score.n_unscored}
 
     def findings(self, outcome: Outcome) -> list[Finding]:
         """Report citations of contradicting, irrelevant and unknown documents."""
-        return citation_findings(outcome)
+        return find_citation_problems(outcome)
 
-    def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
+    def select_asked_verdicts(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
         """Return one verdict per question that was asked only because of a citation.
 
         Verdicts that also answer an evidence question, or were merged from nugget verdicts, are
         left out. Citations with the same passage count as one question.
         """
-        asked = {_question(one) for one in evaluation.evidence}
+        asked = {_build_question_key(one) for one in evaluation.evidence}
         own: dict[tuple[int, str, int, int], CitationVerdict] = {}
         for one in evaluation.citations:
-            question = _question(one)
+            question = _build_question_key(one)
             if question and question not in asked and not one.nuggets:
                 own.setdefault(question, one)
         return own.values()
 
-    def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
+    def count_max_questions(self, open_case: OpenCase, run: Run) -> int:
         """Count one passage per citation, or none if citations are checked nugget by nugget."""
         return 0 if run.settings.cites_by_nuggets else open_case.n_citations
 
 
-def _verdict_without_source(sentence: int, citation: Citation) -> CitationVerdict:
+def _build_sourceless_verdict(sentence: int, citation: Citation) -> CitationVerdict:
     verdict, failure = None, NO_PASSAGE
     if citation.is_unresolved:
         failure = UNRESOLVED
@@ -298,7 +307,9 @@ def _verdict_without_source(sentence: int, citation: Citation) -> CitationVerdic
     return CitationVerdict(sentence=sentence, citation=citation, verdict=verdict, failure=failure)
 
 
-def _question(verdict: EvidenceVerdict | CitationVerdict) -> tuple[int, str, int, int] | None:
+def _build_question_key(
+    verdict: EvidenceVerdict | CitationVerdict,
+) -> tuple[int, str, int, int] | None:
     span = verdict.evidence
     return (verdict.sentence, span.document, span.start, span.end) if span else None
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from ragassay.evaluators.base import Evaluator, Run
 from ragassay.evaluators.cases import OpenCase
-from ragassay.process import in_thread
+from ragassay.process import run_in_thread
 from ragassay.prompts.model_forms import load_verifier_kinds
 from ragassay.records import (
     VERDICT_SETS,
@@ -22,8 +22,8 @@ from ragassay.records import (
     EvidenceSpan,
     Verdict,
 )
-from ragassay.text.search import ALL_WORDS, passage_of
-from ragassay.text.sentences import sentences_of
+from ragassay.text.search import ALL_WORDS, extract_passage
+from ragassay.text.sentences import extract_sentences
 
 S = TypeVar("S")
 
@@ -31,20 +31,20 @@ S = TypeVar("S")
 class ComparingEvaluator(Evaluator[S]):
     """An evaluator that uses the run's verifier to compare texts."""
 
-    def judged_by(self, run: Run) -> str:
+    def name_judge(self, run: Run) -> str:
         """Return the name of the verifier."""
-        return run.or_second(run.verifier_name)
+        return run.add_second_name(run.verifier_name)
 
-    def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
+    def count_max_calls(self, open_case: OpenCase, run: Run) -> int:
         """Return 0 unless the judge is the verifier."""
         is_judge = run.settings.chosen_verifier == "judge"
-        return self.n_most_questions(open_case, run) if is_judge else 0
+        return self.count_max_questions(open_case, run) if is_judge else 0
 
 
 _NUMBER = re.compile(r"\d{1,9}")
 
 
-def cited_sources(citation: Citation, sources: Sequence[Document]) -> tuple[Document, ...]:
+def find_cited_sources(citation: Citation, sources: Sequence[Document]) -> tuple[Document, ...]:
     """Return the sources to check a citation against, in order.
 
     A citation by document id is checked against all passages of the document. A citation by
@@ -71,14 +71,16 @@ def join_passages(documents: Sequence[Document]) -> str:
     return "\n\n".join(document.text for document in documents)
 
 
-def sources_of(sentence: int, case: Case, marker: str | None = None) -> tuple[Document, ...]:
+def find_sentence_sources(
+    sentence: int, case: Case, marker: str | None = None
+) -> tuple[Document, ...]:
     """Return the sources to check a sentence's citations against, without duplicates.
 
     `sentence` is an index from 1. If `marker` is set, only that citation is used.
     """
     citations = case.sentences[sentence - 1].citations
     chosen = (c for c in citations if marker is None or c.marker == marker)
-    sources = {s.id: s for citation in chosen for s in cited_sources(citation, case.sources)}
+    sources = {s.id: s for citation in chosen for s in find_cited_sources(citation, case.sources)}
     return tuple(sources.values())
 
 
@@ -95,7 +97,7 @@ class Read:
     beside: tuple[str, ...] | None = None
 
 
-def read_of(passage: EvidenceSpan, sentence: AnswerSentence, case: Case, run: Run) -> Read:
+def choose_read(passage: EvidenceSpan, sentence: AnswerSentence, case: Case, run: Run) -> Read:
     """Return the text to compare with a sentence: a retrieved passage, or its whole document.
 
     An encoder reads the whole document if the document is one of the answer's sources, because a
@@ -105,7 +107,7 @@ def read_of(passage: EvidenceSpan, sentence: AnswerSentence, case: Case, run: Ru
     document = [source for source in case.sources if source.id == passage.document]
     if run.models.encoder is None or not reads_documents or not document:
         return Read(passage.text)
-    cited = [cited_sources(citation, case.sources) for citation in sentence.citations]
+    cited = [find_cited_sources(citation, case.sources) for citation in sentence.citations]
     with_passage = [documents for documents in cited if document[0] in documents]
     whole = max(with_passage, key=len, default=tuple(document))
     others = {source.id for documents in cited for source in documents}
@@ -134,7 +136,7 @@ async def compare(
     """
     import dspy
 
-    from ragassay.agents.verifiers import check_by_chat, passage_for
+    from ragassay.agents.verifiers import check_by_chat, select_claim_passage
 
     if run.models.encoder is not None:
         return await asyncio.to_thread(run.models.encoder.compare, claim, text, title, beside)
@@ -143,8 +145,10 @@ async def compare(
             return await run.agents.verifier.compare(case, claim, text)
     if load_verifier_kinds().facts.is_chat(run.settings.chosen_verifier):
         with dspy.context(lm=run.models.verifier_lm):
-            return await check_by_chat(claim, passage_of(claim, text, title, ALL_WORDS))
-    passage = await in_thread(passage_for, claim, title, sentences_of(text), run.models.embedder)
+            return await check_by_chat(claim, extract_passage(claim, text, title, ALL_WORDS))
+    passage = await run_in_thread(
+        select_claim_passage, claim, title, extract_sentences(text), run.models.embedder
+    )
     with dspy.context(lm=run.models.verifier_lm):
         reply: Any = await run.agents.tuned_verifier.acall(claim=claim, sentences=passage)
     n_labels = run.settings.verification.verdict_labels

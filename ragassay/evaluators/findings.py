@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ragassay.evaluators.base import Outcome, Run
-from ragassay.evaluators.comparing import sources_of
+from ragassay.evaluators.comparing import find_sentence_sources
 from ragassay.metrics.stats.calibration import bound_of
 from ragassay.records import (
     AnswerSentence,
@@ -20,7 +20,7 @@ from ragassay.records import (
     NuggetVerdict,
 )
 from ragassay.text.differences import is_other_value
-from ragassay.text.faults import is_cut_off, lacks_stop, languages, refuses
+from ragassay.text.faults import compare_languages, is_cut_off, is_refused_answer, lacks_stop
 
 LEAST_CITING = 4
 """Minimum number of citing sentences to report that all of them cite the same source."""
@@ -32,30 +32,30 @@ N_SHOWN = 5
 N_SHOWN_CHARS = 100
 
 
-def answer_findings(outcome: Outcome) -> list[Finding]:
+def find_answer_problems(outcome: Outcome) -> list[Finding]:
     """Return the problems of an answer as a whole."""
     case = outcome.open_case.case
     if not case.sentences:
         message = "The answer contains no sentences."
         return [Finding(kind="empty_answer", message=message)]
-    findings = text_findings(case)
+    findings = find_text_problems(case)
     if "citations" in outcome.parts:
-        findings += citing_findings(case)
+        findings += find_citing_problems(case)
     if "nuggets" in outcome.parts:
         findings += _find_missed_facts(outcome)
     return findings
 
 
-def text_findings(case: Case) -> list[Finding]:
+def find_text_problems(case: Case) -> list[Finding]:
     """Report an answer that is a refusal, is cut off, or is not in the question's language."""
     sentences = case.sentences
     texts = [one.text for one in sentences]
-    findings = _language(case.question, texts)
+    findings = _find_other_language(case.question, texts)
     # An answer that continues and cites something is not a refusal.
-    if refuses(texts) and not any(one.citations for one in sentences):
-        message = f"The answer starts by saying that it has no answer: {_quote(texts[0])}"
+    if is_refused_answer(texts) and not any(one.citations for one in sentences):
+        message = f"The answer starts by saying that it has no answer: {_quote_text(texts[0])}"
         findings.append(Finding(kind="refusal", message=message))
-    is_cut, last = is_cut_off(texts), _quote(texts[-1][-N_SHOWN_CHARS:])
+    is_cut, last = is_cut_off(texts), _quote_text(texts[-1][-N_SHOWN_CHARS:])
     if is_cut or lacks_stop(texts):
         verb = "stops" if is_cut else "may stop"
         findings.append(
@@ -69,8 +69,8 @@ def text_findings(case: Case) -> list[Finding]:
     return findings
 
 
-def _language(question: str, texts: Sequence[str]) -> list[Finding]:
-    differing = languages(question, " ".join(texts))
+def _find_other_language(question: str, texts: Sequence[str]) -> list[Finding]:
+    differing = compare_languages(question, " ".join(texts))
     if differing is None:
         return []
     asked, answered = differing
@@ -78,18 +78,18 @@ def _language(question: str, texts: Sequence[str]) -> list[Finding]:
     return [Finding(kind="other_language", message=message)]
 
 
-def _quote(text: str) -> str:
+def _quote_text(text: str) -> str:
     shown = text if len(text) <= N_SHOWN_CHARS else f"{text[:N_SHOWN_CHARS]}\u2026"
     return f"\u201c{shown}\u201d"
 
 
-def citing_findings(case: Case) -> list[Finding]:
+def find_citing_problems(case: Case) -> list[Finding]:
     """Report sentences without citations, and answers that cite only one source."""
     citing = [one for one in case.sentences if one.citations]
     if not citing:
         return []
     findings: list[Finding] = []
-    bare = [one for one in case.sentences if not one.citations and _states(one.text)]
+    bare = [one for one in case.sentences if not one.citations and _is_statement(one.text)]
     if bare:
         message = (
             f"{len(bare)} of {len(case.sentences)} sentences cite nothing: {_list_indexes(bare)}."
@@ -107,7 +107,9 @@ def citing_findings(case: Case) -> list[Finding]:
 
 
 def _find_missed_facts(outcome: Outcome) -> list[Finding]:
-    judged = {v.gold: v.assignment for v in outcome.of(NuggetAssignment) if v.assignment}
+    judged = {
+        v.gold: v.assignment for v in outcome.select_verdicts(NuggetAssignment) if v.assignment
+    }
     matched = {match.gold for match in outcome.matches}
     required = [
         (n, one) for n, one in enumerate(outcome.open_case.case.gold) if one.importance != "okay"
@@ -119,13 +121,13 @@ def _find_missed_facts(outcome: Outcome) -> list[Finding]:
     ]
     if not missed:
         return []
-    shown = "; ".join(_quote(text) for text in missed[:N_SHOWN])
+    shown = "; ".join(_quote_text(text) for text in missed[:N_SHOWN])
     message = f"The answer misses {len(missed)} of {len(required)} required facts: {shown}"
     level: FindingLevel = "primary" if judged else "secondary"
     return [Finding(kind="missed_nugget", message=message, level=level)]
 
 
-def _states(text: str) -> bool:
+def _is_statement(text: str) -> bool:
     """Return whether a sentence makes a statement rather than only introducing a list."""
     return len(text.split()) >= LEAST_WORDS and not text.rstrip().endswith((":", "?"))
 
@@ -173,7 +175,7 @@ class Weight:
         """Verb of the finding: "contradicts" or "may contradict"."""
         return "contradicts" if self.level == "primary" else "may contradict"
 
-    def finding(
+    def build_finding(
         self, kind: str, message: str, verdict: EvidenceVerdict | CitationVerdict
     ) -> Finding:
         """Return a finding with this weight for a verdict."""
@@ -198,7 +200,7 @@ class Weight:
         return finding.model_copy(update=measured)
 
 
-def weight_of(verdict: EvidenceVerdict | CitationVerdict, run: Run) -> Weight | None:
+def weigh_contradiction(verdict: EvidenceVerdict | CitationVerdict, run: Run) -> Weight | None:
     """Return the weight of a verdict of contradiction, or None for any other verdict.
 
     A contradiction found by a judge, or by a verifier without confidence bounds, is a primary
@@ -214,7 +216,7 @@ def weight_of(verdict: EvidenceVerdict | CitationVerdict, run: Run) -> Weight | 
     return replace(_weigh(verdict, run), level="secondary", is_asserted=False, is_bounded=False)
 
 
-def irrelevance(verdict: CitationVerdict, run: Run) -> Weight:
+def weigh_irrelevance(verdict: CitationVerdict, run: Run) -> Weight:
     """Return the weight of a "not relevant" verdict on a citation."""
     return _weigh(verdict, run, "not_relevant")
 
@@ -225,29 +227,29 @@ def _weigh(
     encoder, second = run.models.encoder, verdict.escalation
     if encoder is None or not encoder.bounds or (second and second.failure is None):
         return Weight("primary")
-    bound = bound_of(encoder.bounds, label, "finding", _kind_of(verdict.difference))
+    bound = bound_of(encoder.bounds, label, "finding", _classify_difference(verdict.difference))
     if bound is None or not bound.admits(verdict.confidence):
         never = bound is not None and bound.threshold is None
         return Weight("secondary", measured=bound if never else None)
     return Weight("primary", measured=bound, is_bounded=True)
 
 
-def _kind_of(difference: str) -> str:
+def _classify_difference(difference: str) -> str:
     if not difference:
         return "tentative"
     return "number" if is_other_value(difference) else "words"
 
 
-def evidence_findings(outcome: Outcome) -> list[Finding]:
+def find_evidence_problems(outcome: Outcome) -> list[Finding]:
     """Report each sentence that a passage contradicts, and whether another passage supports it."""
-    evidence = outcome.of(EvidenceVerdict)
+    evidence = outcome.select_verdicts(EvidenceVerdict)
     supported = {one.sentence for one in evidence if one.verdict == "supports"}
     against: dict[int, list[tuple[Weight, EvidenceVerdict]]] = {}
     for one in evidence:
-        weight = weight_of(one, outcome.run)
+        weight = weigh_contradiction(one, outcome.run)
         # Citation findings already cover cited documents.
-        is_cited = _document(one) in {
-            s.id for s in sources_of(one.sentence, outcome.open_case.case)
+        is_cited = _get_document(one) in {
+            s.id for s in find_sentence_sources(one.sentence, outcome.open_case.case)
         }
         if weight and not ("citations" in outcome.parts and is_cited):
             weight = weight if is_cited else weight.beside_others
@@ -256,38 +258,39 @@ def evidence_findings(outcome: Outcome) -> list[Finding]:
     for n, weighed in against.items():
         weight, one = min(weighed, key=lambda pair: pair[0].rank)
         other = "; another supports it." if n in supported else "."
-        message = f"A passage {weight.word} sentence {n}{_in(one)}{_as(one)}{other}"
-        findings.append(weight.finding("contradicted_sentence", message, one))
+        place = f"{_format_place(one)}{_format_difference(one)}"
+        message = f"A passage {weight.word} sentence {n}{place}{other}"
+        findings.append(weight.build_finding("contradicted_sentence", message, one))
     return findings
 
 
-def citation_findings(outcome: Outcome) -> list[Finding]:
+def find_citation_problems(outcome: Outcome) -> list[Finding]:
     """Report citations whose document contradicts the sentence, is irrelevant, or is unknown."""
-    citations = outcome.of(CitationVerdict)
+    citations = outcome.select_verdicts(CitationVerdict)
     supported = {one.sentence for one in citations if one.verdict == "supports"}
-    findings = [*_ambiguous(citations), *_find_unresolved_citations(outcome)]
+    findings = [*_find_ambiguous(citations), *_find_unresolved_citations(outcome)]
     for one in citations:
         n, cites = one.sentence, f"Sentence {one.sentence} cites {one.citation.marker!r}, which"
         if one.verdict == "invalid":
-            message = _invalid_message(one, outcome)
-            findings.append(Weight("primary").finding("invalid_citation", message, one))
-        elif weight := weight_of(one, outcome.run):
+            message = _explain_invalid(one, outcome)
+            findings.append(Weight("primary").build_finding("invalid_citation", message, one))
+        elif weight := weigh_contradiction(one, outcome.run):
             weight = weight.beside_others if n in supported else weight
-            message = f"{cites} {weight.word} it{_as(one)}."
-            findings.append(weight.finding("contradicted_citation", message, one))
+            message = f"{cites} {weight.word} it{_format_difference(one)}."
+            findings.append(weight.build_finding("contradicted_citation", message, one))
         elif one.verdict == "not_relevant":
-            weight = irrelevance(one, outcome.run)
+            weight = weigh_irrelevance(one, outcome.run)
             verb = "is" if weight.level == "primary" else "may be"
             message = f"{cites} {verb} about something else."
-            findings.append(weight.finding("irrelevant_citation", message, one))
+            findings.append(weight.build_finding("irrelevant_citation", message, one))
     worse = {one.sentence for one in findings if one.level == "primary"}
     return [
         *findings,
-        *absent_number_findings([one for one in citations if one.sentence not in worse]),
+        *find_number_problems([one for one in citations if one.sentence not in worse]),
     ]
 
 
-def absent_number_findings(citations: Sequence[CitationVerdict]) -> list[Finding]:
+def find_number_problems(citations: Sequence[CitationVerdict]) -> list[Finding]:
     """Report the numbers in each sentence that do not occur in its cited sources."""
     by_sentence: dict[int, list[CitationVerdict]] = {}
     for one in citations:
@@ -305,7 +308,7 @@ def absent_number_findings(citations: Sequence[CitationVerdict]) -> list[Finding
             source = "cited source" if len(verdicts) == 1 else "cited sources"
             message = f"Sentence {n}: {_join_words(absent)} {verb} not in the {source}."
             weight = Weight("secondary")
-            findings.append(weight.finding("number_not_in_source", message, verdicts[0]))
+            findings.append(weight.build_finding("number_not_in_source", message, verdicts[0]))
     return findings
 
 
@@ -313,7 +316,7 @@ def _join_words(words: Sequence[str]) -> str:
     return " and ".join([*filter(None, [", ".join(words[:-1])]), words[-1]])
 
 
-def _ambiguous(citations: Sequence[CitationVerdict]) -> list[Finding]:
+def _find_ambiguous(citations: Sequence[CitationVerdict]) -> list[Finding]:
     """Report each citation number that is both the id of a source and the position of another."""
     first = {one.citation: one.sentence for one in reversed(citations) if one.citation.other}
     return [
@@ -328,7 +331,7 @@ def _ambiguous(citations: Sequence[CitationVerdict]) -> list[Finding]:
     ]
 
 
-def _invalid_message(verdict: CitationVerdict, outcome: Outcome) -> str:
+def _explain_invalid(verdict: CitationVerdict, outcome: Outcome) -> str:
     marker, n_sources = verdict.citation.marker, len(outcome.open_case.record.sources)
     counted = f"{n_sources} source" if n_sources == 1 else f"{n_sources} sources"
     if not n_sources:
@@ -344,7 +347,7 @@ def _invalid_message(verdict: CitationVerdict, outcome: Outcome) -> str:
 
 def _find_unresolved_citations(outcome: Outcome) -> list[Finding]:
     """Report unresolved citations, in one finding if the answer has no sources."""
-    verdicts = [v for v in outcome.of(CitationVerdict) if v.citation.is_unresolved]
+    verdicts = [v for v in outcome.select_verdicts(CitationVerdict) if v.citation.is_unresolved]
     if not verdicts:
         return []
     kind = "unresolved_citation"
@@ -357,7 +360,7 @@ def _find_unresolved_citations(outcome: Outcome) -> list[Finding]:
         )
         return [Finding(kind=kind, message=message, level="secondary")]
     return [
-        Weight("secondary").finding(
+        Weight("secondary").build_finding(
             kind,
             f"Sentence {one.sentence} cites {one.citation.marker!r}, which is not a known source.",
             one,
@@ -366,13 +369,13 @@ def _find_unresolved_citations(outcome: Outcome) -> list[Finding]:
     ]
 
 
-def _as(verdict: EvidenceVerdict | CitationVerdict) -> str:
+def _format_difference(verdict: EvidenceVerdict | CitationVerdict) -> str:
     return f": {verdict.difference}" if verdict.difference else ""
 
 
-def _document(verdict: EvidenceVerdict) -> str:
+def _get_document(verdict: EvidenceVerdict) -> str:
     return verdict.evidence.document if verdict.evidence else ""
 
 
-def _in(verdict: EvidenceVerdict) -> str:
-    return f" (in {_document(verdict)})" if verdict.evidence else ""
+def _format_place(verdict: EvidenceVerdict) -> str:
+    return f" (in {_get_document(verdict)})" if verdict.evidence else ""

@@ -9,29 +9,29 @@ from typing import Any, get_args
 from ragassay.errors import SettingsError
 from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.instruments.exam_grader import EmbeddedExamGrader, ExamInstrument
-from ragassay.instruments.labellers import HeadLabeller, head_labeller
-from ragassay.instruments.local_graders import local_grader
+from ragassay.instruments.labellers import HeadLabeller, open_head_labeller
+from ragassay.instruments.local_graders import open_local_grader
 from ragassay.instruments.pair_rater import EmbeddedPairRater
 from ragassay.instruments.signals import SignalExtractor
 from ragassay.judges import BaseJudge
-from ragassay.model_names import EMBEDDED, MINILM, is_local, provider_of, split_endpoint
-from ragassay.models.correctness import CorrectnessModel, correctness_model, identity_of
+from ragassay.model_names import EMBEDDED, MINILM, find_provider, is_local, split_endpoint
+from ragassay.models.correctness import CorrectnessModel, identify_model, open_correctness_model
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import CachedEntailment
-from ragassay.models.fitted_models import opened_matcher
-from ragassay.models.fitted_raters import shipped_rater
+from ragassay.models.fitted_models import open_matcher
+from ragassay.models.fitted_raters import load_shipped_rater
 from ragassay.models.gateway import JudgeLM
-from ragassay.models.tuned import metadata_of
+from ragassay.models.tuned import find_tuned_note
 from ragassay.models.verifiers import (
-    entailment_model,
     is_pair_verifier,
-    minilm_verifier,
-    signals_verifier,
+    load_minilm_verifier,
+    load_signals_verifier,
+    open_entailment_model,
 )
 from ragassay.prompts.model_forms import load_verifier_kinds
 from ragassay.records import DirectGrader, ExamGrader, GradeWay, NuggetMatcher
 from ragassay.retrievers.literature import Literature, has_documents
-from ragassay.retrievers.reranked_literature import reranker_of
+from ragassay.retrievers.reranked_literature import choose_reranker
 from ragassay.retrievers.rerankers import Reranker
 from ragassay.settings import Settings
 
@@ -44,7 +44,7 @@ def build_extractor(settings: Settings, embedder: Embedder) -> SignalExtractor |
     if not settings.computes_signals:
         return None
     own = embedder if embedder.name == MINILM else Embedder(MINILM)
-    return SignalExtractor(own, CachedEntailment(signals_verifier()), shipped_rater())
+    return SignalExtractor(own, CachedEntailment(load_signals_verifier()), load_shipped_rater())
 
 
 def build_encoder(settings: Settings, embedder: Embedder) -> EncoderVerifier | None:
@@ -53,7 +53,7 @@ def build_encoder(settings: Settings, embedder: Embedder) -> EncoderVerifier | N
     is_chat = load_verifier_kinds().facts.is_chat(name)
     if name == "judge" or is_chat or (is_local(name) and not is_pair_verifier(name)):
         return None
-    model = entailment_model(
+    model = open_entailment_model(
         name, settings.literature.cache_dir, settings.verification.verdict_labels
     )
     return EncoderVerifier(model, embedder, settings.verification.verdict_labels)
@@ -67,10 +67,10 @@ def build_verifier_lm(settings: Settings) -> JudgeLM | None:
     """
     name = settings.chosen_verifier
     if load_verifier_kinds().facts.is_chat(name):
-        return _chat_verifier(name, settings)
+        return _build_chat_verifier(name, settings)
     if not is_local(name) or is_pair_verifier(name):
         return None
-    note = metadata_of(name)
+    note = find_tuned_note(name)
     if note is None or note.task != "verifier":
         raise SettingsError(
             f"{name} was not fine-tuned for verification; use an adapter made by "
@@ -79,14 +79,14 @@ def build_verifier_lm(settings: Settings) -> JudgeLM | None:
     return JudgeLM(settings.model_copy(update={"model": name, "panel": (), "api_base": None}))
 
 
-def _chat_verifier(name: str, settings: Settings) -> JudgeLM:
+def _build_chat_verifier(name: str, settings: Settings) -> JudgeLM:
     model, endpoint = split_endpoint(name)
-    if provider_of(model) in ("", "bespokelabs"):
+    if find_provider(model) in ("", "bespokelabs"):
         raise SettingsError(
             f"verifier {name} needs a server; use hosted_vllm/bespokelabs/"
             "Bespoke-MiniCheck-7B@http://HOST:8000/v1 or ollama_chat/bespoke-minicheck"
         )
-    shares = provider_of(model) == provider_of(settings.judge.model)
+    shares = find_provider(model) == find_provider(settings.judge.model)
     base = endpoint or (settings.judge.api_base if shares else None)
     options = {"model": model, "panel": (), "api_base": base, "escalate": "", "judge_form": "auto"}
     return JudgeLM(settings.model_copy(update=options))
@@ -102,10 +102,10 @@ def build_grader(settings: Settings, embedder: Embedder) -> ExamInstrument | Non
     if name == "judge":
         return None
     if name != EMBEDDED:
-        return local_grader(name)
+        return open_local_grader(name)
     # Its parameters were fitted for the packaged embedder.
     own = embedder if embedder.name == MINILM else Embedder(MINILM)
-    return EmbeddedExamGrader(own, minilm_verifier())
+    return EmbeddedExamGrader(own, load_minilm_verifier())
 
 
 def build_pair_rater(settings: Settings, embedder: Embedder) -> EmbeddedPairRater | None:
@@ -140,7 +140,7 @@ class Models:
     labeller: HeadLabeller | None = None
 
     @classmethod
-    def of(cls, settings: Settings) -> Models:
+    def from_settings(cls, settings: Settings) -> Models:
         """Return the models specified in the settings, without loading them.
 
         Raises:
@@ -151,17 +151,17 @@ class Models:
             embedder=embedder,
             encoder=build_encoder(settings, embedder),
             verifier_lm=build_verifier_lm(settings),
-            correctness=correctness_model(
+            correctness=open_correctness_model(
                 settings.evaluation.correctness, embedder, settings.literature.cache_dir
             ),
-            matcher=opened_matcher(settings.nuggets.nugget_matcher, settings.literature.embedder),
+            matcher=open_matcher(settings.nuggets.nugget_matcher, settings.literature.embedder),
             signal_extractor=build_extractor(settings, embedder),
             grader=build_grader(settings, embedder),
             pair_rater=build_pair_rater(settings, embedder),
             labeller=(
                 None
                 if settings.evaluation.labeller == "judge"
-                else head_labeller(settings.evaluation.labeller, settings.literature.cache_dir)
+                else open_head_labeller(settings.evaluation.labeller, settings.literature.cache_dir)
             ),
         )
 
@@ -170,7 +170,7 @@ class Models:
         """Names, digests and bounds of the models that decide verdicts."""
         own = self.encoder.identity if self.encoder else ()
         labeller = self.labeller.identity if self.labeller else ()
-        correctness = identity_of(self.correctness) if self.correctness else ()
+        correctness = identify_model(self.correctness) if self.correctness else ()
         return (*own, *correctness, *labeller)
 
 
@@ -190,7 +190,7 @@ class Retrieval:
     @functools.cached_property
     def reranker(self) -> Reranker | None:
         """Reranker of search hits, or None if disabled."""
-        return reranker_of(self.settings, self.embedder, self.corpus)
+        return choose_reranker(self.settings, self.embedder, self.corpus)
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,9 @@ class Grading:
     items_per_call: int
 
     @classmethod
-    def of(cls, settings: Settings, judge: BaseJudge, instrument: ExamInstrument | None) -> Grading:
+    def from_settings(
+        cls, settings: Settings, judge: BaseJudge, instrument: ExamInstrument | None
+    ) -> Grading:
         """Return the grader and the methods that the settings specify.
 
         Raises:
@@ -245,7 +247,7 @@ class Grading:
         ways: tuple[Any, ...] = self.ways
         return tuple(way for way in ways if way in get_args(DirectGrader))
 
-    def n_items_of(self, way: ExamGrader) -> int:
+    def choose_batch_size(self, way: ExamGrader) -> int:
         """Return the number of items graded in one call, or 0 for all items of a kind."""
         if self.instrument is not None:
             return 0

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ragassay.evaluators.base import Evaluator, Outcome, Run
 from ragassay.evaluators.cases import OpenCase
 from ragassay.evaluators.display import EvaluatorDisplay, ScoreDisplay
-from ragassay.metrics.papers.answer_scores import nugget_scores
+from ragassay.metrics.papers.answer_scores import score_nuggets
 from ragassay.metrics.papers.nuggets import (
     align_greedily,
     align_optimally,
-    assignment_scores,
-    first_of_each,
-    same_probability,
+    compute_same_probability,
+    mask_repeats,
+    score_assignments,
 )
 from ragassay.records import (
     Failure,
@@ -26,7 +26,7 @@ from ragassay.records import (
     Score,
     SentenceNuggets,
 )
-from ragassay.text.clauses import clauses_of
+from ragassay.text.clauses import split_clauses
 
 if TYPE_CHECKING:
     from ragassay.agents.base import Agent
@@ -100,7 +100,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
     ) -> Sequence[SentenceNuggets]:
         """List the facts in one or all sentences. Without a judge, each clause becomes a nugget."""
         if run.judge.lm is None:
-            return [_clauses(item)]
+            return [_build_clause_nuggets(item)]
         inputs: dict[str, Any] = {"case": open_case.case, "origin": item.origin}
         if _reads_whole(run):
             agent: Agent = run.agents.answer_nuggetizer
@@ -110,17 +110,17 @@ class NuggetsEvaluator(Evaluator[OriginText]):
             inputs |= {"index": item.sentence, "sentence": item.text}
         return [await run.judge.ask(agent, **inputs)]
 
-    def depends_on(self, item: OriginText, open_case: OpenCase, run: Run) -> Sequence[str]:
+    def list_dependencies(self, item: OriginText, open_case: OpenCase, run: Run) -> Sequence[str]:
         """Return what the nuggets depend on: the sentences, and the unit to read at a time."""
         return [*item.sentences, run.settings.nuggets.nugget_unit]
 
-    def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[SentenceNuggets]:
+    def collect_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[SentenceNuggets]:
         """Return the lists of nuggets, ordered by origin and sentence."""
         return sorted(
-            super().final_verdicts(open_case, run), key=lambda one: (one.origin, one.sentence)
+            super().collect_verdicts(open_case, run), key=lambda one: (one.origin, one.sentence)
         )
 
-    def judged_by(self, run: Run) -> str:
+    def name_judge(self, run: Run) -> str:
         """Return the name of the judge, which is never a second judge, or of the rule."""
         return run.judge.answered_by if run.judge.lm else BY_RULE
 
@@ -129,15 +129,19 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         if self.part not in outcome.parts:
             return {}
         n_unwritten, n_gold_unwritten = (
-            sum(1 for one in outcome.of(SentenceNuggets) if one.failure and one.origin == origin)
+            sum(
+                1
+                for one in outcome.select_verdicts(SentenceNuggets)
+                if one.failure and one.origin == origin
+            )
             for origin in ("answer", "reference")
         )
-        return nugget_scores(
+        return score_nuggets(
             outcome.nuggets,
             outcome.gold,
             outcome.matches,
             n_unwritten,
-            self.judged_by(outcome.run),
+            self.name_judge(outcome.run),
             n_gold_unwritten,
         )
 
@@ -146,13 +150,13 @@ def _reads_whole(run: Run) -> bool:
     return run.judge.lm is not None and run.settings.nuggets.nugget_unit == "answer"
 
 
-def _clauses(item: OriginText) -> SentenceNuggets:
+def _build_clause_nuggets(item: OriginText) -> SentenceNuggets:
     where: Any = {"origin": item.origin, "sentence": item.sentence}
-    nuggets = (Nugget(text=text, method="clause", **where) for text in clauses_of(item.text))
+    nuggets = (Nugget(text=text, method="clause", **where) for text in split_clauses(item.text))
     return SentenceNuggets(nuggets=tuple(nuggets), **where)
 
 
-def matched_nuggets(
+def match_nuggets(
     gold: Sequence[Nugget], answer: Sequence[Nugget], run: Run
 ) -> tuple[NuggetMatch, ...]:
     """Match gold nuggets with the answer's nuggets, using a threshold or a fitted matcher."""
@@ -163,13 +167,13 @@ def matched_nuggets(
     if run.models.matcher is None:
         counts = similarity >= run.settings.nuggets.nugget_threshold
     else:
-        same = same_probability(similarity, run.models.matcher.components)
+        same = compute_same_probability(similarity, run.models.matcher.components)
         counts = same >= run.models.matcher.probability_threshold
     align = align_greedily if run.settings.nuggets.nugget_alignment == "greedy" else align_optimally
-    return align(similarity, counts & first_of_each([n.text for n in answer]))
+    return align(similarity, counts & mask_repeats([n.text for n in answer]))
 
 
-NO_JUDGE = Failure.left_open("this needs a judge, but no judge is configured")
+NO_JUDGE = Failure.leave_open("this needs a judge, but no judge is configured")
 
 
 class GoldNugget(NamedTuple):
@@ -223,21 +227,21 @@ class AssignmentEvaluator(Evaluator[GoldNugget]):
         )
         return [assignment]
 
-    def depends_on(self, item: GoldNugget, open_case: OpenCase, run: Run) -> Sequence[str]:
+    def list_dependencies(self, item: GoldNugget, open_case: OpenCase, run: Run) -> Sequence[str]:
         """Return what a verdict depends on: the text of the nugget."""
         return [item.nugget.text]
 
-    def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[NuggetAssignment]:
+    def collect_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[NuggetAssignment]:
         """Return one assignment per gold nugget. An empty answer states no nuggets."""
         if open_case.case.sentences:
-            return super().final_verdicts(open_case, run)
+            return super().collect_verdicts(open_case, run)
         gold = range(len(open_case.case.gold))
         return [NuggetAssignment(gold=n, assignment="not_support") for n in gold]
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return AutoNuggetizer's scores: for vital or all nuggets, in full or with half credit."""
-        return assignment_scores(
-            [one.assignment for one in outcome.of(NuggetAssignment)],
+        return score_assignments(
+            [one.assignment for one in outcome.select_verdicts(NuggetAssignment)],
             [nugget.importance for nugget in outcome.open_case.case.gold],
-            self.judged_by(outcome.run),
+            self.name_judge(outcome.run),
         )

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from ragassay.errors import RagassayError
 from ragassay.evaluators.base import Outcome, Run
 from ragassay.evaluators.cases import OpenCase
-from ragassay.evaluators.findings import answer_findings
-from ragassay.evaluators.nuggets import matched_nuggets
+from ragassay.evaluators.findings import find_answer_problems
+from ragassay.evaluators.nuggets import match_nuggets
 from ragassay.records import (
     NO_FAULT,
     CitationVerdict,
@@ -20,7 +20,7 @@ from ragassay.records import (
     Usage,
 )
 from ragassay.text.faults import speaks_to_judge, states_nothing
-from ragassay.text.sentences import sentences_of
+from ragassay.text.sentences import extract_sentences
 
 SEARCHES = "searches"
 """Name under which the model usage of evidence searches is reported."""
@@ -29,7 +29,7 @@ N_INJECTION_CHARS = 160
 """Maximum number of characters to show of a source sentence that addresses the judge."""
 
 
-def outcome_of(open_case: OpenCase, run: Run) -> Outcome:
+def collect_outcome(open_case: OpenCase, run: Run) -> Outcome:
     """Collect the final verdicts, and match the nuggets without calling a judge.
 
     Raises:
@@ -37,10 +37,10 @@ def outcome_of(open_case: OpenCase, run: Run) -> Outcome:
     """
     _check_complete(open_case, run)
     verdicts = {
-        e.name: e.final_verdicts(open_case, run) for e in run.evaluators if e.is_reported(run)
+        e.name: e.collect_verdicts(open_case, run) for e in run.evaluators if e.is_reported(run)
     }
     outcome = Outcome(open_case, run, verdicts)
-    matches = matched_nuggets(outcome.gold, outcome.nuggets, run)
+    matches = match_nuggets(outcome.gold, outcome.nuggets, run)
     return Outcome(open_case, run, verdicts, matches)
 
 
@@ -48,7 +48,7 @@ def _check_complete(open_case: OpenCase, run: Run) -> None:
     missing = [
         f"{evaluator.name} {task.item}".strip()
         for evaluator in run.evaluators
-        for task in evaluator.tasks(open_case, run)
+        for task in evaluator.build_tasks(open_case, run)
         if task.key not in open_case.verdicts
     ]
     if missing:
@@ -57,7 +57,7 @@ def _check_complete(open_case: OpenCase, run: Run) -> None:
         )
 
 
-def evaluation_of(
+def build_evaluation(
     outcome: Outcome, searches: Sequence[EvidenceSearch], warnings: Sequence[Finding]
 ) -> Evaluation:
     """Build the evaluation of an answer.
@@ -68,7 +68,7 @@ def evaluation_of(
     record, case = open_case.record, open_case.case
     against = [finding for e in run.evaluators for finding in e.findings(outcome)]
     verdicts = [v for group in outcome.verdicts.values() for v in group]
-    spent = usage_by_part(open_case, searches, run)
+    spent = sum_usage_by_part(open_case, searches, run)
     scores: dict[str, Score] = {}
     for evaluator in run.evaluators:
         if evaluator.is_reported(run):
@@ -94,17 +94,17 @@ def evaluation_of(
         searches=tuple(searches),
         scores=scores,
         findings=(
-            *answer_findings(outcome),
+            *find_answer_problems(outcome),
             *against,
-            *_without_repeats(warnings, against),
-            *_remarks(outcome, searches),
+            *_remove_repeats(warnings, against),
+            *_collect_remarks(outcome, searches),
         ),
         usage=sum(spent.values(), Usage()),
         usage_by_part=spent,
     )
 
 
-def usage_by_part(
+def sum_usage_by_part(
     open_case: OpenCase, searches: Sequence[EvidenceSearch], run: Run
 ) -> dict[str, Usage]:
     """Return the usage of all questions by part, in evaluator order.
@@ -121,32 +121,32 @@ def usage_by_part(
     return {part: one for part, one in usage.items() if one.n_calls}
 
 
-def _without_repeats(warnings: Sequence[Finding], known: Sequence[Finding]) -> list[Finding]:
+def _remove_repeats(warnings: Sequence[Finding], known: Sequence[Finding]) -> list[Finding]:
     """Remove warnings about unknown articles if their citation is already reported as invalid."""
     invalid = {one.item for one in known if one.kind == "invalid_citation"}
     return [one for one in warnings if one.kind != "unknown_citation" or one.item not in invalid]
 
 
-def _remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> Iterator[Finding]:
+def _collect_remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> Iterator[Finding]:
     case, nuggets = outcome.open_case.case, outcome.nuggets
     if (n := case.n_source_chars_cut) and (outcome.run.judge.lm or outcome.run.second):
         message = f"{n} characters of the sources did not fit into the prompt."
         yield Finding(kind="sources_cut", message=message)
-    yield from _injections(case.sources)
+    yield from _find_injections(case.sources)
     if n_extractive := sum(nugget.method == "extractive" for nugget in nuggets):
         message = (
             f"{n_extractive} of {len(nuggets)} nuggets are whole sentences, because the sentences "
             "did not support the nuggets that the model wrote."
         )
         yield Finding(kind="extractive_nugget", message=message)
-    yield from _search_remarks(searches)
-    yield from _unscored_remarks(outcome)
-    yield from _escalation_remarks(outcome)
+    yield from _find_search_problems(searches)
+    yield from _find_unscored(outcome)
+    yield from _find_failed_escalations(outcome)
 
 
-def _injections(sources: Sequence[Document]) -> Iterator[Finding]:
+def _find_injections(sources: Sequence[Document]) -> Iterator[Finding]:
     for source in sources:
-        for line in filter(speaks_to_judge, (source.title, *sentences_of(source.text))):
+        for line in filter(speaks_to_judge, (source.title, *extract_sentences(source.text))):
             message = (
                 f"Source {source.id} addresses the judge: \u201c{line[:N_INJECTION_CHARS]}\u201d "
                 "Signals ignore this sentence, but a language model still reads it."
@@ -154,12 +154,12 @@ def _injections(sources: Sequence[Document]) -> Iterator[Finding]:
             yield Finding(kind="source_speaks_to_judge", message=message, level="secondary")
 
 
-def _unscored_remarks(outcome: Outcome) -> Iterator[Finding]:
+def _find_unscored(outcome: Outcome) -> Iterator[Finding]:
     failures = [
         (one, one.failure.reason)
         for evaluator in outcome.run.evaluators
         for verdict in outcome.verdicts.get(evaluator.name, ())
-        for one in evaluator.parts_of(verdict)
+        for one in evaluator.split_verdict(verdict)
         if one.failure
     ]
     texts = {one.index: one.text for one in outcome.open_case.case.sentences}
@@ -172,7 +172,7 @@ def _unscored_remarks(outcome: Outcome) -> Iterator[Finding]:
         yield Finding(kind="unscored", message=f"Unscored verdicts: {_count(missing)}.")
 
 
-def _escalation_remarks(outcome: Outcome) -> Iterator[Finding]:
+def _find_failed_escalations(outcome: Outcome) -> Iterator[Finding]:
     verdicts = [v for group in outcome.verdicts.values() for v in group]
     nested = [n for v in verdicts if isinstance(v, CitationVerdict) for n in v.nuggets]
     escalations = (getattr(verdict, "escalation", None) for verdict in (*verdicts, *nested))
@@ -185,7 +185,7 @@ def _escalation_remarks(outcome: Outcome) -> Iterator[Finding]:
         yield Finding(kind="escalation_failed", message=message)
 
 
-def _search_remarks(searches: Sequence[EvidenceSearch]) -> Iterator[Finding]:
+def _find_search_problems(searches: Sequence[EvidenceSearch]) -> Iterator[Finding]:
     if any(search.end == "nowhere_to_search" for search in searches):
         message = "There was no search for evidence: there is neither a corpus nor a source."
         yield Finding(kind="nowhere_to_search", message=message)

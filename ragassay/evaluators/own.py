@@ -148,7 +148,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
                 "sentence, citation or judge"
             )
         self.is_weighed = "judge" in self.parameters
-        self.digest = _digest(says, name, of, *labels, *good, str(scale), version)
+        self.digest = _hash_function(says, name, of, *labels, *good, str(scale), version)
         title = name.replace("_", " ").capitalize()
         self.display = EvaluatorDisplay(
             verdict=f"verdict of {name}",
@@ -175,7 +175,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
             items = [OwnItem(sentence) for sentence in sentences]
         else:
             items = [OwnItem(s, c) for s in sentences for c in s.citations if c.document]
-        return {self._verdict(one).item: one for one in items}
+        return {self._build_verdict(one).item: one for one in items}
 
     @property
     def asks_panel(self) -> bool:
@@ -214,12 +214,12 @@ class OwnEvaluator(Evaluator[OwnItem]):
             EvaluatorError: The function returned a value that the evaluator does not declare.
         """
         judge = Judge(open_case.case, run.judge, run.agents.asker)
-        value = await self.says_of(item, judge)
+        value = await self.assess_item(item, judge)
         assessment = value if isinstance(value, Assessment) else Assessment(value=value)
         rated = assessment.value
         self._check(rated)
         return [
-            self._verdict(
+            self._build_verdict(
                 item,
                 label=rated if isinstance(rated, str) else None,
                 score=None if isinstance(rated, str) else float(rated),
@@ -230,7 +230,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
             )
         ]
 
-    async def says_of(self, item: OwnItem, judge: Judge) -> str | float | Assessment:
+    async def assess_item(self, item: OwnItem, judge: Judge) -> str | float | Assessment:
         """Call the function with the parameters that it declares."""
         fields = {
             "case": judge.case,
@@ -254,7 +254,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
                 f"{high:g}"
             )
 
-    def _verdict(self, item: OwnItem, **fields: Any) -> OwnVerdict:
+    def _build_verdict(self, item: OwnItem, **fields: Any) -> OwnVerdict:
         return OwnVerdict(
             evaluator=self.name,
             sentence=item.sentence.index if item.sentence else None,
@@ -268,54 +268,54 @@ class OwnEvaluator(Evaluator[OwnItem]):
         self, item: OwnItem, open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[OwnVerdict]:
         """Return an unscored verdict."""
-        return [self._verdict(item, failure=failure)]
+        return [self._build_verdict(item, failure=failure)]
 
-    def depends_on(self, item: OwnItem, open_case: OpenCase, run: Run) -> Iterable[str]:
+    def list_dependencies(self, item: OwnItem, open_case: OpenCase, run: Run) -> Iterable[str]:
         """Return what a verdict depends on: hashes of the function's source and of the case."""
         return (self.digest, open_case.case_sha256)
 
-    def judged_by(self, run: Run) -> str:
+    def name_judge(self, run: Run) -> str:
         """Return the name of the judge or panel, or the evaluator's name if no judge is used."""
         if not self.is_weighed:
             return self.name
         judge = run.judge
-        return judge.rated_by(()) if judge.members else run.or_second(judge.answered_by)
+        return judge.name_raters(()) if judge.members else run.add_second_name(judge.answered_by)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the mean number, or the share of each label and of all good labels."""
         verdicts = [v for v in outcome.verdicts[self.name] if isinstance(v, OwnVerdict)]
-        judge = self.judged_by(outcome.run)
+        judge = self.name_judge(outcome.run)
         if not self.labels:
             scores = [v.score for v in verdicts]
             return {f"{self.name}.score": mean_score(scores, self.scale, judge)}
         shares = {"score": self.good} | {label: (label,) for label in self.labels}
         return {
             f"{self.name}.{name}": mean_score(
-                [_credit(v.label, wanted) for v in verdicts], judge=judge
+                [_credit_label(v.label, wanted) for v in verdicts], judge=judge
             )
             for name, wanted in shares.items()
         }
 
-    def questions(self, evaluation: Evaluation) -> Iterable[OwnVerdict]:
+    def select_asked_verdicts(self, evaluation: Evaluation) -> Iterable[OwnVerdict]:
         """Return the verdicts if they come from a judge."""
-        verdicts = evaluation.by(self.name) if self.is_weighed else ()
+        verdicts = evaluation.find_verdicts(self.name) if self.is_weighed else ()
         return [verdict for verdict in verdicts if isinstance(verdict, OwnVerdict)]
 
-    def parts_of(self, verdict: OwnVerdict) -> Iterable[OwnVerdict]:
+    def split_verdict(self, verdict: OwnVerdict) -> Iterable[OwnVerdict]:
         """Return the verdicts of the panel members."""
         return verdict.members or (verdict,)
 
-    def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
+    def count_max_calls(self, open_case: OpenCase, run: Run) -> int:
         """Count one call per item and judge, although the function may make more."""
         n_judges = len(run.judge.members) or 1
-        return len(self.known_items(open_case, run)) * n_judges if self.is_weighed else 0
+        return len(self.recall_items(open_case, run)) * n_judges if self.is_weighed else 0
 
 
-def _credit(label: str | None, wanted: Sequence[str]) -> float | None:
+def _credit_label(label: str | None, wanted: Sequence[str]) -> float | None:
     return None if label is None else float(label in wanted)
 
 
-def _digest(says: Callable[..., Any], *declared: str) -> str:
+def _hash_function(says: Callable[..., Any], *declared: str) -> str:
     try:
         source = inspect.getsource(says)
     except (OSError, TypeError):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ragassay.evaluators.base import Batch, BatchEvaluator, Outcome, Run
 from ragassay.evaluators.cases import OpenCase
 from ragassay.evaluators.display import EvaluatorDisplay, ScoreDisplay
-from ragassay.metrics.papers.sciqag import intent_scores, racar_scores
-from ragassay.process import in_thread
+from ragassay.metrics.papers.sciqag import average_intent_scores, score_racar_ratings
+from ragassay.process import run_in_thread
 from ragassay.records import (
     RACAR,
     IntentSimilarity,
@@ -47,9 +47,9 @@ class RacarEvaluator(BatchEvaluator[Rated]):
         """Return the pairs for each dimension, in batches."""
         items: dict[str, Batch[Rated]] = {}
         n = run.settings.grading.pairs_per_call if run.models.pair_rater is None else 0
-        for dimension in _dimensions(run):
+        for dimension in _choose_dimensions(run):
             rated: list[Rated] = [(dimension, pair) for pair in open_case.case.pairs]
-            items |= self.batches(rated, n)
+            items |= self.build_batches(rated, n)
         return items
 
     async def ask(self, item: Batch[Rated], open_case: OpenCase, run: Run) -> Sequence[RacarRating]:
@@ -58,33 +58,35 @@ class RacarEvaluator(BatchEvaluator[Rated]):
         pairs = [pair for _, pair in item.things]
         instrument = run.models.pair_rater
         if instrument is not None:
-            return await in_thread(instrument.rate, dimension, pairs, open_case.case)
+            return await run_in_thread(instrument.rate, dimension, pairs, open_case.case)
 
         ratings: Any = await run.judge.ask(
-            run.agents.racar_rater(dimension), case=open_case.case, pairs=pairs
+            run.agents.choose_racar_rater(dimension), case=open_case.case, pairs=pairs
         )
         return ratings
 
-    def fields_of(self, thing: Rated) -> dict[str, Any]:
+    def build_item_fields(self, thing: Rated) -> dict[str, Any]:
         """Return the fields that identify a rating: the pair's id and the dimension."""
         return {"pair": thing[1].id, "dimension": thing[0]}
 
-    def depends_on(self, item: Batch[Rated], open_case: OpenCase, run: Run) -> Iterable[str]:
+    def list_dependencies(self, item: Batch[Rated], open_case: OpenCase, run: Run) -> Iterable[str]:
         """Return what a rating depends on: the pairs of its batch and the local rater."""
         yield from (pair.model_dump_json() for _, pair in item.things)
         if run.models.pair_rater is not None:
             yield from run.models.pair_rater.identity
 
-    def instrument(self, run: Run) -> EmbeddedPairRater | None:
+    def find_instrument(self, run: Run) -> EmbeddedPairRater | None:
         """Return the local pair rater, or None if the judge rates."""
         return run.models.pair_rater
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the mean rating of each dimension."""
-        return racar_scores(outcome.of(RacarRating), self.judged_by(outcome.run))
+        return score_racar_ratings(
+            outcome.select_verdicts(RacarRating), self.name_judge(outcome.run)
+        )
 
 
-def _dimensions(run: Run) -> Sequence[RacarDimension]:
+def _choose_dimensions(run: Run) -> Sequence[RacarDimension]:
     """Return the dimensions to rate.
 
     Dimensions that the local rater does not support are included only if a second judge rates them.
@@ -122,7 +124,7 @@ class IntentEvaluator(BatchEvaluator[Two]):
             return {}
         items: dict[str, Batch[Two]] = {}
         for _, same in groupby(combinations(open_case.case.pairs, 2), key=lambda two: two[0].id):
-            items |= self.batches(list(same), run.settings.grading.pairs_per_call)
+            items |= self.build_batches(list(same), run.settings.grading.pairs_per_call)
         return items
 
     async def ask(
@@ -135,15 +137,17 @@ class IntentEvaluator(BatchEvaluator[Two]):
         )
         return similarities
 
-    def fields_of(self, thing: Two) -> dict[str, Any]:
+    def build_item_fields(self, thing: Two) -> dict[str, Any]:
         """Return the fields that identify a comparison: the ids of the two pairs."""
         return {"first": thing[0].id, "second": thing[1].id}
 
-    def depends_on(self, item: Batch[Two], open_case: OpenCase, run: Run) -> Iterable[str]:
+    def list_dependencies(self, item: Batch[Two], open_case: OpenCase, run: Run) -> Iterable[str]:
         """Return what a similarity depends on: the questions of its batch."""
         for first, second in item.things:
             yield from (first.question, second.question)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the mean similarity of the questions."""
-        return intent_scores(outcome.of(IntentSimilarity), self.judged_by(outcome.run))
+        return average_intent_scores(
+            outcome.select_verdicts(IntentSimilarity), self.name_judge(outcome.run)
+        )

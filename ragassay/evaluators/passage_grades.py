@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ragassay.evaluators.base import Batch, BatchEvaluator, Evaluator, Outcome, Run
 from ragassay.evaluators.cases import OpenCase
 from ragassay.evaluators.display import EvaluatorDisplay, ScoreDisplay
-from ragassay.metrics.papers.retrieval import exam_scores, relevance_scores
-from ragassay.process import in_thread
+from ragassay.metrics.papers.retrieval import score_exam_grades, score_relevance_grades
+from ragassay.process import run_in_thread
 from ragassay.records import (
     Case,
     DirectGrader,
@@ -55,10 +55,12 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
         for grader in run.grading.item_ways:
             for kind in dict.fromkeys(item.kind for item in items):
                 same_kind: list[Graded] = [(grader, item) for item in items if item.kind == kind]
-                by_key |= self.batches(same_kind, run.grading.n_items_of(grader))
+                by_key |= self.build_batches(same_kind, run.grading.choose_batch_size(grader))
         return {
             key: by_key[key]
-            for key in (self.key_of((w, item)) for w in run.grading.item_ways for item in items)
+            for key in (
+                self.build_item_key((w, item)) for w in run.grading.item_ways for item in items
+            )
         }
 
     async def ask(self, item: Batch[Graded], open_case: OpenCase, run: Run) -> Sequence[ExamGrade]:
@@ -68,35 +70,37 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
         instrument = run.grading.instrument
         if instrument is not None:
             case = open_case.case
-            return await in_thread(instrument.grade, items, case.judged_answer, grader)
+            return await run_in_thread(instrument.grade, items, case.judged_answer, grader)
         if grader == "rating":
-            rater = run.agents.rater(items[0].kind)
+            rater = run.agents.choose_rater(items[0].kind)
             ratings: Any = await run.judge.ask(rater, case=open_case.case, items=items)
             return ratings
         return [await _grade_by_extraction(items[0], open_case.case, run)]
 
-    def fields_of(self, thing: Graded) -> dict[str, Any]:
+    def build_item_fields(self, thing: Graded) -> dict[str, Any]:
         """Return the fields that identify a grade: the item's id and the grading method."""
         return {"exam_item": thing[1].id, "grader": thing[0]}
 
-    def depends_on(self, item: Batch[Graded], open_case: OpenCase, run: Run) -> Iterable[str]:
+    def list_dependencies(
+        self, item: Batch[Graded], open_case: OpenCase, run: Run
+    ) -> Iterable[str]:
         """Return what a grade depends on: the items of its batch, the passage and the grader."""
         yield open_case.case.judged_answer
         yield from (exam_item.model_dump_json() for _, exam_item in item.things)
         yield from run.grading.identity
 
-    def instrument(self, run: Run) -> ExamInstrument | None:
+    def find_instrument(self, run: Run) -> ExamInstrument | None:
         """Return the local passage grader, or None if the judge grades."""
         return run.grading.instrument
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the shares of covered and answered items, and the mean rating."""
-        return exam_scores(outcome.of(ExamGrade), self.judged_by(outcome.run))
+        return score_exam_grades(outcome.select_verdicts(ExamGrade), self.name_judge(outcome.run))
 
-    def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
+    def count_max_calls(self, open_case: OpenCase, run: Run) -> int:
         """Count a second call for each extraction whose answer the judge may have to check."""
-        n_sent = super().n_most_calls(open_case, run)
-        sent = (one.things[0] for one in self.known_items(open_case, run).values() if one.is_sent)
+        n_sent = super().count_max_calls(open_case, run)
+        sent = (one.things[0] for one in self.recall_items(open_case, run).values() if one.is_sent)
         n_checked = sum(way == "extraction" and bool(item.answers) for way, item in sent)
         return n_sent + n_checked if n_sent else 0
 
@@ -107,7 +111,7 @@ async def _grade_by_extraction(item: ExamItem, case: Case, run: Run) -> ExamGrad
     If the rules find no match, the judge is asked, because equivalent answers may be worded
     differently.
     """
-    grade: Any = await run.judge.ask(run.agents.extractor(item.kind), case=case, item=item)
+    grade: Any = await run.judge.ask(run.agents.choose_extractor(item.kind), case=case, item=item)
     is_open = grade.is_correct and bool(item.answers)
     if not is_open or is_known_answer(grade.answer, item.answers, item.text):
         return grade
@@ -157,23 +161,29 @@ class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
         """Grade the relevance of the passage with one direct grader."""
         instrument, case = run.grading.instrument, open_case.case
         if instrument is not None:
-            return [await in_thread(instrument.relevance, case.question, case.judged_answer, item)]
+            return [
+                await run_in_thread(
+                    instrument.grade_relevance, case.question, case.judged_answer, item
+                )
+            ]
 
         grade: Any = await run.judge.ask(run.agents.relevance_grader, case=case, grader=item)
         return [grade]
 
-    def verdict_fields(self, item: DirectGrader) -> dict[str, Any]:
+    def build_verdict_fields(self, item: DirectGrader) -> dict[str, Any]:
         """Return the grader."""
         return {"grader": item}
 
-    def depends_on(self, item: DirectGrader, open_case: OpenCase, run: Run) -> Iterable[str]:
+    def list_dependencies(self, item: DirectGrader, open_case: OpenCase, run: Run) -> Iterable[str]:
         """Return what a grade depends on: the query, the passage and the grader."""
         return (open_case.case.question, open_case.case.judged_answer, *run.grading.identity)
 
-    def instrument(self, run: Run) -> ExamInstrument | None:
+    def find_instrument(self, run: Run) -> ExamInstrument | None:
         """Return the local passage grader, or None if the judge grades."""
         return run.grading.instrument
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return one score for each direct grader."""
-        return relevance_scores(outcome.of(RelevanceGrade), self.judged_by(outcome.run))
+        return score_relevance_grades(
+            outcome.select_verdicts(RelevanceGrade), self.name_judge(outcome.run)
+        )

@@ -55,7 +55,7 @@ def find_evaluator(name: str) -> OwnEvaluator:
     Raises:
         SettingsError: The evaluator is not found, or the object is not an evaluator.
     """
-    evaluator = _import_evaluator(name) if ":" in name else _entry_point(name)
+    evaluator = _import_evaluator(name) if ":" in name else _load_entry_point(name)
     if not isinstance(evaluator, OwnEvaluator):
         raise SettingsError(
             f"{name} is not an evaluator; decorate the function with @ragassay.evaluator"
@@ -76,7 +76,7 @@ def _import_evaluator(name: str) -> object:
         raise SettingsError(f"evaluator {name}: {module} has no {attribute!r}") from error
 
 
-def _entry_point(name: str) -> object:
+def _load_entry_point(name: str) -> object:
     points = importlib.metadata.entry_points(group=GROUP)
     if name not in points.names:
         known = ", ".join(sorted(points.names)) or "none is installed"
@@ -104,7 +104,7 @@ def add_custom_evaluators(own: Sequence[OwnEvaluator]) -> tuple[Evaluator[Any], 
     return (*OURS, *own)
 
 
-def questions_of(
+def group_asked_verdicts(
     evaluations: Iterable[Evaluation], evaluators: Sequence[Evaluator[Any]] = OURS
 ) -> dict[str, list[VerdictBase]]:
     """Return the verdicts with a confidence, one per question, keyed by kind of question.
@@ -114,17 +114,17 @@ def questions_of(
     questions: dict[str, list[VerdictBase]] = {one.display.kind: [] for one in evaluators}
     for evaluation in evaluations:
         for evaluator in evaluators if evaluation.sentences else ():
-            questions[evaluator.display.kind] += evaluator.questions(evaluation)
+            questions[evaluator.display.kind] += evaluator.select_asked_verdicts(evaluation)
     return {kind: verdicts for kind, verdicts in questions.items() if verdicts}
 
 
-def single_verdicts(evaluation: Evaluation) -> dict[str, list[VerdictBase]]:
+def group_single_verdicts(evaluation: Evaluation) -> dict[str, list[VerdictBase]]:
     """Return the verdicts by evaluator. A panel's verdict is replaced by its members' verdicts."""
     verdicts: dict[str, list[VerdictBase]] = {evaluator.name: [] for evaluator in OURS}
     known = {evaluator.name: evaluator for evaluator in OURS}
     for verdict in evaluation.verdicts:
         evaluator = known.get(verdict.evaluator)
         members = getattr(verdict, "members", ())
-        parts = evaluator.parts_of(verdict) if evaluator else members or (verdict,)
+        parts = evaluator.split_verdict(verdict) if evaluator else members or (verdict,)
         verdicts.setdefault(verdict.evaluator, []).extend(parts)
     return verdicts

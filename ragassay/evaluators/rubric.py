@@ -10,9 +10,9 @@ from ragassay.evaluators.cases import OpenCase
 from ragassay.evaluators.display import EvaluatorDisplay
 from ragassay.evaluators.own import Judge, OwnEvaluator, OwnItem
 from ragassay.judges.base import RatedAnswer
-from ragassay.judges.panel import disputed_members, others_text
-from ragassay.metrics.papers.answer_scores import rubric_scores
-from ragassay.metrics.stats.joint_judgments import panel_judgment, single_judgments
+from ragassay.judges.panel import format_other_ratings, list_disputed_members
+from ragassay.metrics.papers.answer_scores import score_rubrics
+from ragassay.metrics.stats.joint_judgments import list_single_judgments, merge_judgments
 from ragassay.prompts import Criteria
 from ragassay.records import (
     NOTHING_TO_JUDGE,
@@ -59,7 +59,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, AskedRubric]:
         """Return the rubrics, or nothing for an empty answer."""
-        chosen = rubrics_of(open_case.case, run.rubrics) if open_case.case.sentences else ()
+        chosen = select_rubrics(open_case.case, run.rubrics) if open_case.case.sentences else ()
         return {name: AskedRubric(name) for name in chosen}
 
     @property
@@ -67,24 +67,26 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         """Return True, because every panel member rates the answer."""
         return True
 
-    def second_round(
+    def build_second_round(
         self, item: AskedRubric, verdicts: Sequence[Judgment], run: Run
     ) -> Mapping[str, AskedRubric]:
         """Return a second question for each member that disagrees, with the others' ratings."""
         return {
             one.judge: AskedRubric(one.rubric, one, tuple(others))
-            for one, others in disputed_members(verdicts)
-            if run.judge.member(one.judge).deliberates(one.rubric)
+            for one, others in list_disputed_members(verdicts)
+            if run.judge.find_member(one.judge).can_deliberate(one.rubric)
         }
 
     def join_verdicts(self, verdicts: Sequence[Judgment]) -> Judgment:
         """Combine the members' judgments into the judgment of the panel."""
-        return panel_judgment(verdicts)
+        return merge_judgments(verdicts)
 
     async def ask(self, item: AskedRubric, open_case: OpenCase, run: Run) -> Sequence[Judgment]:
         """Rate the answer on a rubric."""
-        rubric, others = run.rubrics[item.name], others_text(item.others)
-        rated = await run.judge.rate(rubric, _answer(open_case, run), run.agents, others)
+        rubric, others = run.rubrics[item.name], format_other_ratings(item.others)
+        rated = await run.judge.rate(
+            rubric, _build_rated_answer(open_case, run), run.agents, others
+        )
         return [rated.model_copy(update={"first": item.first})]
 
     def make_unscored(
@@ -95,62 +97,64 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         scale = first.scale if first else run.rubrics[name].bounds
         return [Judgment(rubric=name, scale=scale, first=first, failure=failure)]
 
-    def depends_on(self, item: AskedRubric, open_case: OpenCase, run: Run) -> Iterable[str | None]:
+    def list_dependencies(
+        self, item: AskedRubric, open_case: OpenCase, run: Run
+    ) -> Iterable[str | None]:
         """Return what a rating depends on, such as the rubric, the signals and earlier ratings."""
         rubric, first = run.rubrics[item.name], item.first
         yield from (run.settings.evaluation.rubric_set, run.settings.prompting.strategy)
         yield rubric.model_dump_json()
         yield from run.tuned_weights
-        yield from (others_text(item.others), first and first.model_dump_json())
-        yield from run.judge.rating_inputs(rubric, _answer(open_case, run))
+        yield from (format_other_ratings(item.others), first and first.model_dump_json())
+        yield from run.judge.list_rating_inputs(rubric, _build_rated_answer(open_case, run))
 
-    def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[Judgment]:
+    def collect_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[Judgment]:
         """Return one judgment per rubric, unscored for an empty answer."""
-        rubrics = rubrics_of(open_case.case, run.rubrics)
+        rubrics = select_rubrics(open_case.case, run.rubrics)
         if not open_case.case.sentences:
             empty = Failure(reason="empty_answer", detail="the answer contains no sentences")
             return [Judgment(rubric=name, failure=empty) for name in rubrics]
-        return super().final_verdicts(open_case, run)
+        return super().collect_verdicts(open_case, run)
 
-    def judged_by(self, run: Run) -> str:
+    def name_judge(self, run: Run) -> str:
         """Return the name of the panel or of the rating model."""
-        raters = run.judge.rated_by(run.rubrics)
-        return raters if run.judge.members else run.or_second(raters)
+        raters = run.judge.name_raters(run.rubrics)
+        return raters if run.judge.members else run.add_second_name(raters)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return one score per rubric."""
-        return rubric_scores(outcome.of(Judgment), self.judged_by(outcome.run))
+        return score_rubrics(outcome.select_verdicts(Judgment), self.name_judge(outcome.run))
 
-    def questions(self, evaluation: Evaluation) -> Iterable[Judgment]:
+    def select_asked_verdicts(self, evaluation: Evaluation) -> Iterable[Judgment]:
         """Return the judgments of all answers that are not empty."""
         judgments = evaluation.judgments
         return [v for v in judgments if not v.failure or v.failure.reason not in NOTHING_TO_JUDGE]
 
-    def parts_of(self, verdict: Judgment) -> Iterable[Judgment]:
+    def split_verdict(self, verdict: Judgment) -> Iterable[Judgment]:
         """Return the judgments of the panel members."""
-        return single_judgments([verdict])
+        return list_single_judgments([verdict])
 
-    def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
+    def count_max_calls(self, open_case: OpenCase, run: Run) -> int:
         """Count two calls per rating in a panel, which may deliberate, and none if signals decide.
 
         A fine-tuned judge needs one more call per sentence.
         """
-        from ragassay.agents.tuned_judge import shown_lines
+        from ragassay.agents.tuned_judge import number_sentences
 
-        rubrics = self.known_items(open_case, run)
+        rubrics = self.recall_items(open_case, run)
         judges = run.judge.members or (run.judge,)
         n_asked = sum(one.calls_model(rubric) for rubric in rubrics for one in judges)
-        n_read = len(run.readers) * len(shown_lines(open_case.case)) if rubrics else 0
+        n_read = len(run.readers) * len(number_sentences(open_case.case)) if rubrics else 0
         return n_read + (2 * n_asked if run.judge.members else n_asked)
 
 
-def rubrics_of(case: Case, rubrics: Iterable[str]) -> tuple[str, ...]:
+def select_rubrics(case: Case, rubrics: Iterable[str]) -> tuple[str, ...]:
     """Return the rubrics of a run that apply to an answer."""
     return tuple(name for name in rubrics if not case.rubrics or name in case.rubrics)
 
 
-def _answer(open_case: OpenCase, run: Run) -> RatedAnswer:
-    chosen = tuple(RUBRIC.known_items(open_case, run))
+def _build_rated_answer(open_case: OpenCase, run: Run) -> RatedAnswer:
+    chosen = tuple(RUBRIC.recall_items(open_case, run))
     return RatedAnswer(open_case.case, chosen, open_case.signals, open_case.readings)
 
 
@@ -171,8 +175,8 @@ class CriteriaEvaluator(OwnEvaluator):
 
     def __init__(self, criteria: Criteria) -> None:
         async def ask_criterion(judge: Judge) -> Assessment:
-            """Ask about all criteria. Not called, because `says_of` asks about each criterion."""
-            return await self.says_of(OwnItem(), judge)
+            """Ask about all criteria. Not called: `assess_item` asks about each criterion."""
+            return await self.assess_item(OwnItem(), judge)
 
         super().__init__(
             ask_criterion,
@@ -187,7 +191,7 @@ class CriteriaEvaluator(OwnEvaluator):
         chosen = self.criteria.criteria if open_case.case.sentences else ()
         return {one.text: OwnItem(criterion=one.text) for one in chosen}
 
-    async def says_of(self, item: OwnItem, judge: Judge) -> Assessment:
+    async def assess_item(self, item: OwnItem, judge: Judge) -> Assessment:
         """Ask the judge whether the answer meets a criterion."""
         parts = [
             self.criteria.question,
@@ -209,6 +213,6 @@ class CriteriaEvaluator(OwnEvaluator):
             n_unscored=len(verdicts) - len(known),
             worst=round(gained / total, 4) if total else None,
             best=round((gained + total - known_total) / total, 4) if total else None,
-            judge=self.judged_by(outcome.run),
+            judge=self.name_judge(outcome.run),
         )
         return {f"{self.name}.score": score}

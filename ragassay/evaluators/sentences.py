@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from ragassay.evaluators.base import Evaluator, Outcome, Run
 from ragassay.evaluators.cases import OpenCase
 from ragassay.evaluators.claims import EVIDENCE, NO_PASSAGE
-from ragassay.evaluators.comparing import read_of
+from ragassay.evaluators.comparing import choose_read
 from ragassay.evaluators.display import EvaluatorDisplay, ScoreDisplay
 from ragassay.instruments.labellers import FOREIGN, REPEATED, SignalLabeller
-from ragassay.metrics.papers.answer_scores import correctness_scores, sentence_scores
-from ragassay.models.correctness import EntailmentCorrectness, identity_of
-from ragassay.process import in_thread
+from ragassay.metrics.papers.answer_scores import score_correctness, score_sentences
+from ragassay.models.correctness import EntailmentCorrectness, identify_model
+from ragassay.process import run_in_thread
 from ragassay.records import (
     CORRECTNESS,
     NOTHING_TO_JUDGE,
@@ -27,7 +27,7 @@ from ragassay.records import (
     SentenceCorrectness,
     SentenceLabel,
 )
-from ragassay.text.search import passage_of
+from ragassay.text.search import extract_passage
 
 if TYPE_CHECKING:
     from ragassay.instruments.labellers import HeadLabeller
@@ -82,17 +82,19 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         """Label one sentence."""
         if run.models.labeller is not None:
             question = open_case.case.question
-            return [await in_thread(run.models.labeller.label, question, item)]
+            return [await run_in_thread(run.models.labeller.label, question, item)]
         if run.judge.lm is None:
             return [LABELLER.label(item, open_case.case.sentences, open_case.signals)]
         label: Any = await run.judge.ask(run.agents.labeller, case=open_case.case, sentence=item)
         return [label]
 
-    def verdict_fields(self, item: AnswerSentence) -> dict[str, Any]:
+    def build_verdict_fields(self, item: AnswerSentence) -> dict[str, Any]:
         """Return the field that identifies a label: the number of the sentence."""
         return {"sentence": item.index}
 
-    def depends_on(self, item: AnswerSentence, open_case: OpenCase, run: Run) -> Iterable[str]:
+    def list_dependencies(
+        self, item: AnswerSentence, open_case: OpenCase, run: Run
+    ) -> Iterable[str]:
         """Return what a label depends on: the local labeller, and the signals if it uses them."""
         if run.models.labeller is not None:
             yield from (*run.models.labeller.identity, open_case.case.question)
@@ -100,12 +102,12 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
             yield from (str(FOREIGN), str(REPEATED))
             yield open_case.signals.model_dump_json() if open_case.signals else ""
 
-    def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[SentenceLabel]:
+    def collect_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[SentenceLabel]:
         """Return one label per sentence. If only signals are used, some sentences have no label."""
-        labels = super().final_verdicts(open_case, run)
+        labels = super().collect_verdicts(open_case, run)
         return labels if _is_judged(run) else [one for one in labels if one.label]
 
-    def instrument(self, run: Run) -> HeadLabeller | None:
+    def find_instrument(self, run: Run) -> HeadLabeller | None:
         """Return the local labeller, or None if the judge labels."""
         return run.models.labeller
 
@@ -113,7 +115,7 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         """Return the share of sentences with each label, unless only signals are used."""
         if not _is_judged(outcome.run):
             return {}
-        return sentence_scores(outcome.of(SentenceLabel), self.judged_by(outcome.run))
+        return score_sentences(outcome.select_verdicts(SentenceLabel), self.name_judge(outcome.run))
 
     def findings(self, outcome: Outcome) -> list[Finding]:
         """Report the inappropriate sentences."""
@@ -126,7 +128,7 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
                 evaluator=label.evaluator,
                 item=label.item,
             )
-            for label in outcome.of(SentenceLabel)
+            for label in outcome.select_verdicts(SentenceLabel)
             if label.label == "inappropriate"
         ]
 
@@ -184,23 +186,25 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
     ) -> Sequence[SentenceCorrectness]:
         """Score a sentence against each of its passages."""
         assert run.models.correctness is not None  # else there are no items
-        texts = _texts(item, open_case, run)
-        return [await in_thread(_correctness, item, texts, run.models.correctness)]
+        texts = _list_texts(item, open_case, run)
+        return [await run_in_thread(_decide_correctness, item, texts, run.models.correctness)]
 
-    def depends_on(self, item: SentencePassages, open_case: OpenCase, run: Run) -> Sequence[str]:
+    def list_dependencies(
+        self, item: SentencePassages, open_case: OpenCase, run: Run
+    ) -> Sequence[str]:
         """Return what a verdict depends on: the correctness model and the passages."""
         model = run.models.correctness
-        identity = [*identity_of(model), str(model.threshold)] if model else []
+        identity = [*identify_model(model), str(model.threshold)] if model else []
         titles = [passage.title for passage in item.passages]
-        return [*identity, *titles, *_texts(item, open_case, run)]
+        return [*identity, *titles, *_list_texts(item, open_case, run)]
 
-    def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[SentenceCorrectness]:
+    def collect_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[SentenceCorrectness]:
         """Return one verdict per sentence, from the model or the evidence.
 
         A verdict may be unscored.
         """
-        by_sentence = _by_evidence(open_case, run)
-        for one in super().final_verdicts(open_case, run):
+        by_sentence = _derive_correctness(open_case, run)
+        for one in super().collect_verdicts(open_case, run):
             other = by_sentence.get(one.sentence)
             # If the model is undecided, the evidence verdicts may decide, e.g. from a second judge.
             if not (one.is_undecided and other and other.correct is not None):
@@ -210,43 +214,45 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
             for s in open_case.case.sentences
         ]
 
-    def judged_by(self, run: Run) -> str:
+    def name_judge(self, run: Run) -> str:
         """Return the name of the correctness model, or else of the verifier."""
         return run.correctness_name
 
-    def parts_of(self, verdict: SentenceCorrectness) -> Sequence[SentenceCorrectness]:
+    def split_verdict(self, verdict: SentenceCorrectness) -> Sequence[SentenceCorrectness]:
         """Return the verdict, or nothing if no passage was found for the sentence."""
         failure = verdict.failure
         return () if failure and failure.reason in NOTHING_TO_JUDGE else (verdict,)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the share of correct sentences."""
-        return correctness_scores(outcome.of(SentenceCorrectness), self.judged_by(outcome.run))
+        return score_correctness(
+            outcome.select_verdicts(SentenceCorrectness), self.name_judge(outcome.run)
+        )
 
-    def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
+    def count_max_calls(self, open_case: OpenCase, run: Run) -> int:
         """Return 0, because no language model is used."""
         return 0
 
 
-def _texts(item: SentencePassages, open_case: OpenCase, run: Run) -> list[str]:
+def _list_texts(item: SentencePassages, open_case: OpenCase, run: Run) -> list[str]:
     """Return the texts to compare with a sentence: passages or, for an NLI model, longer texts."""
     if not isinstance(run.models.correctness, EntailmentCorrectness):
         return [passage.text for passage in item.passages]
     sentence = open_case.case.sentences[item.sentence - 1]
-    return [read_of(passage, sentence, open_case.case, run).text for passage in item.passages]
+    return [choose_read(passage, sentence, open_case.case, run).text for passage in item.passages]
 
 
-def _correctness(
+def _decide_correctness(
     item: SentencePassages, texts: Sequence[str], model: CorrectnessModel
 ) -> SentenceCorrectness:
     passages = item.passages
     pairs = [
-        (item.text, passage_of(item.text, text, passage.title))
+        (item.text, extract_passage(item.text, text, passage.title))
         for passage, text in zip(passages, texts, strict=True)
     ]
-    scores = [-math.inf if math.isnan(one) else one for one in model.scores(pairs).tolist()]
+    scores = [-math.inf if math.isnan(one) else one for one in model.score_pairs(pairs).tolist()]
     best = max(range(len(scores)), key=scores.__getitem__)
-    score, doubt = None if scores[best] == -math.inf else scores[best], model.doubt(pairs)
+    score, doubt = None if scores[best] == -math.inf else scores[best], model.find_doubt(pairs)
     is_correct = score is not None and score >= model.threshold
     return SentenceCorrectness(
         sentence=item.sentence,
@@ -258,14 +264,14 @@ def _correctness(
     )
 
 
-def _by_evidence(open_case: OpenCase, run: Run) -> dict[int, SentenceCorrectness]:
+def _derive_correctness(open_case: OpenCase, run: Run) -> dict[int, SentenceCorrectness]:
     """Derive correctness from the evidence. A sentence is correct if a passage supports it.
 
     Otherwise, the sentence is unscored if a verdict is missing. "Undecided" is given as the reason
     only if no verdict failed for another reason.
     """
     by_sentence: dict[int, list[EvidenceVerdict]] = {}
-    for one in EVIDENCE.final_verdicts(open_case, run) if EVIDENCE.is_wanted(run) else ():
+    for one in EVIDENCE.collect_verdicts(open_case, run) if EVIDENCE.is_wanted(run) else ():
         by_sentence.setdefault(one.sentence, []).append(one)
     decided: dict[int, SentenceCorrectness] = {}
     for sentence, verdicts in by_sentence.items():

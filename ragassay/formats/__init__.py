@@ -23,7 +23,7 @@ from ragassay.formats.gold import (
     write_nugget_banks,
 )
 from ragassay.formats.labels import read_labels
-from ragassay.formats.read import ReadResult, add_gold_nuggets, read_records, records_from_rows
+from ragassay.formats.read import ReadResult, add_gold_nuggets, read_records, read_records_from_rows
 from ragassay.formats.retrieval import (
     RankedDocument,
     RetrievalRun,
@@ -36,9 +36,9 @@ from ragassay.formats.retrieval import (
 from ragassay.formats.workbench.bank_items import (
     BankItem,
     RubricBank,
-    bank_item_id,
-    exam_items,
-    item_id,
+    build_bank_item_id,
+    build_exam_items,
+    find_item_id,
 )
 from ragassay.formats.workbench.banks import read_test_banks, write_test_banks
 from ragassay.formats.workbench.paragraphs import (
@@ -74,9 +74,9 @@ __all__ = [
     "RubricBank",
     "SelfRating",
     "add_gold_nuggets",
-    "bank_item_id",
-    "exam_items",
-    "item_id",
+    "build_bank_item_id",
+    "build_exam_items",
+    "find_item_id",
     "read_assignments",
     "read_corpus",
     "read_graded_paragraphs",
@@ -85,9 +85,9 @@ __all__ = [
     "read_nuggets",
     "read_qrels",
     "read_records",
+    "read_records_from_rows",
     "read_run",
     "read_test_banks",
-    "records_from_rows",
     "write_answers",
     "write_assignments",
     "write_graded_paragraphs",

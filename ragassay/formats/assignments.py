@@ -16,14 +16,14 @@ from ragassay.formats.nuggetizer import (
     RETRIEVED,
     AssignedRow,
     RetrievedRow,
+    collect_unknown_labels,
+    describe_unknown_labels,
     find_unknown_assignments,
     find_unknown_importances,
-    label_metadata,
-    problems_of,
 )
 from ragassay.formats.output import JsonRow, restore_metadata, write_values
 from ragassay.formats.problems import Problem, parse, quote_text
-from ragassay.formats.rows import unknown_fields
+from ragassay.formats.rows import collect_unknown_fields
 from ragassay.formats.sniff import sniff
 from ragassay.records import Assignment, Importance, Rejection
 
@@ -114,8 +114,8 @@ def read_assignments(path: AnyPath) -> tuple[tuple[AssignedAnswer, ...], tuple[R
         row = parse(RetrievedRow if _is_retrieved(item) else AssignedRow, item.fields)
         labels = find_unknown_importances(row.nuggets, [FAILED])
         labels += find_unknown_assignments(row.nuggets)
-        label_rejections.extend(map(item.place.reject, problems_of(labels)))
-        return _answer(row, unknown_fields(row) | label_metadata(labels))
+        label_rejections.extend(map(item.place.reject, describe_unknown_labels(labels)))
+        return _build_answer(row, collect_unknown_fields(row) | collect_unknown_labels(labels))
 
     answers, rejections = read_once(
         items,
@@ -134,21 +134,21 @@ def _is_retrieved(item: Item) -> bool:
     return RETRIEVED.is_complete(item.keys) and not ASSIGNED.is_complete(item.keys)
 
 
-def _answer(row: AssignedRow | RetrievedRow, metadata: dict[str, str]) -> AssignedAnswer:
+def _build_answer(row: AssignedRow | RetrievedRow, metadata: dict[str, str]) -> AssignedAnswer:
     nuggets = tuple(AssignedNugget(one.text, one.weight, one.label) for one in row.nuggets)
     if isinstance(row, RetrievedRow):
         passage = row.candidate_text
         return AssignedAnswer(
             *(row.qid, row.text, passage, "", nuggets), document=row.docid, metadata=metadata
         )
-    is_counted = row.response_length in (None, _n_words(row.answer_text))
+    is_counted = row.response_length in (None, _count_words(row.answer_text))
     length = None if is_counted else row.response_length
     return AssignedAnswer(
         *(row.qid, row.query, row.answer_text, row.run_id, nuggets, length), metadata=metadata
     )
 
 
-def _n_words(text: str) -> int:
+def _count_words(text: str) -> int:
     return len(text.split())
 
 
@@ -176,10 +176,10 @@ def write_assignments(answers: Sequence[AssignedAnswer], path: AnyPath) -> None:
         if not all(nugget.text for nugget in answer.nuggets):
             raise InputError(f"{path} cannot be written: a nugget of {key} has no text")
         seen.add(key)
-    write_values((_assigned_row(answer) for answer in answers), path)
+    write_values((_build_answer_row(answer) for answer in answers), path)
 
 
-def _assigned_row(answer: AssignedAnswer) -> JsonRow:
+def _build_answer_row(answer: AssignedAnswer) -> JsonRow:
     n_words = answer.n_words
     if answer.document:
         row: JsonRow = {
@@ -193,14 +193,14 @@ def _assigned_row(answer: AssignedAnswer) -> JsonRow:
             "query": answer.question,
             "qid": answer.topic,
             "answer_text": answer.answer,
-            "response_length": _n_words(answer.answer) if n_words is None else n_words,
+            "response_length": _count_words(answer.answer) if n_words is None else n_words,
             "run_id": answer.system,
         }
-    row["nuggets"] = [_nugget_row(answer, i) for i in range(len(answer.nuggets))]
+    row["nuggets"] = [_build_nugget_row(answer, i) for i in range(len(answer.nuggets))]
     return restore_metadata(row, answer.metadata, ())
 
 
-def _nugget_row(answer: AssignedAnswer, i: int) -> JsonRow:
+def _build_nugget_row(answer: AssignedAnswer, i: int) -> JsonRow:
     nugget, metadata = answer.nuggets[i], answer.metadata
     return {
         "text": nugget.text,
@@ -224,17 +224,17 @@ def write_nugget_scores(scores: Iterable[NuggetScores], path: AnyPath) -> None:
     if not rows or not all(row.topic.strip() for row in rows):
         raise InputError(f"{path} cannot be written: there are no scores, or a topic is blank")
     if not any(row.topic == ALL for row in rows):
-        means = (_mean([getattr(row, name) for row in rows]) for name in _SCORES)
+        means = (_average_known([getattr(row, name) for row in rows]) for name in _SCORES)
         rows.append(NuggetScores(ALL, *means))
-    write_values(map(_scores_row, rows), path)
+    write_values(map(_build_scores_row, rows), path)
 
 
-def _scores_row(scores: NuggetScores) -> JsonRow:
+def _build_scores_row(scores: NuggetScores) -> JsonRow:
     known = {name: getattr(scores, name) for name in _SCORES}
     row: JsonRow = {"qid": scores.topic}
     return row | {name: value for name, value in known.items() if value is not None}
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
+def _average_known(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return fmean(known) if known else None

@@ -108,15 +108,15 @@ def read_fact_checks(item: Item) -> list[FactCheck] | Problem:
         return Problem(
             f"evidence.{mixed[0][:60]}", "the document has several labels", "one label per document"
         )
-    claim = without_citations(row.claim)
+    claim = remove_citations(row.claim)
     return [FactCheck(claim, name, next(iter(labels.get(name) or ["nei"]))) for name in documents]
 
 
-def without_citations(text: str) -> str:
+def remove_citations(text: str) -> str:
     """Remove the citations from a Citation-Integrity citing sentence.
 
     Example:
-        >>> without_citations("In a trial (Lee et al., <|other_cit|>), it fell.<|cit|>")
+        >>> remove_citations("In a trial (Lee et al., <|other_cit|>), it fell.<|cit|>")
         'In a trial, it fell.'
     """
     return _CITED.sub("", text).strip()
@@ -156,9 +156,9 @@ def iter_claims(path: Path) -> Iterator[Item | Rejection]:
         is_citing = is_object(item.fields.get("evidence")) and "claim" in item.fields
         try:
             if is_finding:
-                yield from _finding_claims(item, related)
+                yield from _read_finding_claims(item, related)
             elif is_citing:
-                yield from _cited_claims(item, related)
+                yield from _read_cited_claims(item, related)
             else:
                 yield item
         except ProblemError as error:
@@ -187,7 +187,7 @@ class _RelatedFiles:
         return {row.doc_id: row for row in rows if not isinstance(row, Problem)}
 
 
-def _finding_claims(item: Item, related: _RelatedFiles) -> Iterator[Item]:
+def _read_finding_claims(item: Item, related: _RelatedFiles) -> Iterator[Item]:
     fields = item.fields
     row = parse(
         FindingRow, fields if FIELDS.issubset(fields) else _add_finding_prompt(fields, related)
@@ -217,7 +217,7 @@ def _add_finding_prompt(fields: Mapping[str, object], related: _RelatedFiles) ->
     return finding | {"pmcid": fields.get("PMCID")}
 
 
-def _cited_claims(item: Item, related: _RelatedFiles) -> Iterator[Item | Rejection]:
+def _read_cited_claims(item: Item, related: _RelatedFiles) -> Iterator[Item | Rejection]:
     row = parse(CitingRow, item.fields)
     for name in dict.fromkeys((*row.cited_doc_ids, *row.evidence)):
         document = related.documents.get(name)

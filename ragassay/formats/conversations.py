@@ -32,14 +32,14 @@ from ragassay.formats.reply_builder import (
     Fields,
     ReplyBuilder,
     StructuredReply,
-    free_text,
     get,
     get_fields,
+    get_free_text,
     get_list,
     get_text,
 )
 from ragassay.formats.reply_messages import read_message
-from ragassay.formats.rows import as_text, distinct_ids
+from ragassay.formats.rows import as_text, distinguish_ids
 from ragassay.formats.sniff import Format
 from ragassay.formats.values import parse_json
 from ragassay.records import Document, Record, Turn
@@ -102,25 +102,25 @@ def read_messages(messages: Sequence[object]) -> Conversation | Problem:
             expected = "a message with a role (user, assistant, system, tool) and content"
             return Problem(str(n), message, expected)
         read.append(message)
-    if (answer := _last(read, len(read), "assistant")) is None:
+    if (answer := _find_last(read, len(read), "assistant")) is None:
         return Problem(
             "", "no assistant message contains text", "an assistant message with an answer"
         )
-    if (question := _last(read, answer, "user")) is None:
+    if (question := _find_last(read, answer, "user")) is None:
         return Problem(
             "", "no user message precedes the last answer", "a user message with the question"
         )
     return Conversation(
         question=read[question].reply.text.strip(),
         answer=read[answer].reply,
-        turns=_turns(read[:question]),
-        sources=_sources([*read[question:answer], *read[:question]]),
+        turns=_list_turns(read[:question]),
+        sources=_collect_sources([*read[question:answer], *read[:question]]),
         system=tuple(message.reply.text for message in read if message.role == "system"),
         n_after=len(read) - 1 - answer,
     )
 
 
-def _last(messages: Sequence[_Message], end: int, role: Role) -> int | None:
+def _find_last(messages: Sequence[_Message], end: int, role: Role) -> int | None:
     texts = enumerate(one.reply.text.strip() if one.role == role else "" for one in messages[:end])
     return max((n for n, text in texts if text), default=None)
 
@@ -132,7 +132,7 @@ def _read_one(message: object) -> _Message | str:
         return f"found {describe_value(message)}"
     fields = {str(name): part for name, part in message.items()}
     fields = fields | get_fields(fields, "kwargs") | get_fields(fields, "data")
-    name = _role_name(fields)
+    name = _find_role_name(fields)
     role = ROLES.get(name) or ROLES.get(name.lower())
     if role is None:
         return f"found the role {describe_value(name)}" if name else "the message has no role"
@@ -159,10 +159,10 @@ def read_history(history: object) -> tuple[Turn, ...] | None:
     read = [_read_one(message) for message in messages]
     if any(isinstance(message, str) for message in read):
         return None
-    return _turns(message for message in read if isinstance(message, _Message))
+    return _list_turns(message for message in read if isinstance(message, _Message))
 
 
-def _turns(messages: Iterable[_Message]) -> tuple[Turn, ...]:
+def _list_turns(messages: Iterable[_Message]) -> tuple[Turn, ...]:
     """Return the user and assistant messages that contain text. Tool calls are excluded."""
     return tuple(
         Turn(role="user" if one.role == "user" else "assistant", text=one.reply.text)
@@ -171,7 +171,7 @@ def _turns(messages: Iterable[_Message]) -> tuple[Turn, ...]:
     )
 
 
-def _role_name(fields: Fields) -> str:
+def _find_role_name(fields: Fields) -> str:
     for name in _ROLE_NAMES:
         value = get(fields, name)
         value = get(value, "role") if is_mapping(value) else value
@@ -181,7 +181,7 @@ def _role_name(fields: Fields) -> str:
     return str(ids[-1]) if ids else ""
 
 
-def _sources(messages: Sequence[_Message]) -> tuple[Document, ...]:
+def _collect_sources(messages: Sequence[_Message]) -> tuple[Document, ...]:
     """Return a document for each passage of a tool result, or for each result without passages."""
     documents: list[Document] = []
     for message in messages:
@@ -189,14 +189,14 @@ def _sources(messages: Sequence[_Message]) -> tuple[Document, ...]:
             continue
         artifact = get(message.fields, "artifact")
         content = message.reply.text or message.fields["content"]
-        passages = _passages(artifact) or _passages(_parse_content(content))
+        passages = _find_passages(artifact) or _find_passages(_parse_content(content))
         if not passages and isinstance(content, str) and content.strip():
             passages = [{"text": content, "title": get_text(message.fields, "name")}]
         for passage in passages:
             name = get_text(passage, *NAME_NAMES) or str(len(documents) + 1)
-            title, text = get_text(passage, *TITLE_NAMES), free_text(passage)
+            title, text = get_text(passage, *TITLE_NAMES), get_free_text(passage)
             documents.append(Document(id=name, text=text, title=title))
-    ids = distinct_ids([document.id for document in documents])
+    ids = distinguish_ids([document.id for document in documents])
     return tuple(
         one if one.id == name else one.model_copy(update={"id": name, "part_of": one.id})
         for one, name in zip(documents, ids, strict=True)
@@ -210,16 +210,16 @@ def _parse_content(content: object) -> object:
     return None if isinstance(value, Problem) else value
 
 
-def _passages(value: object) -> list[Mapping[str, Any]]:
+def _find_passages(value: object) -> list[Mapping[str, Any]]:
     if is_object(value):
         inner = next((one for one in _PASSAGE_LISTS if is_list(value.get(one))), None)
-        return _passages(value[inner]) if inner else []
+        return _find_passages(value[inner]) if inner else []
     if not is_list(value):
         return []
-    return [one for one in map(_passage, value) if free_text(one).strip()]
+    return [one for one in map(_read_passage, value) if get_free_text(one).strip()]
 
 
-def _passage(value: object) -> Mapping[str, Any]:
+def _read_passage(value: object) -> Mapping[str, Any]:
     if isinstance(value, str):
         return {"text": value}
     if not is_mapping(value):
@@ -247,8 +247,8 @@ def read_conversation(item: Item) -> Sequence[Record | Problem]:
         raise ProblemError(path, conversation.text, conversation.expected)
     rest = {key: part for key, part in fields.items() if key not in (name, answer_field)}
     rest |= {"question": conversation.question, "answer": conversation.answer.text}
-    record = _with_turns(read_ragassay(replace(item, fields=rest)), conversation)
-    return _with_reply(record, conversation.answer, name)
+    record = _add_turns(read_ragassay(replace(item, fields=rest)), conversation)
+    return _join_reply(record, conversation.answer, name)
 
 
 CONVERSATION = Format(
@@ -261,13 +261,13 @@ CONVERSATION = Format(
 )
 
 
-def _with_reply(record: Record, reply: StructuredReply, name: str) -> list[Record | Problem]:
+def _join_reply(record: Record, reply: StructuredReply, name: str) -> list[Record | Problem]:
     expected = "citations with a known source and offsets within the text"
     problems = [Problem(name, problem, expected) for problem in reply.problems]
     return [add_reply(record, reply), *problems]
 
 
-def _with_turns(record: Record, conversation: Conversation) -> Record:
+def _add_turns(record: Record, conversation: Conversation) -> Record:
     metadata = {"system_prompt": "\n\n".join(conversation.system)} if conversation.system else {}
     if conversation.n_after:
         metadata["messages_after_the_answer"] = as_text(conversation.n_after)
@@ -320,7 +320,7 @@ def _read_answer(item: Item, tally: FieldTally | None) -> Sequence[Record | Prob
         return [read_ragassay(item, tally)]
     rest = {key: value for key, value in fields.items() if key not in used}
     record = read_ragassay(replace(item, fields=rest | {"answer": reply.text}), tally)
-    return _with_reply(record, reply, used[0])
+    return _join_reply(record, reply, used[0])
 
 
 REPLY = Format(

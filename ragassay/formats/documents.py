@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ragassay.files import max_line_bytes
-from ragassay.formats.files import RawLine, too_long
+from ragassay.files import get_line_limit
+from ragassay.formats.files import RawLine, cut_long_line
 from ragassay.formats.problems import Problem, is_list, is_object
 from ragassay.formats.values import parse_json
 
@@ -37,7 +37,7 @@ class Pieces:
 
     start: int = 0
     pieces: list[bytes] = field(default_factory=list[bytes])
-    limit: int = field(default_factory=max_line_bytes)
+    limit: int = field(default_factory=get_line_limit)
     n_bytes: int = 0
 
     def add(self, number: int, piece: bytes) -> None:
@@ -49,19 +49,19 @@ class Pieces:
             self.pieces.append(piece)
             self.n_bytes += len(piece) + 1
 
-    def item(self, number: int) -> RawLine:
+    def finish_item(self, number: int) -> RawLine:
         """Join the pieces into an item that ends on line `number`, and start a new item."""
         data = b"\n".join(self.pieces).rstrip()
         self.pieces, self.n_bytes = [], 0
         if len(data) > self.limit:
-            return too_long(self.start, data, self.limit, "item")
+            return cut_long_line(self.start, data, self.limit, "item")
         if data:
             return RawLine(self.start, data)
         return RawLine(
             number, b",", problem="there is nothing between two commas", expected="a JSON object"
         )
 
-    def rest(self, number: int, problem: str, expected: str) -> RawLine:
+    def reject_rest(self, number: int, problem: str, expected: str) -> RawLine:
         """Join the pieces of an incomplete item into a line with a problem."""
         data = b"\n".join(self.pieces).strip()
         self.pieces, self.n_bytes = [], 0
@@ -97,14 +97,14 @@ class CutDocument:
     rows: tuple[RawLine, ...]
 
 
-def row_list(fields: Mapping[str, object]) -> str | None:
+def find_row_list(fields: Mapping[str, object]) -> str | None:
     """Return the name of the list that contains a document's rows, or None if there is none."""
     if ROW_FIELDS.intersection(fields):
         return None
     return next((name for name in ROW_LISTS if is_list(fields.get(name))), None)
 
 
-def column_rows(fields: Mapping[str, object]) -> list[dict[str, object]] | None:
+def transpose_columns(fields: Mapping[str, object]) -> list[dict[str, object]] | None:
     """Return the rows of an object whose values are columns, or None for any other object.
 
     Columns are lists of equal length, as returned by a dataset's `to_dict`, or objects with the
@@ -176,14 +176,14 @@ class _Cutter:
                 self.depth += 1
             elif token == b"," and self.inside and self.depth == self.level:
                 self.pieces.add(line.number, line.data[position : match.start()])
-                yield self.pieces.item(line.number)
+                yield self.pieces.finish_item(line.number)
                 position = match.end()
             elif token in (b"]", b"}"):
                 self.depth -= 1
                 if self.inside and self.depth == self.level - 1:
                     self.pieces.add(line.number, line.data[position : match.start()])
                     if self.pieces.pieces:
-                        yield self.pieces.item(line.number)
+                        yield self.pieces.finish_item(line.number)
                     # Text after an array is an error. Text after a list belongs to the document.
                     position = match.end() if self.level == 1 else match.start()
                     self.inside = False
@@ -217,9 +217,11 @@ def cut_array(lines: Iterable[RawLine]) -> Iterator[RawLine]:
         yield from cutter.feed(line)
     if cutter.inside:
         problem = "the array is not closed, so the file is truncated"
-        yield cutter.pieces.rest(number, problem, "a closing ]")
+        yield cutter.pieces.reject_rest(number, problem, "a closing ]")
     elif b"".join(cutter.pieces.pieces).strip():
-        yield cutter.pieces.rest(number, "found text after the end of the array", "nothing after ]")
+        yield cutter.pieces.reject_rest(
+            number, "found text after the end of the array", "nothing after ]"
+        )
 
 
 def cut_document(lines: Sequence[RawLine]) -> CutDocument | None:
@@ -237,6 +239,6 @@ def cut_document(lines: Sequence[RawLine]) -> CutDocument | None:
     header = b"".join(cutter.header)
     if cutter.inside:
         problem = f'the list "{cutter.name}" is not closed, so the file is truncated'
-        rows.append(cutter.pieces.rest(number, problem, "a closing ]"))
+        rows.append(cutter.pieces.reject_rest(number, problem, "a closing ]"))
         header += b"]}"
     return CutDocument(cutter.name, header, tuple(rows))

@@ -25,7 +25,7 @@ from ragassay.formats.output import JsonRow, write_values
 from ragassay.formats.problems import (
     Problem,
     ProblemError,
-    empty_file_error,
+    build_empty_file_error,
     is_object,
     parse,
     quote_text,
@@ -60,12 +60,12 @@ class QueryFile:
     records: tuple[Record, ...] = ()
     rejections: tuple[Rejection, ...] = ()
 
-    def first(self, limit: int | None) -> QueryFile:
+    def limit_queries(self, limit: int | None) -> QueryFile:
         """Return the file with only the first `limit` queries, or unchanged if `limit` is None."""
         return replace(self, queries=self.queries[:limit])
 
 
-def _text_as_facet(value: object) -> object:
+def _wrap_facet(value: object) -> object:
     return {"id": value, "text": value} if isinstance(value, str) else value
 
 
@@ -88,7 +88,7 @@ class ExamQueryRow(Row):
             *("text", "query", "question", "query_text", "claim", "narrative", "title")
         ),
     )
-    facets: list[Annotated[FacetRow, BeforeValidator(_text_as_facet)]] = Field(
+    facets: list[Annotated[FacetRow, BeforeValidator(_wrap_facet)]] = Field(
         default_factory=list[FacetRow]
     )
 
@@ -98,19 +98,19 @@ def read_exam_queries(path: Path) -> QueryFile:
     data = read_small_file(path)
     head = data[:4096].lstrip()
     if head.startswith(b"<"):
-        return _of_tags(path, data)
+        return _read_sgml(path, data)
     if not head.startswith((b"{", b"[")):
-        return _plain(*read_topics(path))
+        return _convert_topics(*read_topics(path))
     if is_paragraph_file(path):
-        return _of_records(path)
+        return _read_record_queries(path)
     items = iter_items(path)
     first = list(islice(items, 1))
     keys = first[0].keys if first and isinstance(first[0], Item) else frozenset[str]()
     if any(form.is_complete(keys) for form in FORMATS):
-        return _of_records(path)
+        return _read_record_queries(path)
     if not _is_query(first):
-        return _plain(*read_topics(path))
-    return _of_rows(path, chain(first, items))
+        return _convert_topics(*read_topics(path))
+    return _read_query_rows(path, chain(first, items))
 
 
 def _is_query(first: list[Item | Rejection]) -> bool:
@@ -140,7 +140,7 @@ _NUMBER = re.compile(
 _TITLE = re.compile(r"<(?:title|query|question)>([^<]*)", re.IGNORECASE)
 
 
-def _topics(text: str) -> Iterator[tuple[int, str]]:
+def _split_topics(text: str) -> Iterator[tuple[int, str]]:
     """Yield the line number and the text of each topic in SGML."""
     line, position = 1, 0
     while opening := _OPENING.search(text, position):
@@ -152,23 +152,23 @@ def _topics(text: str) -> Iterator[tuple[int, str]]:
         position = closing.end()
 
 
-def _of_tags(path: Path, data: bytes) -> QueryFile:
+def _read_sgml(path: Path, data: bytes) -> QueryFile:
     """Read topics from SGML, in which inner tags may be unclosed."""
     text = data.decode("utf-8", "replace")
     queries, rejections = keep_first(
         (
-            (_topic_query(topic), Place(str(path), line, f"line-{line}", shorten_text(topic)))
-            for line, topic in _topics(text)
+            (_parse_topic(topic), Place(str(path), line, f"line-{line}", shorten_text(topic)))
+            for line, topic in _split_topics(text)
         ),
         key_of=lambda query: query.id,
         repeated=lambda query, _: Problem(
             "num", f"the topic {quote_text(query.id)} already appeared", "unique ids"
         ),
     )
-    return _query_file(path, queries, rejections)
+    return _build_query_file(path, queries, rejections)
 
 
-def _topic_query(topic: str) -> ExamQuery | Problem:
+def _parse_topic(topic: str) -> ExamQuery | Problem:
     number, title = _NUMBER.search(topic), _TITLE.search(topic)
     name = (number[1] or number[2]) if number else ""
     query = " ".join(html.unescape(title[1]).split()) if title else ""
@@ -179,32 +179,32 @@ def _topic_query(topic: str) -> ExamQuery | Problem:
     return ExamQuery(name, query)
 
 
-def _plain(queries: dict[str, str], rejections: Iterable[Rejection] = ()) -> QueryFile:
+def _convert_topics(queries: dict[str, str], rejections: Iterable[Rejection] = ()) -> QueryFile:
     exam_queries = tuple(ExamQuery(name, text) for name, text in queries.items())
     return QueryFile(exam_queries, rejections=tuple(rejections))
 
 
-def _of_rows(path: Path, items: Iterable[Item | Rejection]) -> QueryFile:
+def _read_query_rows(path: Path, items: Iterable[Item | Rejection]) -> QueryFile:
     queries, rejections = read_once(
         items,
-        read=_query,
+        read=_parse_query,
         key_of=lambda query: query.id,
         repeated=lambda query, first: Problem(
             "id", f"the query {quote_text(query.id)} is already on line {first.line}", "unique ids"
         ),
     )
-    return _query_file(path, queries, rejections)
+    return _build_query_file(path, queries, rejections)
 
 
-def _query_file(
+def _build_query_file(
     path: Path, queries: tuple[ExamQuery, ...], rejections: list[Rejection]
 ) -> QueryFile:
     if not queries:
-        raise empty_file_error(path, "query", rejections, f"one of:\n{SHAPES}")
+        raise build_empty_file_error(path, "query", rejections, f"one of:\n{SHAPES}")
     return QueryFile(queries, rejections=tuple(rejections))
 
 
-def _query(item: Item) -> ExamQuery:
+def _parse_query(item: Item) -> ExamQuery:
     row = parse(ExamQueryRow, item.fields)
     ids = [facet.id for facet in row.facets]
     twice = next((i for i, name in enumerate(ids) if name in ids[:i]), None)
@@ -214,7 +214,7 @@ def _query(item: Item) -> ExamQuery:
     return ExamQuery(row.id, row.text, tuple((facet.id, facet.text) for facet in row.facets))
 
 
-def _of_records(path: Path) -> QueryFile:
+def _read_record_queries(path: Path) -> QueryFile:
     result = read_records(path)
     queries: dict[str, ExamQuery] = {}
     for record in result.records:

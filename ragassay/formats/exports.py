@@ -20,8 +20,8 @@ from ragassay.formats.fields import (
     QUESTION_NAMES,
     REFERENCE_NAMES,
     find_name,
-    nested_fields,
-    value_at,
+    find_value,
+    nest_fields,
 )
 from ragassay.formats.items import Item
 from ragassay.formats.named_fields import FieldTally, find_sources, find_unread
@@ -29,7 +29,7 @@ from ragassay.formats.problems import Problem, is_list, is_object
 from ragassay.formats.ragassay_jsonl import read_sources
 from ragassay.formats.rows import as_text
 from ragassay.formats.sniff import Format
-from ragassay.formats.source_values import n_texts, source_rows
+from ragassay.formats.source_values import build_source_rows, count_texts
 from ragassay.formats.values import parse_text
 from ragassay.records import Record, Rejection, Turn
 
@@ -59,7 +59,7 @@ class Spans(BaseModel):
 
 
 class ExportShape(BaseModel):
-    """Structure of the records that a tool exports. Paths use the syntax of `fields.value_at`.
+    """Structure of the records that a tool exports. Paths use the syntax of `fields.find_value`.
 
     Attributes:
         marks: Paths that all have a value in records of this shape.
@@ -95,7 +95,7 @@ class ExportShape(BaseModel):
 
     def fits(self, fields: Mapping[str, object]) -> bool:
         """Return whether a record has a value at every path in `marks`."""
-        values = [value_at(fields, path) for path in self.marks]
+        values = [find_value(fields, path) for path in self.marks]
         if any(value is None for value in values):
             return False
         return not self.has_objects or any(map(_is_packed, values))
@@ -115,9 +115,9 @@ def export_shapes() -> tuple[ExportShape, ...]:
     return TypeAdapter(tuple[ExportShape, ...]).validate_python(yaml.safe_load(text))
 
 
-def shape_of(fields: Mapping[str, object]) -> ExportShape | None:
+def detect_shape(fields: Mapping[str, object]) -> ExportShape | None:
     """Return the shape of an exported record, or None if it matches no shape."""
-    nested = nested_fields(fields, ROOTS)
+    nested = nest_fields(fields, ROOTS)
     return next((shape for shape in export_shapes() if shape.fits(nested)), None)
 
 
@@ -127,7 +127,7 @@ def _is_packed(value: object) -> bool:
 
 def export_format(fields: Mapping[str, object]) -> ShapeFormat | None:
     """Return the format of an exported record, or None if it matches no shape."""
-    if (shape := shape_of(fields)) is None:
+    if (shape := detect_shape(fields)) is None:
         return None
     return ShapeFormat(shape.name, ((shape.name,),), frozenset(), "", shape.tool, shape=shape)
 
@@ -147,7 +147,7 @@ _RETRIEVERS = ("retriev", "search", "rerank")
 
 def read_export(item: Item, tally: FieldTally) -> list[Record | Problem]:
     """Convert an exported object to one or more records."""
-    if (shape := shape_of(item.fields)) is None:
+    if (shape := detect_shape(item.fields)) is None:
         if any(mark in item.fields for mark in _NO_ANSWERS):
             return []
         text, expected = (
@@ -156,32 +156,32 @@ def read_export(item: Item, tally: FieldTally) -> list[Record | Problem]:
         )
         return [Problem("", text, expected)]
     if not shape.rows:
-        return [_record(shape, nested_fields(item.fields, ROOTS), item.place.label, tally)]
-    rows = value_at(item.fields, shape.rows)
+        return [_build_record(shape, nest_fields(item.fields, ROOTS), item.place.label, tally)]
+    rows = find_value(item.fields, shape.rows)
     records: list[Record | Problem] = []
     for n, row in enumerate(rows if is_list(rows) else [], start=1):
         if is_object(row):
             around = {"example_inputs": item.fields.get("inputs")}
             around |= {"example_outputs": item.fields.get("outputs")}
-            records.append(_record(shape, around | row, f"{item.place.label}-{n}", tally))
+            records.append(_build_record(shape, around | row, f"{item.place.label}-{n}", tally))
     return records
 
 
-def _record(
+def _build_record(
     shape: ExportShape, fields: Mapping[str, object], label: str, tally: FieldTally
 ) -> Record | Problem:
-    question = _first(fields, shape.question, QUESTION_NAMES, "question")
-    answer = _first(fields, shape.answer, ANSWER_NAMES, "answer")
+    question = _find_first_text(fields, shape.question, QUESTION_NAMES, "question")
+    answer = _find_first_text(fields, shape.answer, ANSWER_NAMES, "answer")
     if shape.refusal or not question or not answer:
-        return _refusal(shape, fields, question, answer)
-    sources_path, rows = _sources(fields, shape)
+        return _describe_refusal(shape, fields, question, answer)
+    sources_path, rows = _choose_sources(fields, shape)
     sources = read_sources(rows)
     documents = sources if isinstance(sources, tuple) else ()
-    record_id = next((str(v) for p in shape.id if (v := value_at(fields, p)) is not None), label)
-    system = next((v for p in shape.system if isinstance(v := value_at(fields, p), str)), None)
+    record_id = next((str(v) for p in shape.id if (v := find_value(fields, p)) is not None), label)
+    system = next((v for p in shape.system if isinstance(v := find_value(fields, p), str)), None)
     is_separate = not set(shape.reference) & set(shape.question)
     names = (*REFERENCE_NAMES, *ANSWER_NAMES)
-    reference = _first(fields, shape.reference, names, "answer", lone=is_separate)
+    reference = _find_first_text(fields, shape.reference, names, "answer", lone=is_separate)
     if reference is not None and reference[1] == answer[1]:
         reference = None
     paths = {"question": question[1], "answer": answer[1]}
@@ -197,25 +197,25 @@ def _record(
         sources=documents,
         reference=reference[0] if reference else None,
         system=str(system) if system else None,
-        turns=_earlier_turns(fields, question[1], question[0]),
-        metadata=_metadata(rest),
+        turns=_find_earlier_turns(fields, question[1], question[0]),
+        metadata=_collect_metadata(rest),
         unread=() if documents else find_unread(fields, has_sources=False),
     )
 
 
-def _earlier_turns(fields: Mapping[str, object], path: str, question: str) -> tuple[Turn, ...]:
-    messages = parse_text(value_at(fields, path))
+def _find_earlier_turns(fields: Mapping[str, object], path: str, question: str) -> tuple[Turn, ...]:
+    messages = parse_text(find_value(fields, path))
     turns = (read_history(messages) if is_list(messages) else None) or ()
     asked = [n for n, turn in enumerate(turns) if turn.role == "user" and turn.text == question]
     return turns[: asked[-1]] if asked else ()
 
 
-def _metadata(fields: Mapping[str, object]) -> dict[str, str]:
+def _collect_metadata(fields: Mapping[str, object]) -> dict[str, str]:
     plain = {n: v for n, v in fields.items() if isinstance(v, str | int | float) and n not in _OWN}
     return {name: as_text(value) for name, value in plain.items()}
 
 
-def _first(
+def _find_first_text(
     fields: Mapping[str, object],
     paths: tuple[str, ...],
     names: tuple[str, ...],
@@ -224,13 +224,13 @@ def _first(
     lone: bool = True,
 ) -> tuple[str, str] | None:
     texts = (
-        _text(parse_text(value_at(fields, path)), names, role, path, _MAX_LEVELS, lone)
+        _find_text(parse_text(find_value(fields, path)), names, role, path, _MAX_LEVELS, lone)
         for path in paths
     )
     return next((text for text in texts if text is not None), None)
 
 
-def _text(
+def _find_text(
     value: object, names: tuple[str, ...], role: str, path: str, levels: int, lone: bool
 ) -> tuple[str, str] | None:
     """Find text in a value, its usual fields or its messages, and return it with its path."""
@@ -239,11 +239,11 @@ def _text(
     if levels == 0:
         return None
     if is_list(value):
-        text = last_message(value, MESSAGE_ROLES[role])
+        text = find_last_message(value, MESSAGE_ROLES[role])
         return (text, path) if text else None
     if not is_object(value):
         return None
-    if (text := last_message([value], MESSAGE_ROLES[role])) is not None:
+    if (text := find_last_message([value], MESSAGE_ROLES[role])) is not None:
         return text, f"{path}.content"
     usual = find_name(value, names)
     inner = [usual] if usual else []
@@ -252,17 +252,17 @@ def _text(
     inner += texts if lone and len(texts) == 1 and len(value) <= 2 else []
     for name in inner:
         part = parse_text(value[name])
-        found = _text(part, names, role, f"{path}.{name}", levels - 1, lone)
+        found = _find_text(part, names, role, f"{path}.{name}", levels - 1, lone)
         if found is not None:
             return found
     return None
 
 
-def last_message(messages: list[object], roles: tuple[str, ...]) -> str | None:
+def find_last_message(messages: list[object], roles: tuple[str, ...]) -> str | None:
     """Return the text of the last message with one of the roles, or None if no message has one."""
     for message in reversed(messages):
         if is_list(message):  # LangChain traces contain nested lists.
-            return last_message(message, roles)
+            return find_last_message(message, roles)
         if not is_object(message):
             continue
         inner = message.get("message")
@@ -271,27 +271,27 @@ def last_message(messages: list[object], roles: tuple[str, ...]) -> str | None:
         nested = {key.removeprefix("message."): part for key, part in message.items()}
         role = str(nested.get("role") or nested.get("type") or "").lower()
         if role.removesuffix("message").removesuffix("chunk") in roles:
-            return block_text(nested.get("content"))
+            return join_blocks(nested.get("content"))
     return None
 
 
-def block_text(content: object) -> str | None:
+def join_blocks(content: object) -> str | None:
     """Return the text of a message's content, or None if it is empty."""
     if isinstance(content, str):
         return content or None
     blocks = content if is_list(content) else []
-    texts = [_block_text(block) if is_object(block) else block for block in blocks]
+    texts = [_read_block(block) if is_object(block) else block for block in blocks]
     return "".join(text for text in texts if isinstance(text, str)) or None
 
 
-def _block_text(block: Mapping[str, object]) -> object:
+def _read_block(block: Mapping[str, object]) -> object:
     is_text = block.get("type") in (None, "text", "output_text", "input_text")
     return block.get("text") if is_text else None
 
 
-def _sources(fields: Mapping[str, object], shape: ExportShape) -> tuple[str, list[object]]:
+def _choose_sources(fields: Mapping[str, object], shape: ExportShape) -> tuple[str, list[object]]:
     for path in shape.sources:
-        value = parse_text(value_at(fields, path))
+        value = parse_text(find_value(fields, path))
         sources_path, rows = _find_sources(value, path, _MAX_LEVELS)
         if rows:
             return sources_path, rows
@@ -302,17 +302,17 @@ def _find_sources(value: object, path: str, levels: int) -> tuple[str, list[obje
     if levels == 0:
         return path, []
     if is_list(value):
-        spans = [one for one in value if is_object(one) and _output_of(one) is not None]
-        retrieved = [parse_text(_output_of(one)) for one in spans if _is_retriever(one)]
+        spans = [one for one in value if is_object(one) and _get_output(one) is not None]
+        retrieved = [parse_text(_get_output(one)) for one in spans if _is_retriever(one)]
         if spans:
             lists = (_find_sources(output, "", levels - 1)[1] for output in retrieved)
             return path, [row for rows in lists for row in rows]
-        rows = source_rows(value) if n_texts(value) else []
+        rows = build_source_rows(value) if count_texts(value) else []
         return path, rows if is_list(rows) else []
     if not is_object(value):
         return path, []
     if (name := find_sources(value)) is not None:
-        rows = source_rows(value[name])
+        rows = build_source_rows(value[name])
         return f"{path}.{name}", rows if is_list(rows) else []
     for key in _INNER:
         inner = parse_text(value.get(key))
@@ -327,11 +327,11 @@ def _is_retriever(span: Mapping[str, object]) -> bool:
     return any(word in kinds.lower() for word in _RETRIEVERS)
 
 
-def _output_of(span: Mapping[str, object]) -> object:
+def _get_output(span: Mapping[str, object]) -> object:
     return span.get("output") if span.get("output") is not None else span.get("outputs")
 
 
-def _refusal(
+def _describe_refusal(
     shape: ExportShape,
     fields: Mapping[str, object],
     question: tuple[str, str] | None,
@@ -345,7 +345,7 @@ def _refusal(
     missing = " and ".join(
         name for name, one in (("question", question), ("answer", answer)) if one is None
     )
-    texts = dict.fromkeys(_texts_in(fields, shape.question + shape.answer))
+    texts = dict.fromkeys(_list_text_paths(fields, shape.question + shape.answer))
     text = f"{shape.tool}: no {missing} found among {', '.join(texts) or 'no texts'}"
     return Problem(
         shape.answer[0] if question else shape.question[0], text, f"a path, such as {option}"
@@ -353,12 +353,12 @@ def _refusal(
 
 
 def _guess(fields: Mapping[str, object], paths: tuple[str, ...], name: str) -> str:
-    return next(_texts_in(fields, paths), f"{paths[0]}.{name}")
+    return next(_list_text_paths(fields, paths), f"{paths[0]}.{name}")
 
 
-def _texts_in(fields: Mapping[str, object], paths: Iterable[str]) -> Iterator[str]:
+def _list_text_paths(fields: Mapping[str, object], paths: Iterable[str]) -> Iterator[str]:
     for path in paths:
-        value = parse_text(value_at(fields, path))
+        value = parse_text(find_value(fields, path))
         named = list(value.items())[:_MOST_NAMED] if is_object(value) else []
         yield from (f"{path}.{name}" for name, part in named if isinstance(part, str))
 
@@ -371,7 +371,7 @@ def merge_spans(items: Iterable[Item | Rejection], spans: Spans) -> Iterator[Ite
     traces: dict[str, list[Item]] = {}
     order: list[Item | Rejection | str] = []
     for item in items:
-        trace = None if isinstance(item, Rejection) else _value(item, spans.trace)
+        trace = None if isinstance(item, Rejection) else _find_value(item, spans.trace)
         if isinstance(item, Rejection) or trace is None:
             order.append(item)
             continue
@@ -384,28 +384,30 @@ def merge_spans(items: Iterable[Item | Rejection], spans: Spans) -> Iterator[Ite
 
 
 def _merge_rows(rows: list[Item], spans: Spans) -> Item:
-    ids = {as_text(v) for row in rows if (v := _value(row, ("context.span_id", "id"))) is not None}
+    ids = {
+        as_text(v) for row in rows if (v := _find_value(row, ("context.span_id", "id"))) is not None
+    }
     roots = [row for row in rows if _is_root(row, spans, ids)]
     root = next((row for row in roots if not _is_kind(row, spans)), (roots or rows)[0])
     documents: list[object] = []
     for row in rows:
         if row is not root and _is_kind(row, spans):
-            values = (parse_text(_value(row, (path,))) for path in spans.documents)
+            values = (parse_text(_find_value(row, (path,))) for path in spans.documents)
             lists = (_find_sources(value, "", _MAX_LEVELS)[1] for value in values)
             documents += next((found for found in lists if found), [])
     return replace(root, fields=root.fields | {"retrieved": documents}) if documents else root
 
 
 def _is_root(row: Item, spans: Spans, ids: set[str]) -> bool:
-    parent = _value(row, spans.parent)
+    parent = _find_value(row, spans.parent)
     return parent in (None, "") or as_text(parent) not in ids
 
 
 def _is_kind(row: Item, spans: Spans) -> bool:
-    kind = " ".join(str(_value(row, (path,)) or "") for path in (*spans.kind, "name"))
+    kind = " ".join(str(_find_value(row, (path,)) or "") for path in (*spans.kind, "name"))
     return any(word in kind.lower() for word in _RETRIEVERS)
 
 
-def _value(item: Item, paths: tuple[str, ...]) -> object:
-    nested = nested_fields(item.fields, ROOTS)
-    return next((v for path in paths if (v := value_at(nested, path)) is not None), None)
+def _find_value(item: Item, paths: tuple[str, ...]) -> object:
+    nested = nest_fields(item.fields, ROOTS)
+    return next((v for path in paths if (v := find_value(nested, path)) is not None), None)

@@ -165,18 +165,18 @@ _INDEX = re.compile(r"-?\d{1,9}")
 _BRACKETS = re.compile(r"\[(?P<index>-?\d{1,9}|\*?)\]")
 
 
-def path_parts(path: str) -> list[str]:
+def split_path(path: str) -> list[str]:
     """Split a path into names and indexes. In a path, `a[0]` means the same as `a.0`.
 
     Example:
-        >>> path_parts("messages[-1].content"), path_parts("hits[].text")
+        >>> split_path("messages[-1].content"), split_path("hits[].text")
         (['messages', '-1', 'content'], ['hits', '*', 'text'])
     """
     dotted = _BRACKETS.sub(lambda match: f".{match['index'] or '*'}", path)
     return [part for part in dotted.removeprefix("$").split(".") if part][:MAX_PARTS]
 
 
-def value_at(fields: Mapping[str, object], path: str) -> object:
+def find_value(fields: Mapping[str, object], path: str) -> object:
     """Return the value at a path, or None if it does not exist.
 
     A field whose name equals the whole path, or several parts of it, takes precedence. Indexes
@@ -184,12 +184,12 @@ def value_at(fields: Mapping[str, object], path: str) -> object:
     parsed as JSON.
 
     Example:
-        >>> value_at({"messages": [{"content": "Hi"}]}, "messages.-1.content")
+        >>> find_value({"messages": [{"content": "Hi"}]}, "messages.-1.content")
         'Hi'
     """
     if path in fields:
         return fields[path]
-    return _follow(dict(fields), path_parts(path))
+    return _follow(dict(fields), split_path(path))
 
 
 def _follow(value: object, parts: Sequence[str]) -> object:
@@ -197,7 +197,7 @@ def _follow(value: object, parts: Sequence[str]) -> object:
         return value
     value = parse_text(value)
     if is_list(value):
-        return _in_list(value, parts)
+        return _follow_list(value, parts)
     if not is_object(value):
         return None
     for n in range(len(parts), 0, -1):
@@ -208,7 +208,7 @@ def _follow(value: object, parts: Sequence[str]) -> object:
     return None
 
 
-def _in_list(value: list[object], parts: Sequence[str]) -> object:
+def _follow_list(value: list[object], parts: Sequence[str]) -> object:
     if parts[0] == "*":
         results = (_follow(entry, parts[1:]) for entry in islice(value, _MOST_VALUES))
         return [result for result in results if result is not None] or None
@@ -218,11 +218,11 @@ def _in_list(value: list[object], parts: Sequence[str]) -> object:
     return _follow(value[index], parts[1:]) if -len(value) <= index < len(value) else None
 
 
-def nested_fields(fields: Mapping[str, object], roots: Sequence[str]) -> dict[str, object]:
+def nest_fields(fields: Mapping[str, object], roots: Sequence[str]) -> dict[str, object]:
     """Nest fields whose dotted names start with one of the roots.
 
     Example:
-        >>> nested_fields({"inputs.question": "Q", "id": "1"}, ["inputs"])
+        >>> nest_fields({"inputs.question": "Q", "id": "1"}, ["inputs"])
         {'id': '1', 'inputs': {'question': 'Q'}}
     """
     if not any("." in key for key in fields):
@@ -230,7 +230,7 @@ def nested_fields(fields: Mapping[str, object], roots: Sequence[str]) -> dict[st
     nested = {key: value for key, value in fields.items() if not _is_under(key, roots)}
     for key, value in fields.items():
         if _is_under(key, roots) and value is not None:
-            _put_value(nested, path_parts(key), value)
+            _put_value(nested, split_path(key), value)
     return nested
 
 

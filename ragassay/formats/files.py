@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ragassay.errors import InputError
-from ragassay.files import max_line_bytes, special_kind
+from ragassay.files import detect_special_file, get_line_limit
 
 SAVE_AS_UTF8 = "save it as UTF-8 (`iconv -f {iconv} -t UTF-8 IN > OUT`)"
 _BOMS = (
@@ -30,7 +30,7 @@ _HIGH = 0x80
 _SEEN = 4_096
 
 
-def encoding_of_start(data: bytes) -> str | None:
+def detect_bom(data: bytes) -> str | None:
     """Return "UTF-16" or "UTF-32" if the data starts with its byte order mark, otherwise None."""
     return next((name for mark, name in _BOMS if data.startswith(mark)), None)
 
@@ -43,7 +43,7 @@ def guess_encoding(data: bytes) -> str | None:
         ('Windows-1252', 'UTF-16')
     """
     start = data[:_SEEN]
-    if (marked := encoding_of_start(start)) is not None:
+    if (marked := detect_bom(start)) is not None:
         return marked
     pairs = len(start) // 2
     n_zeros = max(start[::2].count(0), start[1::2].count(0))
@@ -58,7 +58,7 @@ def guess_encoding(data: bytes) -> str | None:
     return "Windows-1252" if any(byte >= _HIGH for byte in start) else None
 
 
-def encoding_note(data: bytes) -> str:
+def describe_encoding(data: bytes) -> str:
     """Describe the likely encoding and how to convert it, or return "" if it is unclear."""
     if (name := guess_encoding(data)) is None:
         return ""
@@ -138,18 +138,18 @@ class Unpacked(io.RawIOBase):
         """Decompress a window to at most `MAX_WINDOW_BYTES` + 1 bytes."""
         before, was_between = self._unpacker.copy(), self._is_between
         try:
-            return b"".join(self._parts(window))
+            return b"".join(self._unpack_parts(window))
         except zlib.error:  # zlib discards partial output, so retry byte by byte.
             self._unpacker, self._is_between = before, was_between
         parts: list[bytes] = []
         try:
             for n in range(len(window)):
-                parts += self._parts(window[n : n + 1])
+                parts += self._unpack_parts(window[n : n + 1])
         except zlib.error as error:
             self._end = error
         return b"".join(parts)
 
-    def _parts(self, window: bytes) -> list[bytes]:
+    def _unpack_parts(self, window: bytes) -> list[bytes]:
         parts: list[bytes] = []
         room = MAX_WINDOW_BYTES + 1
         while window and room > 0:
@@ -235,7 +235,7 @@ def check_file(path: Path) -> None:
         raise InputError(f"{_shorten_path(path)} cannot be opened: {why}") from error
     if stat.S_ISDIR(mode):
         raise InputError(f"{path} is a folder; pass a file in the folder instead")
-    if special := special_kind(mode):
+    if special := detect_special_file(mode):
         raise InputError(
             f"{path} is {special}, but the input is read several times; save the input to a "
             "regular file"
@@ -247,7 +247,7 @@ def _shorten_path(path: Path) -> str:
     return text if len(text) <= _MAX_NAME else f"{text[:_MAX_NAME]}..."
 
 
-def corruption_text(error: BaseException) -> str:
+def describe_corruption(error: BaseException) -> str:
     """Describe why the rest of a file cannot be read."""
     if isinstance(error, BombError):
         return f"the file is refused: {error}"
@@ -281,7 +281,7 @@ class RawLine:
         return not self.problem and not self.data.strip()
 
 
-def too_long(number: int, data: bytes, limit: int, what: str = "line") -> RawLine:
+def cut_long_line(number: int, data: bytes, limit: int, what: str = "line") -> RawLine:
     """Return the start of a line that exceeds the limit, with a problem that says so."""
     return RawLine(
         number,
@@ -296,7 +296,7 @@ def iter_lines(path: Path) -> Iterator[RawLine]:
 
     Blank lines and a leading byte order mark are skipped.
     """
-    limit = max_line_bytes()
+    limit = get_line_limit()
     with open_binary(path) as handle:
         number = 0
         while True:
@@ -305,10 +305,10 @@ def iter_lines(path: Path) -> Iterator[RawLine]:
                 data = handle.readline(limit + 1)
                 if data.isspace() and data.endswith(b"\n"):
                     continue
-                line = _line(handle, number, data, limit)
+                line = _read_line(handle, number, data, limit)
             except CORRUPTION_ERRORS as error:
                 expected = "a complete file; copy or compress the file again"
-                yield RawLine(number, b"", problem=corruption_text(error), expected=expected)
+                yield RawLine(number, b"", problem=describe_corruption(error), expected=expected)
                 return
             except UnicodeError as error:
                 iconv = str(error).rpartition(" ")[2]
@@ -324,12 +324,12 @@ def iter_lines(path: Path) -> Iterator[RawLine]:
             yield RawLine(number, b"", problem=text, expected="a file that does not change")
 
 
-def _line(handle: UnpackedFile, number: int, data: bytes, limit: int) -> RawLine | None:
+def _read_line(handle: UnpackedFile, number: int, data: bytes, limit: int) -> RawLine | None:
     """Read the rest of a line of which `data` is the start, or return None at the file's end."""
     if not data:
         return None
     if number == 1:
-        if (name := encoding_of_start(data)) is not None:
+        if (name := detect_bom(data)) is not None:
             raise UnicodeError(f"the file is in {name}")
         data = data.removeprefix(UTF8_BOM)
     if len(data) <= limit or data.endswith(b"\n"):
@@ -340,4 +340,4 @@ def _line(handle: UnpackedFile, number: int, data: bytes, limit: int) -> RawLine
         skipped += len(rest)
         if skipped > _MAX_SKIPPED_BYTES:
             raise OSError(f"found a line of more than {limit + skipped:,} bytes")
-    return too_long(number, data, limit)
+    return cut_long_line(number, data, limit)

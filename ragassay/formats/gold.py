@@ -18,17 +18,17 @@ from pydantic import BeforeValidator
 
 from ragassay.errors import InputError
 from ragassay.files import AnyPath
-from ragassay.formats.items import Item, Place, content_of, iter_items, read_item
+from ragassay.formats.items import Item, Place, format_content, iter_items, read_item
 from ragassay.formats.nuggetizer import (
     ASSIGNED,
     CREATED,
     RETRIEVED,
     CreatedRow,
     GoldNuggetRow,
+    collect_unknown_labels,
+    convert_gold_rows,
+    describe_unknown_labels,
     find_unknown_importances,
-    gold_nuggets,
-    label_metadata,
-    problems_of,
 )
 from ragassay.formats.output import JsonRow, restore_metadata, write_values
 from ragassay.formats.problems import (
@@ -42,7 +42,7 @@ from ragassay.formats.problems import (
     quote_text,
     validate,
 )
-from ragassay.formats.rows import Row, text_as_object, unknown_fields
+from ragassay.formats.rows import Row, collect_unknown_fields, wrap_text
 from ragassay.formats.sniff import detect_format
 from ragassay.formats.topics import read_small_file
 from ragassay.formats.values import find_bad_value, parse_json
@@ -79,7 +79,7 @@ class NuggetBank:
 class NuggetsRow(Row):
     """Gold nuggets for a topic."""
 
-    nuggets: list[Annotated[GoldNuggetRow, BeforeValidator(text_as_object)]]
+    nuggets: list[Annotated[GoldNuggetRow, BeforeValidator(wrap_text)]]
 
 
 @dataclass
@@ -150,10 +150,10 @@ def write_nugget_banks(banks: Sequence[NuggetBank], path: AnyPath) -> None:
             problem = "occurs twice" if bank.topic in topics else "is blank"
             raise InputError(f"nuggets cannot be written: the topic {bank.topic!r} {problem}")
         topics.add(bank.topic)
-    write_values((_bank_row(bank) for bank in banks), path)
+    write_values((_build_bank_row(bank) for bank in banks), path)
 
 
-def _bank_row(bank: NuggetBank) -> JsonRow:
+def _build_bank_row(bank: NuggetBank) -> JsonRow:
     nuggets = [
         {"text": nugget.text}
         | ({"importance": nugget.importance} if nugget.importance is not None else {})
@@ -179,11 +179,11 @@ def _read_lines(items: Iterable[Item | Rejection], are_test_banks: bool, gold: _
 def _from_created(item: Item) -> list[NuggetBank | Problem]:
     row = parse(CreatedRow, item.fields)
     # The other fields of a line with assignments describe the answer.
-    metadata = unknown_fields(row) if not _OF_ANSWERS & item.keys else {}
+    metadata = collect_unknown_fields(row) if not _OF_ANSWERS & item.keys else {}
     odd = find_unknown_importances(row.nuggets)
-    metadata |= label_metadata(odd)
-    bank = NuggetBank(row.qid, row.query, gold_nuggets(row.nuggets), metadata)
-    return [bank, *problems_of(odd)]
+    metadata |= collect_unknown_labels(odd)
+    bank = NuggetBank(row.qid, row.query, convert_gold_rows(row.nuggets), metadata)
+    return [bank, *describe_unknown_labels(odd)]
 
 
 def _from_test_bank(item: Item) -> list[NuggetBank | Problem]:
@@ -203,15 +203,15 @@ def _read_mapping(path: Path, gold: _Gold) -> None:
         text = f"{path} contains {describe_value(value)}"
         raise InputError(f"{text}; expected gold nuggets:\n{_SHAPES}")
     for topic, entries in value.items():
-        place = Place(str(path), 0, topic, content_of({topic: entries}))
+        place = Place(str(path), 0, topic, format_content({topic: entries}))
         fields = {"nuggets": entries}
         row = find_bad_value(topic) or find_bad_value(fields) or validate(NuggetsRow, fields)
         if not isinstance(row, Problem) and not topic.strip():
             row = Problem("", "found an empty topic", "a topic id that is not empty")
         odd = [] if isinstance(row, Problem) else find_unknown_importances(row.nuggets)
-        for problem in [row] if isinstance(row, Problem) else problems_of(odd):
+        for problem in [row] if isinstance(row, Problem) else describe_unknown_labels(odd):
             field_name = f"{join_path((topic,))}{problem.field.removeprefix('nuggets')}"
             gold.rejections.append(place.reject(replace(problem, field=field_name)))
         if not isinstance(row, Problem):
-            metadata = unknown_fields(row) | label_metadata(odd)
-            gold.add(NuggetBank(topic, "", gold_nuggets(row.nuggets), metadata), place)
+            metadata = collect_unknown_fields(row) | collect_unknown_labels(odd)
+            gold.add(NuggetBank(topic, "", convert_gold_rows(row.nuggets), metadata), place)

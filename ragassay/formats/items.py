@@ -11,18 +11,18 @@ from typing import TypeVar
 
 from ragassay.formats.documents import (
     CutDocument,
-    column_rows,
     cut_array,
     cut_document,
+    find_row_list,
     is_array,
     is_document,
     may_be_document,
-    row_list,
+    transpose_columns,
 )
 from ragassay.formats.files import RawLine, iter_lines
 from ragassay.formats.problems import Problem, ProblemError, describe_value, is_list, is_object
-from ragassay.formats.tables import TableRow, iter_table, table_kind
-from ragassay.formats.values import MAX_DEPTH, find_bad_value, parse_json, plain_row
+from ragassay.formats.tables import TableRow, detect_table_kind, iter_table
+from ragassay.formats.values import MAX_DEPTH, clean_row, find_bad_value, parse_json
 from ragassay.records import Rejection
 
 MAX_JUNK = 10_000
@@ -40,7 +40,7 @@ class UnreadableLineCount:
     n_bad: int = 0
     n_lines: int = 0
 
-    def end(self, line: int, is_bad: bool) -> Rejection | None:
+    def count_line(self, line: int, is_bad: bool) -> Rejection | None:
         """Count a line, and return a rejection if reading should stop after this line."""
         self.n_lines += 1
         self.n_bad += is_bad
@@ -55,13 +55,13 @@ class UnreadableLineCount:
         )
 
 
-def until_junk(items: Iterable[_Read | Rejection], path: Path) -> Iterator[_Read | Rejection]:
+def stop_at_junk(items: Iterable[_Read | Rejection], path: Path) -> Iterator[_Read | Rejection]:
     """Yield the items of a file, and stop if most of its lines are unreadable."""
     junk = UnreadableLineCount(path)
     for item in items:
         yield item
         line = item.line if isinstance(item, Rejection) else 0
-        if end := junk.end(line, isinstance(item, Rejection)):
+        if end := junk.count_line(line, isinstance(item, Rejection)):
             yield end
             return
 
@@ -136,23 +136,23 @@ def iter_items(path: Path) -> Iterator[Item | Rejection]:
 
     If nearly all lines are unreadable, reading stops with a final rejection that says so.
     """
-    yield from until_junk(_iter_all(path), path)
+    yield from stop_at_junk(_iter_all(path), path)
 
 
 def _iter_all(path: Path) -> Iterator[Item | Rejection]:
-    if kind := table_kind(path):
-        yield from _table_items(iter_table(path, kind), str(path))
+    if kind := detect_table_kind(path):
+        yield from _read_table_items(iter_table(path, kind), str(path))
         return
     lines = iter_lines(path)
     head = list(islice(lines, 2))
     every = chain(head, lines)
     if is_document(head):
-        yield from _document_items(list(_bound_lines(every)), str(path))
+        yield from _read_document_items(list(_bound_lines(every)), str(path))
         return
     array = is_array(head)
     for count, line in enumerate(cut_array(every) if array else every, start=1):
         label = f"item-{count}" if array else f"line-{line.number}"
-        yield from _line_items(line, str(path), label)
+        yield from _read_line_items(line, str(path), label)
 
 
 def _bound_lines(lines: Iterable[RawLine]) -> Iterator[RawLine]:
@@ -166,53 +166,53 @@ def _bound_lines(lines: Iterable[RawLine]) -> Iterator[RawLine]:
         yield line
 
 
-def _table_items(rows: Iterable[TableRow], file: str) -> Iterator[Item | Rejection]:
+def _read_table_items(rows: Iterable[TableRow], file: str) -> Iterator[Item | Rejection]:
     for count, row in enumerate(rows, start=1):
-        place = Place(file, row.line, f"row-{count}", content_of(row.cells))
+        place = Place(file, row.line, f"row-{count}", format_content(row.cells))
         if isinstance(row.cells, Problem):
             yield place.reject(row.cells)
             continue
-        value = plain_row(row.cells, MAX_DEPTH)
+        value = clean_row(row.cells, MAX_DEPTH)
         # Empty columns are kept because column names identify the format.
         columns: dict[str, object] = {name: None for name in row.cells}
         item = value if isinstance(value, Problem) else as_item(place, columns | value)
         yield place.reject(item) if isinstance(item, Problem) else item
 
 
-def _document_items(lines: list[RawLine], file: str) -> Iterator[Item | Rejection]:
+def _read_document_items(lines: list[RawLine], file: str) -> Iterator[Item | Rejection]:
     document = cut_document(lines)
-    header = document and _header(document, lines[0].number, file)
+    header = document and _parse_header(document, lines[0].number, file)
     if document is None or header is None:
-        yield from _whole_or_lines(lines, file)
+        yield from _parse_lines(lines, file)
     else:
-        yield from _document_rows(document, header, file, "item")
+        yield from _parse_rows(document, header, file, "item")
 
 
-def _line_items(line: RawLine, file: str, label: str) -> Iterator[Item | Rejection]:
+def _read_line_items(line: RawLine, file: str, label: str) -> Iterator[Item | Rejection]:
     document = cut_document([line]) if may_be_document(line) else None
-    header = document and _header(document, line.number, file)
+    header = document and _parse_header(document, line.number, file)
     if document and header and not isinstance(parse_json(document.header), Problem):
-        yield from _document_rows(document, header, file, label)
+        yield from _parse_rows(document, header, file, label)
     else:
         yield from _spread(parse_line(line, file, label))
 
 
 def _spread(item: Item | Rejection) -> Iterator[Item | Rejection]:
-    rows = column_rows(item.fields) if isinstance(item, Item) else None
+    rows = transpose_columns(item.fields) if isinstance(item, Item) else None
     if rows is None or isinstance(item, Rejection):
         yield item
         return
     for count, row in enumerate(rows, start=1):
-        place = replace(item.place, label=f"row-{count}", content=content_of(row))
+        place = replace(item.place, label=f"row-{count}", content=format_content(row))
         yield Item(place, row)
 
 
-def _header(document: CutDocument, number: int, file: str) -> Item | Rejection | None:
+def _parse_header(document: CutDocument, number: int, file: str) -> Item | Rejection | None:
     header = parse_line(RawLine(number, document.header), file, "")
-    return None if isinstance(header, Item) and row_list(header.fields) is None else header
+    return None if isinstance(header, Item) and find_row_list(header.fields) is None else header
 
 
-def _document_rows(
+def _parse_rows(
     document: CutDocument, header: Item | Rejection, file: str, label: str
 ) -> Iterator[Item | Rejection]:
     rows = (
@@ -233,7 +233,7 @@ def _add_header(
         yield replace(row, around=around) if isinstance(row, Item) else row
 
 
-def _whole_or_lines(lines: list[RawLine], file: str) -> Iterator[Item | Rejection]:
+def _parse_lines(lines: list[RawLine], file: str) -> Iterator[Item | Rejection]:
     """Yield one item if all lines form a single JSON object, or otherwise an item per line."""
     data = b"\n".join(line.data for line in lines)
     whole = parse_line(RawLine(lines[0].number, data), file, f"line-{lines[0].number}")
@@ -241,7 +241,7 @@ def _whole_or_lines(lines: list[RawLine], file: str) -> Iterator[Item | Rejectio
         yield from _spread(whole)
         return
     for line in lines:
-        yield from _line_items(line, file, f"line-{line.number}")
+        yield from _read_line_items(line, file, f"line-{line.number}")
 
 
 def parse_line(line: RawLine, file: str, label: str, path: str = "") -> Item | Rejection:
@@ -263,23 +263,25 @@ def as_item(place: Place, value: object) -> Item | Rejection:
 def iter_rows(rows: Iterable[Mapping[str, object]]) -> Iterator[Item | Rejection]:
     """Yield the items in a list of dicts or data frame rows, with 1-based row numbers."""
     for count, row in enumerate(rows, start=1):
-        place = Place(ROWS_NAME, count, f"row-{count}", content_of(row))
-        value = plain_row(row, MAX_DEPTH)
+        place = Place(ROWS_NAME, count, f"row-{count}", format_content(row))
+        value = clean_row(row, MAX_DEPTH)
         if isinstance(value, Problem):
             yield place.reject(value)
         else:
-            yield from _row_items(place, value)
+            yield from _split_rows(place, value)
 
 
-def _row_items(place: Place, value: dict[str, object]) -> Iterator[Item | Rejection]:
-    name = row_list(value)
+def _split_rows(place: Place, value: dict[str, object]) -> Iterator[Item | Rejection]:
+    name = find_row_list(value)
     rows = value[name] if name is not None else None
     if name is None or not is_list(rows):
         yield as_item(place, value)
         return
     items = (
         as_item(
-            Place(place.file, place.line, f"{place.label}-{n + 1}", content_of(row), f"{name}.{n}"),
+            Place(
+                place.file, place.line, f"{place.label}-{n + 1}", format_content(row), f"{name}.{n}"
+            ),
             row,
         )
         for n, row in enumerate(rows)
@@ -352,7 +354,7 @@ def read_once(
     return keep_first(outcomes, key_of, repeated)
 
 
-def content_of(value: object) -> str:
+def format_content(value: object) -> str:
     """Return a value as JSON, to be shown in a rejection instead of the input line."""
     try:
         return shorten_text(json.dumps(value, skipkeys=True, default=str))

@@ -67,34 +67,34 @@ def split_passages(text: str) -> list[dict[str, object]]:
     for mark in _MARKS:
         if passages := _split_numbered(text, mark):
             return passages
-    return _by_pmid(text) or _elements(text)
+    return _split_by_pmid(text) or _split_elements(text)
 
 
 def _split_numbered(text: str, mark: re.Pattern[str]) -> list[dict[str, object]]:
     marks = list(mark.finditer(text))
     is_numbered = [int(match["n"]) for match in marks] == list(range(1, len(marks) + 1))
-    return _between(text, marks) if is_numbered else []
+    return _split_at_marks(text, marks) if is_numbered else []
 
 
-def _by_pmid(text: str) -> list[dict[str, object]]:
+def _split_by_pmid(text: str) -> list[dict[str, object]]:
     marks = list(_PMID.finditer(text))
     ids = [match["id"] for match in marks]
-    rows = _between(text, marks) if len(set(ids)) == len(ids) else []
+    rows = _split_at_marks(text, marks) if len(set(ids)) == len(ids) else []
     return [{"id": name} | row for name, row in zip(ids, rows, strict=False)]
 
 
-def _between(text: str, marks: Sequence[re.Match[str]]) -> list[dict[str, object]]:
+def _split_at_marks(text: str, marks: Sequence[re.Match[str]]) -> list[dict[str, object]]:
     """Return the passages that start at the marks, or an empty list if a passage has no text."""
     if not 1 < len(marks) <= MOST_PASSAGES or marks[0].start() > MOST_LEAD:
         return []
     if not _LEAD.fullmatch(text, 0, marks[0].start()):
         return []
     ends = [*(right.start() for _, right in pairwise(marks)), len(text)]
-    rows = [_row(text[match.end() : end]) for match, end in zip(marks, ends, strict=True)]
+    rows = [_build_row(text[match.end() : end]) for match, end in zip(marks, ends, strict=True)]
     return rows if all(row["text"] for row in rows) else []
 
 
-def _row(text: str) -> dict[str, object]:
+def _build_row(text: str) -> dict[str, object]:
     titled = _TITLE.match(text)
     body = text[titled.end() if titled else 0 :].strip()
     above, _, last = body.rpartition("\n")
@@ -103,7 +103,7 @@ def _row(text: str) -> dict[str, object]:
     return {"title": titled["title"].strip(), "text": body} if titled else {"text": body}
 
 
-def _elements(text: str) -> list[dict[str, object]]:
+def _split_elements(text: str) -> list[dict[str, object]]:
     wrapped = _WRAPPER.fullmatch(text)
     inside = wrapped["text"] if wrapped else text
     rows, position = list[dict[str, object]](), 0

@@ -19,17 +19,17 @@ from ragassay.files import AnyPath
 from ragassay.formats.items import iter_items, iter_read, split_rejections
 from ragassay.formats.problems import ProblemError, describe_value, parse, quote_text
 from ragassay.formats.read import FORMATS
-from ragassay.formats.reviews import REVIEWS, ReviewedRun, reviews_file
-from ragassay.formats.rows import IdText, Row, rubric_label
+from ragassay.formats.reviews import REVIEWS, ReviewedRun, find_reviews_file
+from ragassay.formats.rows import IdText, Row, build_rubric_label
 from ragassay.formats.sniff import Format, sniff
 from ragassay.formats.workbench.paragraphs import (
     RESPONSES,
+    build_response_id,
+    find_system,
     is_paragraph_file,
     read_graded_paragraphs,
-    response_id,
-    system_of,
 )
-from ragassay.formats.yescieval import YESCIEVAL_SHEET, has_sheets, sheet_items
+from ragassay.formats.yescieval import YESCIEVAL_SHEET, has_sheets, read_sheet_items
 from ragassay.records import (
     ASSIGNMENTS,
     CORRECTNESS,
@@ -80,7 +80,7 @@ LABELS = Format(
     fields=frozenset(LabelRow.model_fields),
     leading="task",
     keys="task, label, record_id or topic and system[, sentence, item, annotator, reason]",
-    read_labels=lambda item: [_label(item.fields)],
+    read_labels=lambda item: [_parse_label(item.fields)],
 )
 
 
@@ -113,11 +113,11 @@ def read_labels(path: AnyPath) -> LabelResult:
             answers, because they judge documents.
     """
     path = Path(path)
-    if not has_sheets(path) and (file := reviews_file(path)):
+    if not has_sheets(path) and (file := find_reviews_file(path)):
         run = ReviewedRun(file)
-        return LabelResult(run.labels(), (), REVIEWS.name, run.n_other)
+        return LabelResult(run.list_labels(), (), REVIEWS.name, run.n_other)
     if path.is_dir():
-        match, items = YESCIEVAL_SHEET, sheet_items(path)
+        match, items = YESCIEVAL_SHEET, read_sheet_items(path)
     elif is_paragraph_file(path):
         return _read_workbench(path)
     else:
@@ -131,11 +131,11 @@ def read_labels(path: AnyPath) -> LabelResult:
 def _read_workbench(path: Path) -> LabelResult:
     result = read_graded_paragraphs(path)
     labels = tuple(
-        rubric_label(
+        build_rubric_label(
             *(RELEVANCE_ITEM, judgment.relevance, ""),
-            record_id=response_id(query.query_id, paragraph.paragraph_id),
+            record_id=build_response_id(query.query_id, paragraph.paragraph_id),
             topic=query.query_id,
-            system=system_of(paragraph),
+            system=find_system(paragraph),
         )
         for query in result.queries
         for paragraph in query.paragraphs
@@ -144,7 +144,7 @@ def _read_workbench(path: Path) -> LabelResult:
     return LabelResult(labels, result.rejections, RESPONSES.name)
 
 
-def _label(fields: Mapping[str, object]) -> HumanLabel:
+def _parse_label(fields: Mapping[str, object]) -> HumanLabel:
     row = parse(LabelRow, fields)
     allowed = LABELS_OF_TASK.get(row.task)
     is_valid = row.label in allowed if allowed else re.fullmatch("-?[0-9]{1,3}", row.label)

@@ -17,7 +17,7 @@ from pydantic import (
     ValidationError,
 )
 
-from ragassay.errors import InputError, first_problem
+from ragassay.errors import InputError, find_first_problem
 from ragassay.formats.items import Item, iter_items, read_item
 from ragassay.formats.problems import (
     Problem,
@@ -27,9 +27,9 @@ from ragassay.formats.problems import (
     parse,
     quote_text,
 )
-from ragassay.formats.rows import IdText, Row, unknown_fields
+from ragassay.formats.rows import IdText, Row, collect_unknown_fields
 from ragassay.formats.sniff import Format
-from ragassay.formats.topics import question_of, read_small_file
+from ragassay.formats.topics import find_question, read_small_file
 from ragassay.records import (
     RELEVANCE_LABELS,
     CitationLabel,
@@ -54,14 +54,14 @@ _RELEVANCE = {label: label for label in RELEVANCE_LABELS}
 _ACCURACY = {"yes": "yes", "no": "no"}
 
 
-def _blank_as_absent(value: object) -> object:
+def _drop_blank(value: object) -> object:
     return None if isinstance(value, str) and not value.strip() else value
 
 
 class AssessmentRow(Row):
     """A citation with its label and evidence. A citation without a PMID is ignored."""
 
-    cited_pmid: Annotated[IdText | None, BeforeValidator(_blank_as_absent)] = None
+    cited_pmid: Annotated[IdText | None, BeforeValidator(_drop_blank)] = None
     evidence_relation: str | None = None
     evidence_support: object = None
 
@@ -113,7 +113,7 @@ class _AssessedAnswer:
     def id(self) -> str:
         return f"{self.question.question_id}/{self.system}"
 
-    def sentences(self) -> list[tuple[int, AssessedSentenceRow]]:
+    def list_sentences(self) -> list[tuple[int, AssessedSentenceRow]]:
         """Return the sentences of the answer that are not blank, with their 0-based positions."""
         rows = enumerate(self.row.answer_sentences)
         return [(i, sentence) for i, sentence in rows if sentence.answer_sentence.strip()]
@@ -125,8 +125,8 @@ def read_medaesqa(item: Item, questions: Mapping[str, str]) -> list[Record | Pro
     Blank sentences are dropped before sentences are numbered, and labels use the same numbers.
     """
     return [
-        answer if isinstance(answer, Problem) else _record(answer, questions)
-        for answer in _answers(item)
+        answer if isinstance(answer, Problem) else _build_record(answer, questions)
+        for answer in _read_answers(item)
     ]
 
 
@@ -141,7 +141,7 @@ def read_extract(item: Item) -> Record:
         sources=evidence,
         system=row.machine_id,
         topic=row.question,
-        metadata=unknown_fields(row),
+        metadata=collect_unknown_fields(row),
     )
 
 
@@ -168,8 +168,8 @@ EXTRACTED_ANSWERS = Format(
 def read_medaesqa_labels(item: Item) -> list[HumanLabel | Problem]:
     """Return the human labels of the answers to a question. Null labels are skipped."""
     labels: list[HumanLabel | Problem] = []
-    for answer in _answers(item):
-        labels.extend([answer] if isinstance(answer, Problem) else _labels(answer))
+    for answer in _read_answers(item):
+        labels.extend([answer] if isinstance(answer, Problem) else _read_labels(answer))
     return labels
 
 
@@ -186,7 +186,7 @@ MEDAESQA = Format(
 )
 
 
-def _answers(item: Item) -> Iterator[_AssessedAnswer | Problem]:
+def _read_answers(item: Item) -> Iterator[_AssessedAnswer | Problem]:
     question = parse(AssessedQuestionRow, item.fields)
     for system, fields in question.machine_generated_answers.items():
         try:
@@ -203,18 +203,18 @@ def _answers(item: Item) -> Iterator[_AssessedAnswer | Problem]:
             yield error.problem
 
 
-def _record(answer: _AssessedAnswer, questions: Mapping[str, str]) -> Record:
+def _build_record(answer: _AssessedAnswer, questions: Mapping[str, str]) -> Record:
     question = answer.question
     sentences = tuple(
-        SentenceInput(text=row.answer_sentence, citations=_pmids(row.citation_assessment))
-        for _, row in answer.sentences()
+        SentenceInput(text=row.answer_sentence, citations=_list_pmids(row.citation_assessment))
+        for _, row in answer.list_sentences()
     )
-    metadata = unknown_fields(question) | unknown_fields(answer.row)
+    metadata = collect_unknown_fields(question) | collect_unknown_fields(answer.row)
     if sentences and answer.row.answer:
         metadata["answer"] = answer.row.answer
     return Record(
         id=answer.id,
-        question=question_of(question.question, question.question_id, questions, "question"),
+        question=find_question(question.question, question.question_id, questions, "question"),
         answer=sentences or answer.row.answer,
         reference=question.expert_curated_answer,
         system=answer.system,
@@ -223,30 +223,30 @@ def _record(answer: _AssessedAnswer, questions: Mapping[str, str]) -> Record:
     )
 
 
-def _pmids(rows: Sequence[AssessmentRow]) -> tuple[str, ...]:
+def _list_pmids(rows: Sequence[AssessmentRow]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(row.cited_pmid for row in rows if row.cited_pmid is not None))
 
 
-def _labels(answer: _AssessedAnswer) -> Iterator[HumanLabel | Problem]:
+def _read_labels(answer: _AssessedAnswer) -> Iterator[HumanLabel | Problem]:
     path = f"{_ANSWERS}.{answer.system[:60]}"
     raw_label = answer.row.is_answer_accurate
-    yield from _label(answer, "accuracy", raw_label, _ACCURACY, f"{path}.is_answer_accurate")
-    for number, (i, sentence) in enumerate(answer.sentences(), start=1):
+    yield from _read_label(answer, "accuracy", raw_label, _ACCURACY, f"{path}.is_answer_accurate")
+    for number, (i, sentence) in enumerate(answer.list_sentences(), start=1):
         sentence_path = f"{path}.answer_sentences.{i}"
         raw_label = sentence.answer_sentence_relevance
         field = f"{sentence_path}.answer_sentence_relevance"
-        yield from _label(answer, "relevance", raw_label, _RELEVANCE, field, number)
+        yield from _read_label(answer, "relevance", raw_label, _RELEVANCE, field, number)
         for j, row in enumerate(sentence.citation_assessment):
             if row.cited_pmid is None:
                 continue
             field = f"{sentence_path}.citation_assessment.{j}.evidence_relation"
             raw_label = row.evidence_relation
-            yield from _label(
+            yield from _read_label(
                 answer, "citation", raw_label, RELATIONS, field, number, row.cited_pmid
             )
 
 
-def _label(
+def _read_label(
     answer: _AssessedAnswer,
     task: LabelTask,
     raw_label: str | None,
@@ -285,15 +285,15 @@ def read_evidence(path: Path) -> Mapping[EvidenceKey, tuple[str, ...]]:
     evidence: dict[EvidenceKey, tuple[str, ...]] = {}
     for item in iter_items(path):
         if isinstance(item, Item) and "machine_generated_answers" in item.fields:
-            answers = read_item(lambda item: list(_answers(item)), item)
+            answers = read_item(lambda item: list(_read_answers(item)), item)
             for answer in [] if isinstance(answers, Problem) else answers:
                 if not isinstance(answer, Problem):
-                    evidence.update(_marked_evidence(answer))
+                    evidence.update(_collect_evidence(answer))
     return evidence
 
 
-def _marked_evidence(answer: _AssessedAnswer) -> Iterator[tuple[EvidenceKey, tuple[str, ...]]]:
-    for number, (_, sentence) in enumerate(answer.sentences(), 1):
+def _collect_evidence(answer: _AssessedAnswer) -> Iterator[tuple[EvidenceKey, tuple[str, ...]]]:
+    for number, (_, sentence) in enumerate(answer.list_sentences(), 1):
         for cited in sentence.citation_assessment:
             support = cited.evidence_support
             values = support if isinstance(support, list) else [support]
@@ -331,7 +331,7 @@ def read_clusters(path: Path) -> dict[str, Mapping[str, Mapping[tuple[str, int],
             for question, kinds in questions.items()
         }
     except ValidationError as error:
-        where, problem = first_problem(error)
+        where, problem = find_first_problem(error)
         raise InputError(f"{path}: {where or 'the file'}: {problem}") from error
     except InputError:
         raise

@@ -22,7 +22,7 @@ from ragassay.formats.fields import (
 )
 from ragassay.formats.items import METADATA_FIELDS
 from ragassay.formats.problems import is_list, is_object
-from ragassay.formats.source_values import n_texts, source_rows, unread_paths
+from ragassay.formats.source_values import build_source_rows, count_texts, find_unread_paths
 from ragassay.records import Record
 
 _NAMES = {"question": QUESTION_NAMES, "answer": ANSWER_NAMES, "reference": REFERENCE_NAMES}
@@ -58,7 +58,7 @@ def rename_fields(raw_fields: Mapping[str, object]) -> NamedFields:
     rest = {key: value for key, value in raw_fields.items() if key not in own_names}
     renamed = {own: raw_fields[name] for own, name in names.items()}
     if source is not None and is_one_passage(source):
-        renamed["sources"] = _with_passage_id(source_rows(raw_fields[source]), source, rest)
+        renamed["sources"] = _add_passage_id(build_source_rows(raw_fields[source]), source, rest)
     # Error messages list the fields, so the order of the file is preserved.
     order = [own_names.get(key, key) for key in raw_fields if key in own_names or key in rest]
     fields = {key: (rest | renamed)[key] for key in order}
@@ -75,7 +75,7 @@ def find_sources(fields: Mapping[str, object]) -> str | None:
         if has_value(fields.get(name)):
             return name
     candidates = find_all(fields, SOURCE_NAMES)
-    return next((name for name in candidates if n_texts(fields[name], name)), None)
+    return next((name for name in candidates if count_texts(fields[name], name)), None)
 
 
 def find_unread(fields: Mapping[str, object], *, has_sources: bool) -> tuple[str, ...]:
@@ -84,12 +84,12 @@ def find_unread(fields: Mapping[str, object], *, has_sources: bool) -> tuple[str
         path
         for name, value in fields.items()
         if name not in METADATA_FIELDS
-        for path in unread_paths(value, name, long_text=not has_sources)
+        for path in find_unread_paths(value, name, long_text=not has_sources)
     )
     return tuple(islice(paths, _MOST_UNREAD))
 
 
-def _with_passage_id(rows: object, source: str, rest: dict[str, object]) -> object:
+def _add_passage_id(rows: object, source: str, rest: dict[str, object]) -> object:
     """Add an id and a title to the only passage of a row if other columns contain them."""
     if not (is_list(rows) and len(rows) == 1):
         return rows
@@ -99,13 +99,13 @@ def _with_passage_id(rows: object, source: str, rest: dict[str, object]) -> obje
     titles = tuple(f"{source}_{name}" for name in TITLE_NAMES)
     name, title = find_name(rest, PASSAGE_ID_NAMES), find_name(rest, titles)
     if name is not None and isinstance(rest[name], str | int):
-        row = row | {"id": passage_id(rest.pop(name))}
+        row = row | {"id": remove_brackets(rest.pop(name))}
     if title is not None and isinstance(rest[title], str):
         row = row | {"title": str(rest.pop(title))}
     return [row]
 
 
-def passage_id(value: object) -> object:
+def remove_brackets(value: object) -> object:
     """Remove citation brackets from a passage id, so that "[1]" becomes "1"."""
     return str(value).strip().strip("[]") or value if isinstance(value, str) else value
 
@@ -134,7 +134,7 @@ class FieldTally:
             counts = self.names.setdefault(own, {})
             counts[name] = counts.get(name, 0) + 1
 
-    def renamed_fields(self) -> dict[str, str]:
+    def list_renamed_fields(self) -> dict[str, str]:
         """Return the names that each renamed field had in the input, joined with "or"."""
         return {
             own: " or ".join(counts)
@@ -146,14 +146,14 @@ class FieldTally:
 _OWN_ORDER = ("question", "answer", "reference", "sources")
 
 
-def input_notes(fields: Mapping[str, str], records: Iterable[Record]) -> tuple[str, ...]:
+def describe_input(fields: Mapping[str, str], records: Iterable[Record]) -> tuple[str, ...]:
     """Return notes on how the input was read, to be shown with the results.
 
     Args:
         fields: Field names in the input, keyed by the field name in ragassay's format.
 
     Example:
-        >>> input_notes({"answer": "output", "sources": "docs"}, [])
+        >>> describe_input({"answer": "output", "sources": "docs"}, [])
         ('Read `output` as answer, `docs` as sources.',)
     """
     order = [*filter(fields.get, _OWN_ORDER), *(f for f in fields if f not in _OWN_ORDER)]

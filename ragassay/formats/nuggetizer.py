@@ -17,10 +17,10 @@ from ragassay.formats.rows import (
     IdText,
     Row,
     as_text,
-    distinct_documents,
-    original_id,
-    text_as_object,
-    unknown_fields,
+    assign_document_ids,
+    collect_unknown_fields,
+    restore_id,
+    wrap_text,
 )
 from ragassay.formats.sniff import Format
 from ragassay.records import (
@@ -37,11 +37,11 @@ _GRADE = re.compile(r"-?\d{1,9}(\.\d{1,9})?")
 _IMPORTANCES: Mapping[object, Importance] = {name: name for name in get_args(Importance)}
 
 
-def _text_as_candidate(value: object) -> object:
+def _wrap_candidate(value: object) -> object:
     return {"doc": {"segment": value}} if isinstance(value, str) else value
 
 
-def label_text(value: object) -> object:
+def convert_label(value: object) -> object:
     """Return a label as text, because models may write other JSON types, such as numbers."""
     return value if isinstance(value, str) else as_text(value)
 
@@ -80,15 +80,15 @@ class CandidateRow(Row):
 class CreateInputRow(Row):
     """A question with its candidate passages."""
 
-    query: Annotated[QueryRow, BeforeValidator(text_as_object)]
-    candidates: list[Annotated[CandidateRow, BeforeValidator(_text_as_candidate)]]
+    query: Annotated[QueryRow, BeforeValidator(wrap_text)]
+    candidates: list[Annotated[CandidateRow, BeforeValidator(_wrap_candidate)]]
 
 
 class GoldNuggetRow(Row):
     """A nugget with its importance."""
 
     text: str = Field(min_length=1)
-    importance: Annotated[str | None, BeforeValidator(label_text)] = None
+    importance: Annotated[str | None, BeforeValidator(convert_label)] = None
 
     @property
     def weight(self) -> Importance | None:
@@ -123,7 +123,7 @@ def read_create_input(item: Item) -> Record:
             raise ProblemError(f"candidates.{i}.doc", text, 'the field "doc"')
         doc = candidate.doc or SegmentRow(segment=candidate.text or "")
         texts.append((doc.segment, doc.title))
-    sources = distinct_documents(
+    sources = assign_document_ids(
         [
             Document(id=row.docid or str(i), text=text, title=title)
             for i, (row, (text, title)) in enumerate(zip(row.candidates, texts, strict=True), 1)
@@ -136,7 +136,7 @@ def read_create_input(item: Item) -> Record:
         answer="",
         sources=sources,
         topic=row.query.qid,
-        metadata=unknown_fields(row),
+        metadata=collect_unknown_fields(row),
     )
 
 
@@ -169,19 +169,19 @@ def create_input_row(record: Record) -> JsonRow:
     """Convert a record to a question with its sources as candidate passages."""
     row: JsonRow = {
         "query": {"qid": record.topic or record.id, "text": record.question},
-        "candidates": [_candidate(source) for source in record.sources],
+        "candidates": [_build_candidate(source) for source in record.sources],
     }
     return restore_metadata(row, record.metadata, ())
 
 
-def _candidate(source: Document) -> JsonRow:
+def _build_candidate(source: Document) -> JsonRow:
     doc: JsonRow = {"segment": source.text}
     if source.title:
         doc["title"] = source.title
-    return {"docid": original_id(source), "doc": doc}
+    return {"docid": restore_id(source), "doc": doc}
 
 
-def gold_nuggets(rows: Sequence[GoldNuggetRow]) -> tuple[Nugget, ...]:
+def convert_gold_rows(rows: Sequence[GoldNuggetRow]) -> tuple[Nugget, ...]:
     """Convert rows of a file to nuggets, with unknown importances as None."""
     return tuple(Nugget(text=row.text, importance=row.weight) for row in rows)
 
@@ -198,7 +198,7 @@ def find_unknown_importances(
     ]
 
 
-def problems_of(odd: Sequence[UnknownLabel]) -> list[Problem]:
+def describe_unknown_labels(odd: Sequence[UnknownLabel]) -> list[Problem]:
     """Return a problem that describes the first unknown label and counts the others, if any."""
     if not odd:
         return []
@@ -212,7 +212,7 @@ def problems_of(odd: Sequence[UnknownLabel]) -> list[Problem]:
     return [Problem(first.field, problem, " or ".join(first.names))]
 
 
-def label_metadata(odd: Iterable[UnknownLabel]) -> dict[str, str]:
+def collect_unknown_labels(odd: Iterable[UnknownLabel]) -> dict[str, str]:
     """Return unknown labels as metadata, so that writers can restore them."""
     return {one.field: one.value for one in odd if one.value is not None}
 
@@ -225,7 +225,7 @@ _ASSIGNMENTS: Mapping[object, Assignment] = {name: name for name in ASSIGNMENTS}
 class AssignedNuggetRow(GoldNuggetRow):
     """A nugget with the level of support assigned to it."""
 
-    assignment: Annotated[str | None, BeforeValidator(label_text)] = None
+    assignment: Annotated[str | None, BeforeValidator(convert_label)] = None
 
     @property
     def label(self) -> Assignment | None:
@@ -245,14 +245,14 @@ class AssignedRow(Row):
 
     def to_record(self) -> Record:
         """Return the answer as a record with the id `run_id/qid`."""
-        metadata = unknown_fields(self)
+        metadata = collect_unknown_fields(self)
         if self.response_length not in (None, len(self.answer_text.split())):
             metadata["response_length"] = str(self.response_length)
         return Record(
             id=f"{self.run_id}/{self.qid}",
             question=self.query,
             answer=self.answer_text,
-            nuggets=gold_nuggets(self.nuggets),
+            nuggets=convert_gold_rows(self.nuggets),
             system=self.run_id,
             topic=self.qid,
             metadata=metadata,
@@ -274,9 +274,9 @@ class RetrievedRow(Row):
             id=f"{self.qid}/{self.docid}",
             question=self.text,
             answer=self.candidate_text,
-            nuggets=gold_nuggets(self.nuggets),
+            nuggets=convert_gold_rows(self.nuggets),
             topic=self.qid,
-            metadata=unknown_fields(self) | {"docid": self.docid},
+            metadata=collect_unknown_fields(self) | {"docid": self.docid},
         )
 
 
@@ -291,7 +291,7 @@ def read_assigned(item: Item, model: AssignedModel) -> list[Record | Problem]:
     """
     row = parse(model, item.fields)
     odd = find_unknown_importances(row.nuggets) + find_unknown_assignments(row.nuggets)
-    return [row.to_record(), *problems_of(odd)]
+    return [row.to_record(), *describe_unknown_labels(odd)]
 
 
 def find_unknown_assignments(rows: Sequence[AssignedNuggetRow]) -> list[UnknownLabel]:
@@ -319,7 +319,7 @@ def read_assigned_labels(item: Item, model: AssignedModel) -> list[HumanLabel | 
         for nugget in row.nuggets
         if nugget.label is not None
     ]
-    return [*labels, *problems_of(find_unknown_assignments(row.nuggets))]
+    return [*labels, *describe_unknown_labels(find_unknown_assignments(row.nuggets))]
 
 
 RETRIEVED = Format(

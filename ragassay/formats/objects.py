@@ -11,9 +11,9 @@ from ragassay.formats.conversations import REPLY_FIELDS
 from ragassay.formats.problems import is_list, is_mapping, is_sequence
 from ragassay.formats.replies import is_reply_object, read_structured_reply
 from ragassay.formats.reply_builder import StructuredReply, as_plain
-from ragassay.formats.source_values import source_rows
-from ragassay.formats.tables import cells_of
-from ragassay.formats.values import passage_fields
+from ragassay.formats.source_values import build_source_rows
+from ragassay.formats.tables import convert_cells
+from ragassay.formats.values import convert_passage
 from ragassay.records import Document, Record
 
 
@@ -106,7 +106,7 @@ class ResponseParts:
     reply: StructuredReply | None = None
 
 
-def rows_of(answers: Any) -> list[Any]:
+def extract_rows(answers: Any) -> list[Any]:
     """Return the rows of a table or an iterable, as dicts of plain values or as records.
 
     Args:
@@ -128,24 +128,24 @@ def rows_of(answers: Any) -> list[Any]:
     elif hasattr(table, "to_dict") and hasattr(table, "iloc"):  # pandas
         rows = table.to_dict("records")
     elif is_mapping(table):
-        rows = _rows_of_columns(table)
+        rows = _transpose_columns(table)
     else:
-        rows = _listed_rows(table)
+        rows = _convert_answers(table)
         if not (hasattr(table, "features") and all(map(is_mapping, rows))):
             return rows
-    return [cells_of(row) for row in rows]
+    return [convert_cells(row) for row in rows]
 
 
-def _listed_rows(answers: Any) -> list[Any]:
+def _convert_answers(answers: Any) -> list[Any]:
     if isinstance(answers, Record) or _is_sample(answers) or _has(answers, _RESPONSE):
-        return [_row(answers)]
+        return [_convert_row(answers)]
     cases = answers if isinstance(answers, Iterable) else getattr(answers, "test_cases", None)
     if cases is None or isinstance(cases, bytes):
         raise InputError(
             f"answers have the unsupported type {type(answers).__name__}; pass {ACCEPTED}"
         )
     rows = list(cases)
-    converted = [_row(row) for row in rows]
+    converted = [_convert_row(row) for row in rows]
     if converted and not any(is_mapping(row) or isinstance(row, Record) for row in converted):
         raise InputError(
             f"answers are a list of the unsupported type {type(rows[0]).__name__}; pass {ACCEPTED}"
@@ -153,7 +153,7 @@ def _listed_rows(answers: Any) -> list[Any]:
     return converted
 
 
-def _row(row: Any) -> Any:
+def _convert_row(row: Any) -> Any:
     if _is_sample(row):
         dumped = row.model_dump() if hasattr(row, "model_dump") else vars(row)
         return {name: value for name, value in dumped.items() if value not in (None, False)}
@@ -165,12 +165,12 @@ def _row(row: Any) -> Any:
     if not is_mapping(row):
         return row
     if not _has(row.get("answer"), _RESPONSE):
-        return _plain_objects(row)
-    parts = response_parts(row["answer"])
+        return _convert_objects(row)
+    parts = split_response(row["answer"])
     return {"sources": parts.sources} | dict(row) | {"answer": parts.text}
 
 
-def _plain_objects(row: Mapping[Any, Any]) -> Any:
+def _convert_objects(row: Mapping[Any, Any]) -> Any:
     plain: dict[Any, Any] = {}
     for name in (*REPLY_FIELDS, *_MESSAGES):
         value = row.get(name)
@@ -180,12 +180,12 @@ def _plain_objects(row: Mapping[Any, Any]) -> Any:
     return dict(row) | plain if plain else row
 
 
-def response_parts(response: Any) -> ResponseParts:
+def split_response(response: Any) -> ResponseParts:
     """Return the parts of an answer: text, a LlamaIndex response or a provider's reply."""
     if isinstance(response, str):
         return ResponseParts(response)
     if _has(response, _RESPONSE):
-        nodes = source_objects(response.source_nodes or ())
+        nodes = convert_sources(response.source_nodes or ())
         return ResponseParts(str(response.response or ""), nodes)
     if (reply := read_structured_reply(response)) is None:
         raise InputError(
@@ -203,7 +203,7 @@ def _has(value: Any, names: Iterable[str]) -> bool:
     return not isinstance(value, type) and all(hasattr(value, name) for name in names)
 
 
-def _rows_of_columns(columns: Mapping[Any, Any]) -> list[dict[str, object]]:
+def _transpose_columns(columns: Mapping[Any, Any]) -> list[dict[str, object]]:
     lists = {
         str(name): values.tolist() if hasattr(values, "tolist") else values
         for name, values in columns.items()
@@ -220,21 +220,21 @@ def _rows_of_columns(columns: Mapping[Any, Any]) -> list[dict[str, object]]:
     return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
 
 
-def source_objects(sources: Iterable[Any]) -> list[Any]:
+def convert_sources(sources: Iterable[Any]) -> list[Any]:
     """Convert sources, such as texts and LangChain or LlamaIndex objects, to dicts."""
-    plain = plain_value(list(sources))
-    rows = source_rows(plain)
+    plain = convert_documents(list(sources))
+    rows = build_source_rows(plain)
     return rows if is_list(rows) else list(plain)
 
 
-def plain_value(value: Any) -> Any:
+def convert_documents(value: Any) -> Any:
     """Convert LangChain, LlamaIndex and ragassay documents within a value to dicts."""
     if isinstance(value, str) or value is None:
         return value
     if isinstance(value, Document):
         return value.model_dump(exclude_defaults=True)
     if is_mapping(value):
-        return {str(name): plain_value(part) for name, part in value.items()}
+        return {str(name): convert_documents(part) for name, part in value.items()}
     if is_sequence(value):
-        return [plain_value(part) for part in value]
-    return passage_fields(value) or value
+        return [convert_documents(part) for part in value]
+    return convert_passage(value) or value

@@ -16,7 +16,7 @@ from ragassay.errors import InputError
 from ragassay.formats.files import RawLine
 from ragassay.formats.items import Item, Place, as_item, parse_line, read_item
 from ragassay.formats.problems import Problem, is_list, is_object
-from ragassay.formats.rows import as_text, original_id
+from ragassay.formats.rows import as_text, restore_id
 from ragassay.formats.values import find_bad_value
 from ragassay.records import Document, Record, Rejection, SentenceInput
 
@@ -38,7 +38,7 @@ class WriteResult:
 
 
 @contextmanager
-def replacing_file(path: Path) -> Generator[IO[bytes] | gzip.GzipFile]:
+def replace_file(path: Path) -> Generator[IO[bytes] | gzip.GzipFile]:
     """Open a temporary file that replaces `path` on success, compressed if `path` ends in `.gz`."""
     part = path.with_name(f".{path.name}.{uuid4().hex}.part")
     try:
@@ -58,60 +58,61 @@ def replacing_file(path: Path) -> Generator[IO[bytes] | gzip.GzipFile]:
             part.unlink()
 
 
-def json_bytes(value: object) -> bytes:
+def encode_json(value: object) -> bytes:
     """Return a value as ASCII JSON, in which line separators and lone surrogates are escaped."""
     return json.dumps(value, ensure_ascii=True).encode("ascii")
 
 
 def write_values(values: Iterable[object], path: Path) -> None:
     """Write values as JSON lines."""
-    with replacing_file(path) as handle:
+    with replace_file(path) as handle:
         for number, value in enumerate(values, start=1):
             if (problem := find_bad_value(value)) is not None:
                 raise InputError(
                     f"line {number} of {path} cannot be written: {problem.field}: {problem.text}"
                 )
-            handle.write(json_bytes(value) + b"\n")
+            handle.write(encode_json(value) + b"\n")
 
 
-def unwritable(record: Record, field: str, found: str, expected: str) -> InputError:
+def build_write_error(record: Record, field: str, found: str, expected: str) -> InputError:
     """Return an error for a record field that a format cannot store."""
     return InputError(f"record {record.id!r} cannot be written: {field}: {found} ({expected})")
 
 
-def team_and_run(record: Record) -> tuple[str, str]:
+def split_system(record: Record) -> tuple[str, str]:
     """Split a record's system, which must be `team_id/run_id`, into team and run."""
     team, slash, run = (record.system or "").partition("/")
     if not (team.strip() and slash and run.strip()):
-        raise unwritable(record, "system", f"found {record.system!r}", "team_id/run_id")
+        raise build_write_error(record, "system", f"found {record.system!r}", "team_id/run_id")
     return team, run
 
 
-def sentences_of(record: Record) -> tuple[SentenceInput, ...]:
+def build_cited_sentences(record: Record) -> tuple[SentenceInput, ...]:
     """Return the sentences of an answer, with every citation as a document id."""
     if isinstance(record.answer, str):
-        raise unwritable(record, "answer", "found plain text", "sentences with citations")
+        raise build_write_error(record, "answer", "found plain text", "sentences with citations")
     return tuple(
         SentenceInput(
-            text=sentence.text, citations=tuple(document_ids(sentence.citations, record.sources))
+            text=sentence.text,
+            citations=tuple(find_document_ids(sentence.citations, record.sources)),
         )
         for sentence in record.answer
     )
 
 
-def document_ids(citations: Iterable[str], sources: Sequence[Document]) -> list[str]:
+def find_document_ids(citations: Iterable[str], sources: Sequence[Document]) -> list[str]:
     """Convert citations, which are source ids or 1-based source positions, to document ids.
 
     Ids take precedence over positions. The id of a passage is replaced by the id of its document.
     """
-    names = {str(i): original_id(source) for i, source in enumerate(sources, start=1)}
-    names |= {source.id: original_id(source) for source in sources}
+    names = {str(i): restore_id(source) for i, source in enumerate(sources, start=1)}
+    names |= {source.id: restore_id(source) for source in sources}
     ids = [names.get(citation, citation) for citation in citations]
     has_passages = any(source.part_of for source in sources)
     return list(dict.fromkeys(ids)) if has_passages else ids
 
 
-def marked_text(record: Record, *, by_position: bool) -> str:
+def mark_citations(record: Record, *, by_position: bool) -> str:
     """Return an answer as text, with the citations of each sentence in brackets after it."""
     if isinstance(record.answer, str):
         return record.answer
@@ -125,14 +126,14 @@ def marked_text(record: Record, *, by_position: bool) -> str:
 
 
 def restore_metadata(row: JsonRow, metadata: Mapping[str, str], used: Collection[str]) -> JsonRow:
-    """Add metadata to a row in place, at the dotted paths that `unknown_fields` returned.
+    """Add metadata to a row in place, at the dotted paths that `collect_unknown_fields` returned.
 
     Existing fields are not overwritten. The paths in `used` are skipped.
     """
     for key, text in metadata.items():
         if key not in used:
             parent, name = _find_parent(row, key)
-            parent.setdefault(name, value_of(text))
+            parent.setdefault(name, restore_value(text))
     return row
 
 
@@ -151,7 +152,7 @@ def _find_parent(row: JsonRow, key: str) -> tuple[JsonRow, str]:
     return row, key
 
 
-def value_of(text: str) -> object:
+def restore_value(text: str) -> object:
     """Return the JSON value that `as_text` converted to a text, or the text if there is none."""
     try:
         value: object = json.loads(text)
@@ -162,12 +163,12 @@ def value_of(text: str) -> object:
     return value if is_same and find_bad_value([[[[value]]]]) is None else text
 
 
-def left_out(record: Record, again: Record) -> list[str]:
+def find_changed_fields(record: Record, again: Record) -> list[str]:
     """Return the fields in which a record differs from the record that was read back."""
     fields = [name for name in Record.model_fields if name != "answer"]
     changed = [name for name in fields if getattr(record, name) != getattr(again, name)]
     if again.answer != record.answer:
-        if isinstance(record.answer, str) or again.answer != sentences_of(record):
+        if isinstance(record.answer, str) or again.answer != build_cited_sentences(record):
             changed.append("answer")
     return changed
 
@@ -185,33 +186,37 @@ class Check:
 
     def __call__(self, record: Record, row: JsonRow, reader: Reader) -> bytes:
         """Check that a row can be read back, and return it as JSON."""
-        data = json_bytes(row)
+        data = encode_json(row)
         line = len(self._seen) + 1
-        self.item(record, parse_line(RawLine(line, data), str(self._path), f"line-{line}"), reader)
+        self.check_item(
+            record, parse_line(RawLine(line, data), str(self._path), f"line-{line}"), reader
+        )
         return data
 
-    def cells(self, record: Record, cells: dict[str, object], reader: Reader) -> None:
+    def check_cells(self, record: Record, cells: dict[str, object], reader: Reader) -> None:
         """Check that a row of table cells can be read back."""
         line = len(self._seen) + 1
         place = Place(str(self._path), line, f"row-{line}", "")
-        self.item(record, as_item(place, cells), reader)
+        self.check_item(record, as_item(place, cells), reader)
 
-    def item(self, record: Record, item: Item | Rejection, reader: Reader) -> None:
+    def check_item(self, record: Record, item: Item | Rejection, reader: Reader) -> None:
         """Read an item back as a record, and raise an error if its id or citations are lost."""
         again = item if isinstance(item, Rejection) else read_item(reader, item)
         if isinstance(again, Rejection):
-            raise unwritable(record, again.field, again.problem, again.expected)
+            raise build_write_error(record, again.field, again.problem, again.expected)
         if isinstance(again, Problem):
-            raise unwritable(record, again.field, again.text, again.expected)
+            raise build_write_error(record, again.field, again.text, again.expected)
         if again.id in self._seen:
-            raise unwritable(record, "id", "the id already appeared", "a unique id for each record")
-        if not isinstance(again.answer, str) and "answer" in left_out(record, again):
+            raise build_write_error(
+                record, "id", "the id already appeared", "a unique id for each record"
+            )
+        if not isinstance(again.answer, str) and "answer" in find_changed_fields(record, again):
             problem = "the citations would be read back as different citations"
-            raise unwritable(record, "answer", problem, "document ids as citations")
+            raise build_write_error(record, "answer", problem, "document ids as citations")
         self._seen.add(again.id)
-        self._changed.update(left_out(record, again))
+        self._changed.update(find_changed_fields(record, again))
 
-    def result(self) -> WriteResult:
+    def build_result(self) -> WriteResult:
         """Return the number of checked records, and the number of changes per field."""
         changed = {name: n for name in Record.model_fields if (n := self._changed[name])}
         return WriteResult(len(self._seen), changed)

@@ -92,7 +92,7 @@ def join_path(path: Iterable[str | int]) -> str:
     return ".".join(parts).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def wrong(text: str, expected: str) -> PydanticCustomError:
+def build_value_error(text: str, expected: str) -> PydanticCustomError:
     """Return an error that a pydantic validator can raise."""
     return PydanticCustomError(_CUSTOM, "{problem}", {"problem": text, "expected": expected})
 
@@ -199,7 +199,7 @@ _SHOWN = 10
 _MARKER = re.compile(r"\[[^\[\]]*\]")
 
 
-def empty_answer(record: Record, else_read: str = "") -> Problem | None:
+def detect_empty_answer(record: Record, else_read: str = "") -> Problem | None:
     """Return a problem if an answer contains only whitespace, punctuation and citation markers."""
     answer = record.answer
     text = answer if isinstance(answer, str) else " ".join(sentence.text for sentence in answer)
@@ -213,21 +213,21 @@ def require_records(records: Sequence[Record], rejections: Sequence[Rejection], 
     """If there are no records, raise an error that lists the first ten rejections."""
     if records:
         return
-    lines = [rejection_line(rejection) for rejection in rejections[:_SHOWN]]
+    lines = [format_rejection(rejection) for rejection in rejections[:_SHOWN]]
     if len(rejections) > _SHOWN:
         lines.append(f"... and {len(rejections) - _SHOWN} more rejected lines")
     raise NoRecordError("\n  ".join([f"{name}: no usable record", *lines]), tuple(rejections))
 
 
-def empty_file_error(
+def build_empty_file_error(
     path: Path, what: str, rejections: Sequence[Rejection], expected: str = ""
 ) -> InputError:
     """Return the error for a file without usable content, including its first rejection."""
-    first = f": {rejection_line(rejections[0])}" if rejections else ""
+    first = f": {format_rejection(rejections[0])}" if rejections else ""
     return InputError(f"{path} has no {what}{first}{f'; expected {expected}' if expected else ''}")
 
 
-def rejection_line(rejection: Rejection) -> str:
+def format_rejection(rejection: Rejection) -> str:
     """Format a rejection as one line that is safe to print to a terminal."""
     field = f" {rejection.field}:" if rejection.field else ""
     expected = f", expected {rejection.expected}" if rejection.expected else ""

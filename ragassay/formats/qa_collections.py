@@ -17,9 +17,9 @@ from ragassay.formats.problems import (
     parse,
     validate,
 )
-from ragassay.formats.rows import IdText, Row, as_text, distinct_ids, unknown_fields
+from ragassay.formats.rows import IdText, Row, as_text, collect_unknown_fields, distinguish_ids
 from ragassay.formats.sniff import Format
-from ragassay.formats.topics import question_of
+from ragassay.formats.topics import find_question
 from ragassay.records import Document, Record
 
 _PMID = re.compile(r"(?:/pubmed/|pubmed\.ncbi\.nlm\.nih\.gov/)([0-9]{1,9})/?$")
@@ -62,9 +62,9 @@ def read_bioasq(item: Item, questions: Mapping[str, str]) -> Record:
     around = validate(SubmitterRow, item.around)
     system = row.system or (None if isinstance(around, Problem) else around.system)
     if row.body is not None and system is None and not questions:
-        return _record(row, row.body, "", row.ideal_answer[0] if row.ideal_answer else None)
+        return _build_record(row, row.body, "", row.ideal_answer[0] if row.ideal_answer else None)
     try:
-        question = question_of(row.body, row.id, questions, "id")
+        question = find_question(row.body, row.id, questions, "id")
     except ProblemError as error:
         text = f"{error.problem.text}: a submission requires its questions file (--questions)"
         expected = f"{error.problem.expected}, or a BioASQ questions file"
@@ -72,7 +72,7 @@ def read_bioasq(item: Item, questions: Mapping[str, str]) -> Record:
     if not any(text.strip() for text in row.ideal_answer):
         text = "the field is missing or empty: the submission has no answer"
         raise ProblemError("ideal_answer", text, 'a text in "ideal_answer"')
-    return _record(row, question, row.ideal_answer[0], None, system)
+    return _build_record(row, question, row.ideal_answer[0], None, system)
 
 
 _FIELDS = frozenset(BioasqQuestionRow.model_fields) | {"questions", "concepts", "triples"}
@@ -99,7 +99,7 @@ SUBMISSION = Format(
 )
 
 
-def _record(
+def _build_record(
     row: BioasqQuestionRow,
     question: str,
     answer: str,
@@ -123,12 +123,12 @@ def _record(
         answer=answer,
         sources=tuple(
             Document(id=one, text=snippet.text, part_of=name if names.count(name) > 1 else "")
-            for one, name, snippet in zip(distinct_ids(names), names, row.snippets, strict=True)
+            for one, name, snippet in zip(distinguish_ids(names), names, row.snippets, strict=True)
         ),
         reference=reference,
         system=system,
         topic=row.id,
-        metadata=unknown_fields(row) | metadata,
+        metadata=collect_unknown_fields(row) | metadata,
     )
 
 
@@ -155,7 +155,7 @@ def read_pubmedqa(item: Item) -> Record:
         ),
         reference=row.long_answer,
         topic=row.pmid,
-        metadata=unknown_fields(row) | decision,
+        metadata=collect_unknown_fields(row) | decision,
     )
 
 
@@ -232,7 +232,7 @@ def _read_answer(row: ExpertQuestionRow, system: str, fields: object, item: Item
         sources=sources,
         system=system,
         topic=item.place.label,
-        metadata=unknown_fields(row) | unknown_fields(answer) | metadata,
+        metadata=collect_unknown_fields(row) | collect_unknown_fields(answer) | metadata,
     )
 
 
@@ -240,7 +240,7 @@ def _read_sources(answer: ExpertAnswerRow) -> tuple[tuple[Document, ...], tuple[
     """Return the sources by number, each with all its texts joined, and the URLs of the sources."""
     texts: dict[str, dict[str, None]] = {}
     urls: dict[str, str] = {}
-    for number, url, text in _pieces(answer):
+    for number, url, text in _read_pieces(answer):
         known = next((name for name, other in urls.items() if url and other == url), None)
         name = number or known or str(len(texts) + 1)
         texts.setdefault(name, {})
@@ -252,7 +252,7 @@ def _read_sources(answer: ExpertAnswerRow) -> tuple[tuple[Document, ...], tuple[
     return tuple(documents), tuple(urls[name] for name in ids)
 
 
-def _pieces(answer: ExpertAnswerRow) -> Iterator[tuple[str, str, str]]:
+def _read_pieces(answer: ExpertAnswerRow) -> Iterator[tuple[str, str, str]]:
     evidence = (claim.get("evidence") for claim in answer.claims)
     lists = (answer.attribution, *(part for part in evidence if isinstance(part, list)))
     for pieces in lists:

@@ -21,19 +21,19 @@ from ragassay.formats.output import (
     JsonRow,
     Reader,
     WriteResult,
-    marked_text,
-    replacing_file,
+    mark_citations,
+    replace_file,
     restore_metadata,
-    value_of,
+    restore_value,
 )
 from ragassay.formats.problems import Problem, ProblemError, is_list, parse
 from ragassay.formats.rows import (
     IdText,
     Row,
     as_text,
-    distinct_documents,
-    original_id,
-    unknown_fields,
+    assign_document_ids,
+    collect_unknown_fields,
+    restore_id,
 )
 from ragassay.formats.sniff import Format
 from ragassay.formats.values import TableCell
@@ -78,9 +78,9 @@ def read_sample(item: Item) -> Record:
         id=row.id or item.place.label,
         question=row.user_input,
         answer=row.response,
-        sources=_sources(row),
+        sources=_build_sources(row),
         reference=row.reference,
-        metadata=kept | unknown_fields(row),
+        metadata=kept | collect_unknown_fields(row),
     )
 
 
@@ -95,14 +95,14 @@ RAGAS = Format(
 )
 
 
-def ragas_row(record: Record) -> JsonRow:
+def build_ragas_row(record: Record) -> JsonRow:
     """Convert a record to a sample, without source ids if they are just 1, 2, 3 and so on."""
-    ids = [original_id(source) for source in record.sources]
+    ids = [restore_id(source) for source in record.sources]
     row: JsonRow = {
         "id": record.id,
         "user_input": record.question,
         "retrieved_contexts": [source.text for source in record.sources],
-        "response": marked_text(record, by_position=False),
+        "response": mark_citations(record, by_position=False),
         "reference": record.reference,
     }
     if ids != [str(i) for i, _ in enumerate(ids, 1)]:
@@ -110,7 +110,7 @@ def ragas_row(record: Record) -> JsonRow:
     return restore_metadata({n: v for n, v in row.items() if v is not None}, record.metadata, ())
 
 
-def _sources(row: SampleRow) -> tuple[Document, ...]:
+def _build_sources(row: SampleRow) -> tuple[Document, ...]:
     texts = row.retrieved_contexts or []
     if not row.retrieved_context_ids:
         return tuple(Document(id=str(i), text=text) for i, text in enumerate(texts, start=1))
@@ -119,7 +119,7 @@ def _sources(row: SampleRow) -> tuple[Document, ...]:
         text = f"found {len(ids)} ids for {len(texts)} retrieved_contexts"
         raise ProblemError("retrieved_context_ids", text, "one id for each context, or no ids")
     pairs = zip(ids, texts, strict=True)
-    return distinct_documents([Document(id=name, text=text) for name, text in pairs])
+    return assign_document_ids([Document(id=name, text=text) for name, text in pairs])
 
 
 JOINT = "|"
@@ -130,13 +130,13 @@ _METADATA = ("metadata", "additional_metadata", "additionalMetadata")
 _SOURCE = re.compile(r"deepeval_source=(?P<source>.*?),deepeval_context=(?P<text>.*)", re.DOTALL)
 
 
-def _passages(value: object) -> object:
+def _split_joint(value: object) -> object:
     if isinstance(value, str):
         return value.split(JOINT) if value else []
     return value
 
 
-def _text_as_context(value: object) -> object:
+def _parse_context(value: object) -> object:
     if not isinstance(value, str):
         return value
     if (match := _SOURCE.fullmatch(value)) is None:
@@ -163,10 +163,10 @@ class CaseRow(Row):
     expected_output: str | None = Field(
         default=None, validation_alias=AliasChoices("expected_output", "expectedOutput")
     )
-    context: Annotated[list[str] | None, BeforeValidator(_passages)] = None
+    context: Annotated[list[str] | None, BeforeValidator(_split_joint)] = None
     retrieval_context: Annotated[
-        list[Annotated[ContextRow, BeforeValidator(_text_as_context)]] | None,
-        BeforeValidator(_passages),
+        list[Annotated[ContextRow, BeforeValidator(_parse_context)]] | None,
+        BeforeValidator(_split_joint),
     ] = Field(default=None, validation_alias=AliasChoices("retrieval_context", "retrievalContext"))
     metadata: dict[str, object] | None = Field(
         default=None, validation_alias=AliasChoices(*_METADATA)
@@ -176,7 +176,7 @@ class CaseRow(Row):
 def read_deepeval(item: Item) -> Record:
     """Convert a test case to a record."""
     row = parse(CaseRow, item.fields)
-    kept = unknown_fields(row)
+    kept = collect_unknown_fields(row)
     if row.retrieval_context is None:
         passages = [ContextRow(context=text) for text in row.context or ()]
     else:
@@ -216,17 +216,17 @@ DEEPEVAL = Format(
 )
 
 
-def deepeval_row(record: Record) -> JsonRow:
+def build_deepeval_row(record: Record) -> JsonRow:
     """Convert a record to a test case, with source titles as the `source` of passages."""
-    known = {n: value_of(t) for n, t in record.metadata.items() if n in DEEPEVAL.fields}
-    rest = {n: value_of(t) for n, t in record.metadata.items() if n not in known}
+    known = {n: restore_value(t) for n, t in record.metadata.items() if n in DEEPEVAL.fields}
+    rest = {n: restore_value(t) for n, t in record.metadata.items() if n not in known}
     passages = [
         f"deepeval_source={one.title},deepeval_context={one.text}" if one.title else one.text
         for one in record.sources
     ]
     row: JsonRow = {
         "input": record.question,
-        "actual_output": marked_text(record, by_position=True),
+        "actual_output": mark_citations(record, by_position=True),
         "expected_output": record.reference,
         "retrieval_context": passages or None,
     }
@@ -251,7 +251,7 @@ def write_ragas(records: Iterable[Record], path: Path) -> WriteResult:
     Raises:
         InputError: A record does not fit the format, or the file cannot be written.
     """
-    return _write(records, path, ragas_row, read_sample, _python_cell)
+    return _write(records, path, build_ragas_row, read_sample, _format_python_cell)
 
 
 def write_deepeval(records: Iterable[Record], path: Path) -> WriteResult:
@@ -266,7 +266,7 @@ def write_deepeval(records: Iterable[Record], path: Path) -> WriteResult:
     Raises:
         InputError: A record does not fit the format, or the file cannot be written.
     """
-    return _write(records, path, deepeval_row, read_deepeval, _deepeval_cell)
+    return _write(records, path, build_deepeval_row, read_deepeval, _format_deepeval_cell)
 
 
 def _write(
@@ -281,12 +281,12 @@ def _write(
     if suffix.endswith(".csv"):
         return _write_csv([(record, to_row(record)) for record in records], path, reader, cell)
     lines = [check(record, to_row(record), reader) for record in records]
-    with replacing_file(path) as handle:
+    with replace_file(path) as handle:
         if suffix.endswith(".json"):
             handle.write(b"[\n" + b",\n".join(lines) + b"\n]\n")
         else:
             handle.write(b"".join(line + b"\n" for line in lines))
-    return check.result()
+    return check.build_result()
 
 
 def _write_csv(
@@ -300,29 +300,29 @@ def _write_csv(
     writer = csv.writer(text)
     writer.writerow(columns)
     for record, row in rows:
-        cells = {name: _text(name, row.get(name), cell) for name in columns}
+        cells = {name: _format_cell(name, row.get(name), cell) for name in columns}
         row_cells: dict[str, object] = {
             name: TableCell(value) if value.strip() else None for name, value in cells.items()
         }
-        check.cells(record, row_cells, reader)
+        check.check_cells(record, row_cells, reader)
         writer.writerow(cells.values())
-    with replacing_file(path) as handle:
+    with replace_file(path) as handle:
         handle.write(text.getvalue().encode("utf-8"))
-    return check.result()
+    return check.build_result()
 
 
-def _text(name: str, value: object, cell: _CellText) -> str:
+def _format_cell(name: str, value: object, cell: _CellText) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else cell(name, value)
 
 
-def _python_cell(name: str, value: object) -> str:
+def _format_python_cell(name: str, value: object) -> str:
     """Format a value as ragas and pandas do in `to_csv`, or as JSON if ragas has no such field."""
     return repr(value) if name in RAGAS.fields else json.dumps(value, ensure_ascii=False)
 
 
-def _deepeval_cell(name: str, value: object) -> str:
+def _format_deepeval_cell(name: str, value: object) -> str:
     if name in _CONTEXTS and is_list(value):
         return JOINT.join(map(str, value))
     return (

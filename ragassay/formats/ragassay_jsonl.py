@@ -45,11 +45,11 @@ from ragassay.formats.rows import (
     SourceEntry,
     SourceRow,
     as_text,
-    distinct_documents,
-    unknown_fields,
+    assign_document_ids,
+    collect_unknown_fields,
 )
 from ragassay.formats.sniff import Format
-from ragassay.formats.source_values import source_rows
+from ragassay.formats.source_values import build_source_rows
 from ragassay.records import CitedSpan, Document, Record, SentenceInput, Turn
 
 _TEXT_BRANCH, _LIST_BRANCH = "<text>", "<sentences>"
@@ -62,7 +62,7 @@ _OWN_SHAPES = {
 contents comes from another tool that uses the same field name."""
 
 
-def _branch(value: object) -> str | None:
+def _choose_branch(value: object) -> str | None:
     if isinstance(value, str):
         return _TEXT_BRANCH
     return _LIST_BRANCH if isinstance(value, list) else None
@@ -71,16 +71,16 @@ def _branch(value: object) -> str | None:
 Answer = Annotated[
     Annotated[str, Tag(_TEXT_BRANCH)] | Annotated[list[SentenceEntry], Tag(_LIST_BRANCH)],
     Discriminator(
-        _branch,
+        _choose_branch,
         custom_error_type="answer_type",
         custom_error_message='text, or a list of {"text": …, "citations": […]}',
     ),
 ]
 
 
-def _readable_sources(value: object) -> object:
+def _convert_sources(value: object) -> object:
     """Return sources as objects, with empty text for those that have only an id or title."""
-    rows = source_rows(value)
+    rows = build_source_rows(value)
     if not is_list(rows):
         return rows
     has_text = any(is_object(row) and "text" in row for row in rows)
@@ -108,7 +108,7 @@ class RecordRow(Row):
     id: IdText | None = None
     question: str
     answer: Answer
-    sources: Annotated[list[SourceEntry], BeforeValidator(_readable_sources)] = Field(
+    sources: Annotated[list[SourceEntry], BeforeValidator(_convert_sources)] = Field(
         default_factory=list[SourceRow]
     )
     nuggets: list[NuggetEntry] = Field(default_factory=list[NuggetRow])
@@ -124,7 +124,7 @@ class RecordRow(Row):
 
 
 class _Sources(Row):
-    sources: Annotated[list[SourceEntry], BeforeValidator(_readable_sources)]
+    sources: Annotated[list[SourceEntry], BeforeValidator(_convert_sources)]
 
 
 NAMED_FIELDS = Format(
@@ -140,14 +140,14 @@ NAMED_FIELDS = Format(
 def read_ragassay(item: Item, tally: FieldTally | None = None) -> Record:
     """Convert a line, whose fields may have any name in `formats.fields`, to a record."""
     named = rename_fields(item.fields)
-    fields, other = _own_parts(named.fields)
+    fields, other = _split_fields(named.fields)
     try:
         row = parse(RecordRow, fields)
     except ProblemError as error:
         own, dot, rest = error.problem.field.partition(".")
         path = f"{named.names.get(own, own)}{dot}{rest}"
         raise ProblemError(path, error.problem.text, error.problem.expected) from error
-    unknown = unknown_fields(row) | other
+    unknown = collect_unknown_fields(row) | other
     if duplicates := sorted(row.metadata.keys() & unknown.keys()):
         text = "the field occurs both inside and outside metadata"
         raise ProblemError(join_path(duplicates[:1]), text, "the field in only one of these places")
@@ -157,8 +157,8 @@ def read_ragassay(item: Item, tally: FieldTally | None = None) -> Record:
     return Record(
         id=row.id or item.place.label,
         question=row.question,
-        answer=_answer(row.answer),
-        sources=_documents(row.sources),
+        answer=_build_answer(row.answer),
+        sources=_build_documents(row.sources),
         nuggets=tuple(nugget.to_nugget() for nugget in row.nuggets),
         reference=row.reference,
         system=row.system,
@@ -182,17 +182,17 @@ RAGASSAY = Format(
 
 
 def read_sources(value: object) -> tuple[Document, ...] | Problem:
-    """Convert a sources field, in any structure that `source_rows` reads, to documents."""
+    """Convert a sources field, in any structure that `build_source_rows` reads, to documents."""
     row = validate(_Sources, {"sources": value})
-    return row if isinstance(row, Problem) else _documents(row.sources)
+    return row if isinstance(row, Problem) else _build_documents(row.sources)
 
 
-def _documents(rows: list[SourceRow]) -> tuple[Document, ...]:
+def _build_documents(rows: list[SourceRow]) -> tuple[Document, ...]:
     documents = [row.to_document(i) for i, row in enumerate(rows, start=1)]
-    return distinct_documents(documents, [row.id is not None for row in rows])
+    return assign_document_ids(documents, [row.id is not None for row in rows])
 
 
-def _own_parts(fields: dict[str, object]) -> tuple[dict[str, object], dict[str, str]]:
+def _split_fields(fields: dict[str, object]) -> tuple[dict[str, object], dict[str, str]]:
     """Convert fields with unexpected contents, such as another tool's citations, to text."""
     other: dict[str, str] = {}
     for name, keys in _OWN_SHAPES.items():
@@ -207,7 +207,7 @@ def _has(part: object, keys: frozenset[str]) -> bool:
     return isinstance(part, str) if not keys else is_object(part) and part.keys() == keys
 
 
-def _answer(answer: str | list[SentenceRow]) -> str | tuple[SentenceInput, ...]:
+def _build_answer(answer: str | list[SentenceRow]) -> str | tuple[SentenceInput, ...]:
     if isinstance(answer, str):
         return answer
     return tuple(sentence.to_sentence() for sentence in answer)

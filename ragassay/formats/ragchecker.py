@@ -27,9 +27,9 @@ from ragassay.formats.rows import (
     Row,
     SourceEntry,
     SourceRow,
-    distinct_documents,
-    record_label,
-    unknown_fields,
+    assign_document_ids,
+    build_record_label,
+    collect_unknown_fields,
 )
 from ragassay.formats.sniff import Format
 from ragassay.records import HumanLabel, Record
@@ -79,10 +79,10 @@ def read_ragchecker(item: Item) -> Record:
         id=row.query_id or item.place.label,
         question=row.query,
         answer=row.response,
-        sources=distinct_documents(sources, has_id),
+        sources=assign_document_ids(sources, has_id),
         reference=row.gt_answer,
         topic=row.query_id,
-        metadata=unknown_fields(row),
+        metadata=collect_unknown_fields(row),
     )
 
 
@@ -109,7 +109,7 @@ def read_pair_labels(item: Item) -> list[HumanLabel]:
     # The two annotators are not identified, but their rows alternate.
     annotator = f"annotator {2 - int(item.place.label.rpartition('-')[2]) % 2}"
     return [
-        record_label(record, f"preference.{name}", sign * preferred, annotator)
+        build_record_label(record, f"preference.{name}", sign * preferred, annotator)
         for name in PREFERENCES
         for record, sign in zip(records, (-1, 1), strict=True)
         if (preferred := getattr(row, f"{name}_label")) is not None

@@ -43,7 +43,7 @@ from ragassay.formats.problems import (
     is_object,
     parse,
 )
-from ragassay.formats.rows import IdText, Row, as_text, record_label, unknown_fields
+from ragassay.formats.rows import IdText, Row, as_text, build_record_label, collect_unknown_fields
 from ragassay.formats.sniff import Format
 from ragassay.records import Document, HumanLabel, Record
 
@@ -156,7 +156,7 @@ def read_summeval(item: Item) -> Record:
     The first reference summary becomes the reference, and all others become metadata.
     """
     row = parse(SummaryRow, item.fields)
-    metadata = unknown_fields(row)
+    metadata = collect_unknown_fields(row)
     if len(row.references) > 1:
         metadata["references"] = as_text(row.references[1:])
     return Record(
@@ -181,7 +181,7 @@ def read_summeval_labels(item: Item, turkers: bool = False) -> list[HumanLabel]:
     rated = parse(AnnotationsRow, {name: item.fields.get(name) for name in names})
     by_kind = (("expert", rated.expert_annotations), ("turker", rated.turker_annotations))
     return [
-        record_label(record, rubric, rating, f"{kind} {n}")
+        build_record_label(record, rubric, rating, f"{kind} {n}")
         for kind, rows in by_kind
         for n, ratings in enumerate(rows, start=1)
         for rubric in AnnotatorRow.model_fields
@@ -200,7 +200,7 @@ def read_summeval_means(item: Item) -> Record:
         reference=row.reference,
         system=row.system_id,
         topic=row.doc_id,
-        metadata=unknown_fields(row),
+        metadata=collect_unknown_fields(row),
     )
 
 
@@ -217,13 +217,13 @@ def read_summeval_means_labels(item: Item) -> list[HumanLabel | Problem]:
 
 def read_usr(item: Item) -> list[Record | Problem]:
     """Convert each rated turn of a dialogue to a record with an id such as `item-1/MODEL`."""
-    return [turn if isinstance(turn, Problem) else turn[0] for turn in _turns(item)]
+    return [turn if isinstance(turn, Problem) else turn[0] for turn in _read_turns(item)]
 
 
 def read_usr_labels(item: Item) -> list[HumanLabel | Problem]:
     """Return one label for each rating that a person gave to a turn of a dialogue."""
     labels: list[HumanLabel | Problem] = []
-    for turn in _turns(item):
+    for turn in _read_turns(item):
         if isinstance(turn, Problem):
             labels.append(turn)
             continue
@@ -231,16 +231,16 @@ def read_usr_labels(item: Item) -> list[HumanLabel | Problem]:
         ratings = row.model_extra or {}
         for field, rubric in _RATED.items():
             if ratings.get(field) is not None:
-                labels += _ratings(record, field, rubric, ratings[field])
+                labels += _read_ratings(record, field, rubric, ratings[field])
     return labels
 
 
 def read_usr_means(item: Item) -> Record:
     """Convert a turn with mean ratings to a record."""
     row = parse(AveragedTurnRow, item.fields)
-    return _turn_record(
+    return _build_record(
         *(item.place.label, row.source, row.system_output, row.context, row.system_id),
-        unknown_fields(row),
+        collect_unknown_fields(row),
     )
 
 
@@ -301,7 +301,7 @@ def _is_within(mean: object, low: int, high: int) -> TypeGuard[float]:
     return isinstance(mean, int | float) and not isinstance(mean, bool) and low <= mean <= high
 
 
-def _turns(item: Item) -> Iterator[tuple[Record, RatedTurnRow] | Problem]:
+def _read_turns(item: Item) -> Iterator[tuple[Record, RatedTurnRow] | Problem]:
     dialogue = parse(RatedDialogueRow, item.fields)
     for n, fields in enumerate(dialogue.responses):
         try:
@@ -312,13 +312,13 @@ def _turns(item: Item) -> Iterator[tuple[Record, RatedTurnRow] | Problem]:
         except ProblemError as error:
             yield error.problem
             continue
-        metadata = {k: v for k, v in unknown_fields(row).items() if k not in _RATED}
+        metadata = {k: v for k, v in collect_unknown_fields(row).items() if k not in _RATED}
         name = f"{item.place.label}/{row.model}"
         turn = (name, dialogue.context, row.response, dialogue.fact, row.model)
-        yield _turn_record(*turn, metadata), row
+        yield _build_record(*turn, metadata), row
 
 
-def _turn_record(
+def _build_record(
     name: str, dialogue: str, turn: str, fact: str, system: str, metadata: Mapping[str, str]
 ) -> Record:
     text = fact.strip()
@@ -332,7 +332,7 @@ def _turn_record(
     )
 
 
-def _ratings(
+def _read_ratings(
     record: Record, field: str, rubric: str, ratings: object
 ) -> Iterator[HumanLabel | Problem]:
     low, high = USR_SCALES[rubric]
@@ -340,15 +340,15 @@ def _ratings(
         yield Problem(field, f"found {describe_value(ratings)}", "a list of ratings")
         return
     for n, rating in enumerate(ratings):
-        whole = _whole(rating)
+        whole = _convert_rating(rating)
         if whole is not None and low <= whole <= high:
-            yield record_label(record, rubric, whole, f"rater {n + 1}")
+            yield build_record_label(record, rubric, whole, f"rater {n + 1}")
         else:
             expected = f"a rating from {low} to {high}"
             yield Problem(f"{field}.{n}", f"found {describe_value(rating)}", expected)
 
 
-def _whole(rating: object) -> int | None:
+def _convert_rating(rating: object) -> int | None:
     if isinstance(rating, float) and rating.is_integer():
         return int(rating)
     return rating if isinstance(rating, int) and not isinstance(rating, bool) else None
@@ -380,7 +380,7 @@ def _read_means(
         elif high - low == 1 and abs(mean * N_RATERS - round(mean * N_RATERS)) < 1e-6:
             n_high = round(mean * N_RATERS) - low * N_RATERS
             ratings = [high] * n_high + [low] * (N_RATERS - n_high)
-            labels += [record_label(record, rubric, rating, "") for rating in ratings]
+            labels += [build_record_label(record, rubric, rating, "") for rating in ratings]
         else:
-            labels.append(record_label(record, rubric, floor(mean + 0.5), annotator))
+            labels.append(build_record_label(record, rubric, floor(mean + 0.5), annotator))
     return labels

@@ -17,7 +17,7 @@ from ragassay.formats.items import (
     ROWS_NAME,
     Item,
     Place,
-    content_of,
+    format_content,
     iter_items,
     iter_rows,
     read_item,
@@ -25,13 +25,13 @@ from ragassay.formats.items import (
 from ragassay.formats.medaesqa import EXTRACTED_ANSWERS, EXTRACTED_EVIDENCE, MEDAESQA
 from ragassay.formats.named_fields import FieldTally, find_sources, find_unread
 from ragassay.formats.nuggetizer import ASSIGNED, CREATE_INPUT, RETRIEVED
-from ragassay.formats.problems import Problem, empty_answer, quote_text, require_records
+from ragassay.formats.problems import Problem, detect_empty_answer, quote_text, require_records
 from ragassay.formats.qa_collections import BIOASQ, EXPERTQA, PUBMEDQA, SUBMISSION
 from ragassay.formats.ragas_deepeval import DEEPEVAL, RAGAS
 from ragassay.formats.ragassay_jsonl import NAMED_FIELDS, RAGASSAY, read_sources
 from ragassay.formats.ragchecker import RAGCHECKER, RAGCHECKER_PAIRS
 from ragassay.formats.rated_texts import SUMMEVAL, SUMMEVAL_MEANS, USR, USR_MEANS
-from ragassay.formats.row_mapping import merged_items, with_columns
+from ragassay.formats.row_mapping import map_columns, merge_items
 from ragassay.formats.sniff import Format, Outcome, sniff
 from ragassay.formats.topics import read_topics
 from ragassay.formats.trec_biogen import BIOGEN_2024, BIOGEN_A, BIOGEN_B
@@ -43,8 +43,8 @@ from ragassay.formats.yescieval import (
     YESCIEVAL_SHEET,
     find_questions,
     read_questions,
+    read_sheet_items,
     read_yescieval,
-    sheet_items,
 )
 from ragassay.records import Nugget, Record, Rejection
 
@@ -118,7 +118,7 @@ def read_records(
         raise InputError(f"limit must be at least 1, or None to read all records; got {limit}")
     reading = _RecordReading(str(path), path, questions, answered, columns)
     if path.is_dir():
-        match, items = YESCIEVAL_SHEET, sheet_items(path)
+        match, items = YESCIEVAL_SHEET, read_sheet_items(path)
     elif not columns and is_paragraph_file(path):
         match, items = RESPONSES, iter_responses(path)
     else:
@@ -126,7 +126,7 @@ def read_records(
     return add_gold_nuggets(reading.read(items, match, limit), nuggets)
 
 
-def records_from_rows(
+def read_records_from_rows(
     rows: Iterable[Mapping[str, object]],
     *,
     questions: AnyPath | None = None,
@@ -155,12 +155,12 @@ def add_gold_nuggets(found: ReadResult, nuggets: AnyPath | None) -> ReadResult:
     if nuggets is None:
         return found
     gold, rejected = read_nuggets(nuggets)
-    if not any(_gold_key(record, gold) in gold for record in found.records):
+    if not any(_find_gold_key(record, gold) in gold for record in found.records):
         text = "no topic matches the topic or id of an answer, so no nuggets were used"
         expected = "nuggets for the topic ids of the answers"
         rejected.append(Rejection(file=str(Path(nuggets)), line=0, problem=text, expected=expected))
     records = (
-        record.model_copy(update={"nuggets": gold.get(_gold_key(record, gold), ())})
+        record.model_copy(update={"nuggets": gold.get(_find_gold_key(record, gold), ())})
         if not record.nuggets
         else record
         for record in found.records
@@ -168,15 +168,15 @@ def add_gold_nuggets(found: ReadResult, nuggets: AnyPath | None) -> ReadResult:
     return replace(found, records=tuple(records), rejections=(*found.rejections, *rejected))
 
 
-def _gold_key(record: Record, gold: Mapping[str, tuple[Nugget, ...]]) -> str:
+def _find_gold_key(record: Record, gold: Mapping[str, tuple[Nugget, ...]]) -> str:
     return record.topic if record.topic is not None and record.topic in gold else record.id
 
 
-def answered_records(records: Iterable[Record]) -> ReadResult:
+def reject_unanswered(records: Iterable[Record]) -> ReadResult:
     """Reject records with an empty answer. A rejection's line is the record's 1-based position."""
-    checked = [(record, empty_answer(record)) for record in records]
+    checked = [(record, detect_empty_answer(record)) for record in records]
     rejections = (
-        Place("records", n, record.id, content_of(record.model_dump())).reject(problem)
+        Place("records", n, record.id, format_content(record.model_dump())).reject(problem)
         for n, (record, problem) in enumerate(checked, 1)
         if problem is not None
     )
@@ -203,12 +203,12 @@ class _RecordReading:
     ) -> tuple[Format, Iterator[Item | Rejection]]:
         """Return the detected format, and an iterator over all items."""
         if only_questions:
-            items = self._questions(items)
+            items = self._add_empty_answers(items)
         if self.columns:
-            return RAGASSAY, with_columns(items, self.columns, self.name, self.tally)
-        return sniff(items, FORMATS, self.name, named_format)
+            return RAGASSAY, map_columns(items, self.columns, self.name, self.tally)
+        return sniff(items, FORMATS, self.name, detect_named_format)
 
-    def _questions(self, items: Iterable[Item | Rejection]) -> Iterator[Item | Rejection]:
+    def _add_empty_answers(self, items: Iterable[Item | Rejection]) -> Iterator[Item | Rejection]:
         """Yield the items, and add an empty answer to each question without one."""
         pairs = [("question", "answer"), ("user_input", "response")]
         if self.columns:
@@ -229,8 +229,8 @@ class _RecordReading:
     def read(
         self, items: Iterator[Item | Rejection], match: Format, limit: int | None
     ) -> ReadResult:
-        mapper = self._mapper(match)
-        for outcome in self._outcomes(merged_items(items, match), mapper, match):
+        mapper = self._choose_mapper(match)
+        for outcome in self._read_outcomes(merge_items(items, match), mapper, match):
             if isinstance(outcome, Rejection):
                 self.rejections.append(outcome)
                 continue
@@ -239,10 +239,10 @@ class _RecordReading:
                 break
         if self.answered:
             require_records(self.records, self.rejections, self.name)
-        fields = self.tally.renamed_fields()
+        fields = self.tally.list_renamed_fields()
         return ReadResult(tuple(self.records), tuple(self.rejections), match.name, fields)
 
-    def _mapper(self, match: Format) -> Mapper:
+    def _choose_mapper(self, match: Format) -> Mapper:
         if match.has_topics and match.read is not None:
             topics: dict[str, str] = {}
             if self.questions is not None:
@@ -265,7 +265,7 @@ class _RecordReading:
             return partial(read_export, tally=self.tally)
         return match.read or partial(read_answer, tally=None if self.columns else self.tally)
 
-    def _outcomes(
+    def _read_outcomes(
         self, items: Iterable[Item | Rejection], mapper: Mapper, match: Format
     ) -> Iterator[Record | Rejection]:
         for item in items:
@@ -287,10 +287,10 @@ class _RecordReading:
         if match.is_open:
             record, names = _add_named_sources(record, item.fields, match)
             self.tally.add(names)
-        if self.answered and (problem := empty_answer(record, match.unanswered)):
+        if self.answered and (problem := detect_empty_answer(record, match.unanswered)):
             return item.place.reject(problem)
         if record.id == item.place.label and item.fields.get("id") is None:
-            record = record.model_copy(update={"id": self._free_id(record.id)})
+            record = record.model_copy(update={"id": self._find_free_id(record.id)})
         first = self.places.setdefault(record.id, item.place)
         if first is not item.place or record.id in self.ids:
             where = f"line {first.line} ({first.label})"
@@ -300,7 +300,7 @@ class _RecordReading:
         self.ids.add(record.id)
         return record
 
-    def _free_id(self, name: str) -> str:
+    def _find_free_id(self, name: str) -> str:
         free, count = name, 1
         while free in self.places:
             count += 1
@@ -308,7 +308,7 @@ class _RecordReading:
         return free
 
 
-def named_format(item: Item) -> Format | None:
+def detect_named_format(item: Item) -> Format | None:
     """Return the format of a tool's export or of fields with common names, or None."""
     named = NAMED_FIELDS if NAMED_FIELDS.is_named(item.fields) else None
     return export_format(item.fields) or named

@@ -13,11 +13,11 @@ from ragassay.formats.reply_builder import (
     ReplyBuilder,
     StructuredReply,
     as_plain,
-    each_object,
     get,
     get_fields,
     get_list,
     get_text,
+    iter_objects,
 )
 from ragassay.formats.reply_messages import (
     read_candidate,
@@ -26,7 +26,7 @@ from ragassay.formats.reply_messages import (
     read_message,
     read_search_answer,
 )
-from ragassay.formats.rows import distinct_ids
+from ragassay.formats.rows import distinguish_ids
 from ragassay.formats.values import PASSAGE_IDS
 from ragassay.records import CitedSpan, Document, Record
 
@@ -50,42 +50,42 @@ class ReplyShape:
     fields: tuple[str, ...]
 
 
-def _each_has(name: str, inner: str) -> Callable[[Fields], bool]:
-    return lambda fields: any(get_fields(one, inner) for one in each_object(get(fields, name)))
+def _build_shape_check(name: str, inner: str) -> Callable[[Fields], bool]:
+    return lambda fields: any(get_fields(one, inner) for one in iter_objects(get(fields, name)))
 
 
-def _first(fields: Fields, name: str, reply: ReplyBuilder) -> Fields:
+def _take_first(fields: Fields, name: str, reply: ReplyBuilder) -> Fields:
     values = get_list(fields, name)
     if len(values) > 1:
         reply.report(f"only the first of {len(values)} {name} is read")
-    return next(each_object(values), {})
+    return next(iter_objects(values), {})
 
 
 def _read_choices(fields: Fields, reply: ReplyBuilder) -> None:
-    choice = _first(fields, "choices", reply)
+    choice = _take_first(fields, "choices", reply)
     read_message(get_fields(choice, "message", "delta"), reply, fields)
 
 
 def _has_output_messages(fields: Fields) -> bool:
-    return any(get_list(item, "content") for item in _output_messages(fields))
+    return any(get_list(item, "content") for item in _find_output_messages(fields))
 
 
-def _output_messages(fields: Fields) -> list[Fields]:
+def _find_output_messages(fields: Fields) -> list[Fields]:
     """Return the final messages of a response, or its commentary if there are no final messages."""
-    items = [one for one in each_object(get(fields, "output")) if get(one, "content") is not None]
+    items = [one for one in iter_objects(get(fields, "output")) if get(one, "content") is not None]
     messages = [one for one in items if get_text(one, "type") in ("", "message")]
     final = [one for one in messages if get_text(one, "phase") != "commentary"]
     return list(final or messages)
 
 
 def _read_output(fields: Fields, reply: ReplyBuilder) -> None:
-    for item in _output_messages(fields):
+    for item in _find_output_messages(fields):
         read_content(get(item, "content"), reply)
 
 
 def _read_thread(fields: Fields, reply: ReplyBuilder) -> None:
     """Read the newest assistant message of a thread. Threads list the newest message first."""
-    messages = (one for one in each_object(get(fields, "data")) if _is_assistant(one))
+    messages = (one for one in iter_objects(get(fields, "data")) if _is_assistant(one))
     read_message(next(messages, {}), reply)
 
 
@@ -97,7 +97,7 @@ def _is_message(fields: Fields) -> bool:
     content = get(fields, "content")
     if isinstance(content, str):
         return _is_assistant(fields)
-    parts = list(each_object(content))
+    parts = list(iter_objects(content))
     is_blocks = bool(parts) and all(get_text(one, "type", "text") for one in parts)
     return is_blocks and (_is_assistant(fields) or get_text(fields, "role") == "")
 
@@ -107,7 +107,7 @@ def _is_chat(fields: Fields) -> bool:
 
 
 def _is_cohere_text(fields: Fields) -> bool:
-    cites = any("document_ids" in one for one in each_object(get(fields, "citations")))
+    cites = any("document_ids" in one for one in iter_objects(get(fields, "citations")))
     return isinstance(get(fields, "text"), str) and (cites or "generation_id" in fields)
 
 
@@ -115,13 +115,13 @@ def _read_cohere_text(fields: Fields, reply: ReplyBuilder) -> None:
     read_message({**fields, "content": get_text(fields, "text")}, reply)
 
 
-def _converse_message(fields: Fields) -> Fields:
+def _find_converse_message(fields: Fields) -> Fields:
     return get_fields(get_fields(fields, "output"), "message")
 
 
 def _is_knowledge_base(fields: Fields) -> bool:
     cited = get_list(fields, "citations")
-    has_parts = any(get(one, "generated_response_part") for one in each_object(cited))
+    has_parts = any(get(one, "generated_response_part") for one in iter_objects(cited))
     return bool(get_text(get_fields(fields, "output"), "text")) and (has_parts or not cited)
 
 
@@ -134,7 +134,7 @@ def _is_constructor(fields: Fields) -> bool:
 
 def _read_nodes(fields: Fields, reply: ReplyBuilder) -> None:
     reply.add_text(get_text(fields, "response"))
-    for scored in each_object(get(fields, "source_nodes")):
+    for scored in iter_objects(get(fields, "source_nodes")):
         node = get_fields(scored, "node") or scored
         metadata = get_fields(node, "metadata")
         # Node ids are random, so answers cite an id from the metadata if there is one.
@@ -147,15 +147,15 @@ def _read_nodes(fields: Fields, reply: ReplyBuilder) -> None:
 SHAPES: tuple[ReplyShape, ...] = (
     ReplyShape(
         "chat completions (OpenAI, Azure on your data, Perplexity, OpenRouter, Mistral, LiteLLM)",
-        _each_has("choices", "message"),
+        _build_shape_check("choices", "message"),
         _read_choices,
         ("choices", "citations", "search_results"),
     ),
     ReplyShape("responses (OpenAI)", _has_output_messages, _read_output, ("output", "output_text")),
     ReplyShape(
         "converse (Amazon Bedrock)",
-        lambda fields: bool(get_list(_converse_message(fields), "content")),
-        lambda fields, reply: read_message(_converse_message(fields), reply),
+        lambda fields: bool(get_list(_find_converse_message(fields), "content")),
+        lambda fields, reply: read_message(_find_converse_message(fields), reply),
         ("output",),
     ),
     ReplyShape(
@@ -166,8 +166,8 @@ SHAPES: tuple[ReplyShape, ...] = (
     ),
     ReplyShape(
         "generate content (Gemini)",
-        _each_has("candidates", "content"),
-        lambda fields, reply: read_candidate(_first(fields, "candidates", reply), reply),
+        _build_shape_check("candidates", "content"),
+        lambda fields, reply: read_candidate(_take_first(fields, "candidates", reply), reply),
         ("candidates",),
     ),
     ReplyShape(
@@ -194,7 +194,7 @@ SHAPES: tuple[ReplyShape, ...] = (
     ReplyShape(
         "thread (OpenAI Assistants)",
         lambda fields: any(
-            _is_assistant(one) and _is_message(one) for one in each_object(get(fields, "data"))
+            _is_assistant(one) and _is_message(one) for one in iter_objects(get(fields, "data"))
         ),
         _read_thread,
         ("data",),
@@ -265,9 +265,9 @@ def add_reply(record: Record, reply: StructuredReply) -> Record:
     at the position to which the reply refers (Anthropic's `document_index`), or one that contains
     the quoted text.
     """
-    ids = {one.id: _own_id(one, record.sources, reply.positions) for one in reply.sources}
+    ids = {one.id: _find_own_id(one, record.sources, reply.positions) for one in reply.sources}
     new = [one for one in reply.sources if ids[one.id] is None]
-    names = distinct_ids([one.id for one in (*record.sources, *new)])[len(record.sources) :]
+    names = distinguish_ids([one.id for one in (*record.sources, *new)])[len(record.sources) :]
     ids |= {one.id: name for one, name in zip(new, names, strict=True)}
     sources = (one.model_copy(update={"id": ids[one.id]}) for one in new)
     citations = (
@@ -288,7 +288,9 @@ def add_reply(record: Record, reply: StructuredReply) -> Record:
     )
 
 
-def _own_id(source: Document, own: Sequence[Document], positions: Mapping[str, int]) -> str | None:
+def _find_own_id(
+    source: Document, own: Sequence[Document], positions: Mapping[str, int]
+) -> str | None:
     if any(one.id == source.id for one in own):
         return source.id
     position = positions.get(source.id)

@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import Any, Literal
 
 from ragassay.formats.problems import is_list, is_mapping
-from ragassay.formats.rows import distinct_ids
+from ragassay.formats.rows import distinguish_ids
 from ragassay.records import CitedSpan, Document
 
 MAX_DEPTH = 60
@@ -95,22 +95,22 @@ def get_number(fields: Any, *names: str) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def each_object(values: Any) -> Iterator[dict[str, Any]]:
+def iter_objects(values: Any) -> Iterator[dict[str, Any]]:
     """Yield the objects in a list, or nothing for other values."""
     for value in values if is_list(values) else ():
         if is_mapping(value):
             yield {str(key): part for key, part in value.items()}
 
 
-def source_text(fields: Any) -> str:
+def get_source_text(fields: Any) -> str:
     """Return the text of a source, or an empty string."""
     return get_text(fields, *TEXT_NAMES)
 
 
-def free_text(fields: Any) -> str:
+def get_free_text(fields: Any) -> str:
     """Return the text of a source, or all texts of its custom fields, one per line."""
-    if not is_mapping(fields) or source_text(fields):
-        return source_text(fields)
+    if not is_mapping(fields) or get_source_text(fields):
+        return get_source_text(fields)
     others = {*NAME_NAMES, *TITLE_NAMES, "type"}
     texts = (part for name, part in fields.items() if name not in others)
     return "\n".join(part for part in texts if isinstance(part, str) and part.strip())
@@ -156,7 +156,7 @@ class ReplyBlock:
     def _utf16_ends(self) -> list[int]:
         return list(accumulate(1 + (ord(mark) > 0xFFFF) for mark in self.text))
 
-    def _characters(self, offset: int, ends: Sequence[int]) -> int:
+    def _convert_offset(self, offset: int, ends: Sequence[int]) -> int:
         """Convert an offset in bytes or UTF-16 units to an offset in characters."""
         n_units = ends[-1] if ends else 0
         if offset > n_units:
@@ -175,10 +175,10 @@ class ReplyBlock:
             >>> ReplyBlock(0, "naïve, it fell").locate(8, 15, "it fell", "bytes")
             (7, 14)
         """
-        in_bytes = tuple(self._characters(one, self._byte_ends) for one in (start, end))
+        in_bytes = tuple(self._convert_offset(one, self._byte_ends) for one in (start, end))
         default = in_bytes if unit == "bytes" else (start, end)
         if quoted.strip():
-            in_utf16 = tuple(self._characters(one, self._utf16_ends) for one in (start, end))
+            in_utf16 = tuple(self._convert_offset(one, self._utf16_ends) for one in (start, end))
             for first, last in (default, (start, end), in_bytes, in_utf16, (start, end + 1)):
                 if self.text[max(first, 0) : max(last, 0)].strip() == quoted.strip():
                     return first, last
@@ -271,7 +271,7 @@ class ReplyBuilder:
         numbers = dict.fromkeys(sources)
         if not numbers:
             return
-        first, last = self._span(block, start, end, quoted, unit)
+        first, last = self._locate_span(block, start, end, quoted, unit)
         n_characters = len(block.text)
         if not 0 <= first <= last <= n_characters or (first == n_characters and last > first):
             self.report(
@@ -287,7 +287,7 @@ class ReplyBuilder:
         else:
             self._n_too_many += 1
 
-    def _span(
+    def _locate_span(
         self, block: ReplyBlock, start: int | None, end: int | None, quoted: str, unit: Unit
     ) -> tuple[int, int]:
         if start is None and end is None:
@@ -307,7 +307,7 @@ class ReplyBuilder:
                 f"{self._n_too_many} citations beyond the first {MAX_SPANS:,} were not read"
             )
         names = [source.name for source in self._sources]
-        ids = distinct_ids(names)
+        ids = distinguish_ids(names)
         documents = tuple(
             Document(
                 id=name,

@@ -9,14 +9,14 @@ from ragassay.formats.reply_builder import (
     Fields,
     ReplyBlock,
     ReplyBuilder,
-    each_object,
-    free_text,
     get,
     get_fields,
+    get_free_text,
     get_list,
     get_number,
+    get_source_text,
     get_text,
-    source_text,
+    iter_objects,
 )
 from ragassay.formats.values import parse_json
 
@@ -71,7 +71,7 @@ def _read_block(part: Fields, reply: ReplyBuilder, before: list[ReplyBlock]) -> 
 
 def _cite_all(blocks: list[ReplyBlock], citations: Any, reply: ReplyBuilder) -> None:
     """Cite sources for whole blocks, because Anthropic and Bedrock split text at citations."""
-    sources = [read_quote(one, reply) for one in each_object(citations)]
+    sources = [read_quote(one, reply) for one in iter_objects(citations)]
     for block in blocks:
         reply.cite(block, sources)
 
@@ -98,7 +98,7 @@ def read_quote(citation: Fields, reply: ReplyBuilder) -> int:
     position = next((position for position in positions if position is not None), None)
     title = get_text(citation, "document_title", "title")
     name = get_text(citation, "file_id", "url", "source") or get_text(inner, "url", "source")
-    parts = (get_text(part, "text") for part in each_object(get(citation, "source_content")))
+    parts = (get_text(part, "text") for part in iter_objects(get(citation, "source_content")))
     quoted = get_text(citation, "cited_text") or "".join(parts)
     kind = "search" if get_number(citation, "search_result_index") is not None else "document"
     if position is None:
@@ -117,7 +117,7 @@ def read_annotations(
     `url_citation`. An annotation without offsets cites the whole block, unless the block is a whole
     message.
     """
-    for note in each_object(annotations):
+    for note in iter_objects(annotations):
         kind = get_text(note, "type")
         fields = note | get_fields(note, kind) if kind else note
         if kind in _NO_EVIDENCE:
@@ -139,7 +139,7 @@ def _add_annotated(
 ) -> tuple[int, int | None, int | None]:
     start = get_number(fields, "start_index", "index")
     end = get_number(fields, "end_index")
-    excerpt = get_text(fields, "cited_text", "quote") or source_text({**fields, "text": None})
+    excerpt = get_text(fields, "cited_text", "quote") or get_source_text({**fields, "text": None})
     if start is not None and end is not None and block.text[start:end] == excerpt:
         excerpt = ""  # LangChain's Gemini integration quotes the answer, not the source.
     position = get_number(get_fields(fields, "extras"), *_POSITION_NAMES)
@@ -154,9 +154,9 @@ _CHUNK_KINDS = ("web", "retrieved_context", "maps", "image")
 def read_grounding(grounding: Fields, parts: list[ReplyBlock], reply: ReplyBuilder) -> None:
     """Cite the sources of Gemini's grounding supports, which have byte offsets within a part."""
     sources = [
-        _add_chunk(chunk, reply) for chunk in each_object(get(grounding, "grounding_chunks"))
+        _add_chunk(chunk, reply) for chunk in iter_objects(get(grounding, "grounding_chunks"))
     ]
-    for support in each_object(get(grounding, "grounding_supports")):
+    for support in iter_objects(get(grounding, "grounding_supports")):
         numbers = get_list(support, "grounding_chunk_indices")
         known = [sources[n] for n in numbers if isinstance(n, int) and 0 <= n < len(sources)]
         if len(known) < len(numbers):
@@ -184,14 +184,14 @@ def _add_chunk(chunk: Fields, reply: ReplyBuilder) -> int:
 def read_candidate(candidate: Fields, reply: ReplyBuilder) -> None:
     """Add the parts, grounding and citation metadata of a Gemini candidate."""
     parts: list[ReplyBlock] = []
-    for part in each_object(get(get_fields(candidate, "content"), "parts")):
+    for part in iter_objects(get(get_fields(candidate, "content"), "parts")):
         is_thought = get(part, "thought") is True
         # Supports count all parts, so parts without text are kept.
         parts.append(reply.add_text("" if is_thought else get_text(part, "text")))
     read_grounding(get_fields(candidate, "grounding_metadata"), parts, reply)
     metadata = get_fields(candidate, "citation_metadata")
     whole = ReplyBlock(0, reply.text)
-    for citation in each_object(get(metadata, "citations", "citation_sources")):
+    for citation in iter_objects(get(metadata, "citations", "citation_sources")):
         name = get_text(citation, "uri", "title")
         source = reply.add_source(name, title=get_text(citation, "title"))
         start, end = get_number(citation, "start_index") or 0, get_number(citation, "end_index")
@@ -202,15 +202,17 @@ def read_search_answer(answer: Fields, reply: ReplyBuilder) -> None:
     """Add a Vertex AI Search answer, whose citations have byte offsets and reference ids."""
     block = reply.add_text(get_text(answer, "answer_text"))
     numbers: dict[str, int] = {}
-    for n, reference in enumerate(each_object(get(answer, "references"))):
+    for n, reference in enumerate(iter_objects(get(answer, "references"))):
         chunk = get_fields(reference, "chunk_info", "unstructured_document_info")
         metadata = get_fields(chunk, "document_metadata") or chunk
-        contents = each_object(get(chunk, "chunk_contents"))
+        contents = iter_objects(get(chunk, "chunk_contents"))
         text = get_text(chunk, "content") or "\n".join(get_text(c, "content") for c in contents)
         name, title = get_text(metadata, "uri", "document", "title"), get_text(metadata, "title")
         numbers[str(n)] = reply.add_source(name, title=title, text=text, is_new=True)
-    for citation in each_object(get(answer, "citations")):
-        ids = [get_text(source, "reference_id") for source in each_object(get(citation, "sources"))]
+    for citation in iter_objects(get(answer, "citations")):
+        ids = [
+            get_text(source, "reference_id") for source in iter_objects(get(citation, "sources"))
+        ]
         known = [numbers[name] for name in ids if name in numbers]
         if len(known) < len(ids):
             reply.report("a citation refers to a missing reference")
@@ -224,9 +226,9 @@ def read_knowledge_base(answer: Fields, reply: ReplyBuilder) -> None:
     The end offset of a span is inclusive, as `locate` detects from the text of the part.
     """
     block = reply.add_text(get_text(get_fields(answer, "output"), "text"))
-    for citation in each_object(get(answer, "citations")):
+    for citation in iter_objects(get(answer, "citations")):
         part = get_fields(get_fields(citation, "generated_response_part"), "text_response_part")
-        references = each_object(get(citation, "retrieved_references"))
+        references = iter_objects(get(citation, "retrieved_references"))
         sources = [_add_retrieved(reference, reply) for reference in references]
         span = get_fields(part, "span")
         start, end = get_number(span, "start"), get_number(span, "end")
@@ -268,23 +270,23 @@ def read_message(message: Fields, reply: ReplyBuilder, around: Fields | None = N
 def _add_listed(holder: Fields, reply: ReplyBuilder) -> None:
     """Add the sources in the order of their list, because the text cites them by number."""
     context = get_fields(holder, "context")
-    for passage in each_object(get(context, "citations") or _azure_tool_citations(context)):
+    for passage in iter_objects(get(context, "citations") or _find_azure_citations(context)):
         name = get_text(passage, "url", "filepath", "id", "title")
         title = get_text(passage, "title")
-        reply.add_source(name, title=title, text=source_text(passage), is_new=True)
+        reply.add_source(name, title=title, text=get_source_text(passage), is_new=True)
     pages = [one for one in get_list(holder, "citations") if isinstance(one, str)]
-    results = list(each_object(get(holder, "search_results")))
+    results = list(iter_objects(get(holder, "search_results")))
     known = {get_text(one, "url"): one for one in results}
     for url in pages or list(known):
         page = known.get(url, {})
-        reply.add_source(url, title=get_text(page, "title"), text=source_text(page))
-    for document in each_object(get(holder, "documents")):
+        reply.add_source(url, title=get_text(page, "title"), text=get_source_text(page))
+    for document in iter_objects(get(holder, "documents")):
         _add_document(get_text(document, "id"), document, reply)
 
 
-def _azure_tool_citations(context: Fields) -> Any:
+def _find_azure_citations(context: Fields) -> Any:
     """Return the citations that older Azure APIs write as JSON text into a tool message."""
-    for message in each_object(get(context, "messages")):
+    for message in iter_objects(get(context, "messages")):
         value = parse_json(get_text(message, "content").encode("utf-8", "replace"))
         if is_object(value) and get_list(value, "citations"):
             return get_list(value, "citations")
@@ -294,19 +296,19 @@ def _azure_tool_citations(context: Fields) -> Any:
 def _add_document(name: str, document: Fields, reply: ReplyBuilder) -> int:
     data = get_fields(document, "data") or document
     name = name or get_text(data, "id", "url", "title")
-    return reply.add_source(name, title=get_text(data, "title"), text=free_text(data))
+    return reply.add_source(name, title=get_text(data, "title"), text=get_free_text(data))
 
 
 def _read_spans(
     holder: Fields, blocks: list[ReplyBlock], whole: ReplyBlock, reply: ReplyBuilder
 ) -> None:
-    """Cite the documents that Cohere lists in `sources` or `document_ids` of a citation."""
-    for citation in each_object(get(holder, "citations")):
+    """Cite the documents that Cohere lists in `sources` or `find_document_ids` of a citation."""
+    for citation in iter_objects(get(holder, "citations")):
         sources = [
             _add_document(
                 get_text(source, "id"), get_fields(source, "document", "tool_output"), reply
             )
-            for source in each_object(get(citation, "sources"))
+            for source in iter_objects(get(citation, "sources"))
         ]
         ids = (str(one) for one in get_list(citation, "document_ids"))
         sources += [reply.add_source(name) for name in ids]
@@ -335,7 +337,7 @@ def _read_litellm(fields: Fields, whole: ReplyBlock, reply: ReplyBuilder) -> Non
     """Cite the sources of Anthropic citations in LiteLLM's form: one list per cited block."""
     start = 0
     for group in get_list(fields, "citations"):
-        for citation in each_object(group if not is_mapping(group) else [group]):
+        for citation in iter_objects(group if not is_mapping(group) else [group]):
             supported = get_text(citation, "supported_text")
             position = whole.text.find(supported, start) if supported else -1
             source = read_quote(citation, reply)

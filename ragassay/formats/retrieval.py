@@ -13,7 +13,7 @@ from pydantic import AliasChoices, BeforeValidator, Field
 
 from ragassay.errors import InputError
 from ragassay.files import AnyPath
-from ragassay.formats.files import RawLine, encoding_note, iter_lines
+from ragassay.formats.files import RawLine, describe_encoding, iter_lines
 from ragassay.formats.items import (
     Item,
     Place,
@@ -24,12 +24,12 @@ from ragassay.formats.items import (
     shorten_text,
     split_rejections,
 )
-from ragassay.formats.output import replacing_file
+from ragassay.formats.output import replace_file
 from ragassay.formats.problems import (
     Problem,
     ProblemError,
+    build_empty_file_error,
     describe_value,
-    empty_file_error,
     parse,
     quote_text,
 )
@@ -99,10 +99,10 @@ def iter_corpus(path: Path) -> Iterator[Document | Rejection]:
     """Yield the documents of a corpus one at a time, and keep only their ids in memory."""
     _, items = sniff(iter_items(path), (CORPUS,), str(path))
     lines: dict[str, int] = {}
-    yield from iter_read(items, lambda item: [_document(item, lines)])
+    yield from iter_read(items, lambda item: [_read_document(item, lines)])
 
 
-def _document(item: Item, lines: dict[str, int]) -> Document:
+def _read_document(item: Item, lines: dict[str, int]) -> Document:
     row = parse(DocumentRow, item.fields)
     if row.id in lines:
         field = next(key for key in _DOCUMENT_ID_KEYS if item.fields.get(key) is not None)
@@ -136,25 +136,27 @@ def read_columns(
     rejections: list[Rejection] = []
     junk = UnreadableLineCount(path)
     for line in iter_lines(path):
-        columns = _columns(line, separator)
+        columns = _split_columns(line, separator)
         problem = columns if isinstance(columns, Problem) else add(line.number, columns)
         if problem is not None:
             text = shorten_text(line.data.decode("utf-8", "backslashreplace"))
             place = Place(str(path), line.number, f"line-{line.number}", text)
             rejections.append(place.reject(problem))
-        if end := junk.end(line.number, problem is not None):
+        if end := junk.count_line(line.number, problem is not None):
             return [*rejections, end]
     return rejections
 
 
-def _columns(line: RawLine, separator: str | None) -> list[str] | Problem:
+def _split_columns(line: RawLine, separator: str | None) -> list[str] | Problem:
     if line.problem:
         return Problem("", line.problem, line.expected)
     try:
         text = line.data.decode("utf-8").strip()
     except UnicodeDecodeError as error:
         return Problem(
-            "", f"the line is not UTF-8 ({error.reason}){encoding_note(line.data)}", "text in UTF-8"
+            "",
+            f"the line is not UTF-8 ({error.reason}){describe_encoding(line.data)}",
+            "text in UTF-8",
         )
     if "\x00" in text:
         return Problem("", "found a NUL byte, so this is not a text file", "text")
@@ -163,7 +165,7 @@ def _columns(line: RawLine, separator: str | None) -> list[str] | Problem:
 
 def write_columns(rows: Iterable[Sequence[str]], path: Path) -> None:
     """Write rows of columns separated by spaces. Cells must not be empty or contain whitespace."""
-    with replacing_file(path) as handle:
+    with replace_file(path) as handle:
         for row in rows:
             for cell in row:
                 if cell.split() != [cell] or find_bad_value(cell) or cell.startswith("\ufeff"):
@@ -207,7 +209,7 @@ def read_qrels(path: AnyPath) -> tuple[dict[str, dict[str, int]], list[Rejection
 
     rejections = read_columns(path, add)
     if not grades:
-        raise empty_file_error(path, "judgments", rejections)
+        raise build_empty_file_error(path, "judgments", rejections)
     return grades, rejections
 
 
@@ -236,26 +238,26 @@ def read_queries(path: Path) -> tuple[dict[str, str], list[Rejection]]:
         if len(columns) != 2:
             return Problem("", f"found {len(columns)} columns", "`qid TAB text`")
         if columns[0] in queries:
-            return _repeated_query_problem(columns[0])
+            return _describe_repeat(columns[0])
         queries[columns[0]] = columns[1]
         return None
 
     if ".json" in path.name:
         pairs, rejections = read_once(
             iter_items(path),
-            read=_json_query,
+            read=_read_json_query,
             key_of=lambda query: query[0],
-            repeated=lambda query, _: _repeated_query_problem(query[0]),
+            repeated=lambda query, _: _describe_repeat(query[0]),
         )
         queries.update(pairs)
     else:
         rejections = read_columns(path, add, "\t")
     if not queries:
-        raise empty_file_error(path, "queries", rejections)
+        raise build_empty_file_error(path, "queries", rejections)
     return queries, rejections
 
 
-def _json_query(item: Item) -> tuple[str, str]:
+def _read_json_query(item: Item) -> tuple[str, str]:
     name = next((item.fields[key] for key in _QUERY_ID_KEYS if key in item.fields), None)
     text = next((item.fields[key] for key in _QUERY_TEXT_KEYS if key in item.fields), None)
     if not isinstance(name, str | int) or not isinstance(text, str):
@@ -264,7 +266,7 @@ def _json_query(item: Item) -> tuple[str, str]:
     return str(name), text
 
 
-def _repeated_query_problem(name: str) -> Problem:
+def _describe_repeat(name: str) -> Problem:
     return Problem("", f"the query {quote_text(name)} already appeared", "unique ids")
 
 
@@ -314,7 +316,7 @@ def read_run(path: AnyPath) -> tuple[RetrievalRun, list[Rejection]]:
         query, _, name, rank, score, own_tag = columns
         if not _RANK.fullmatch(rank):
             return Problem("rank", f"found {describe_value(rank)}", "a whole number")
-        if (number := _score(score)) is None:
+        if (number := _parse_score(score)) is None:
             return Problem("score", f"found {describe_value(score)}", "a finite number")
         if name in rankings.get(query, {}):
             text = f"{quote_text(query)} already ranks {quote_text(name)}"
@@ -328,12 +330,12 @@ def read_run(path: AnyPath) -> tuple[RetrievalRun, list[Rejection]]:
 
     rejections = read_columns(path, add)
     if not rankings:
-        raise empty_file_error(path, "rankings", rejections)
+        raise build_empty_file_error(path, "rankings", rejections)
     ranked = {query: tuple(ranking.values()) for query, ranking in rankings.items()}
     return RetrievalRun(tag, ranked), rejections
 
 
-def _score(text: str) -> float | None:
+def _parse_score(text: str) -> float | None:
     try:
         score = float(text)
     except ValueError:

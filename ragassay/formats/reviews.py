@@ -35,7 +35,7 @@ from ragassay.records import (
     SentenceInput,
     Verdict,
     VerdictBase,
-    final_reviews,
+    select_final_reviews,
 )
 
 REVIEWS = Format(
@@ -76,7 +76,7 @@ def read_reviews(path: Path) -> tuple[Review, ...]:
     return tuple(reviews)
 
 
-def reviews_file(path: Path) -> Path | None:
+def find_reviews_file(path: Path) -> Path | None:
     """Return the reviews file at a path or in a run folder, or None if the file has no reviews."""
     if path.is_dir():
         file = path / FILE
@@ -102,7 +102,7 @@ class ReviewedRun:
     @cached_property
     def final(self) -> tuple[Review, ...]:
         """Last label or rating of each reviewer for each item, unless the reviewer removed it."""
-        current = [one for one in final_reviews(read_reviews(self.file)) if not one.undoes]
+        current = [one for one in select_final_reviews(read_reviews(self.file)) if not one.undoes]
         last = {(one.who, *one.about[:3]): one for one in current if one.field != "note"}
         return tuple(
             one
@@ -130,9 +130,11 @@ class ReviewedRun:
             raise InputError(f"{path} is damaged: {error.errors()[0]['msg']}") from error
         return {one.record_id: one for one in evaluations}
 
-    def labels(self) -> tuple[HumanLabel, ...]:
+    def list_labels(self) -> tuple[HumanLabel, ...]:
         """Return reviews as human labels, for tasks on which judges can be compared."""
-        labels = (self._label(one, TASKS[one.evaluator]) for one in self.final if self._fits(one))
+        labels = (
+            self._build_label(one, TASKS[one.evaluator]) for one in self.final if self._fits(one)
+        )
         return tuple(label for label in labels if label is not None)
 
     def _fits(self, review: Review) -> bool:
@@ -143,11 +145,11 @@ class ReviewedRun:
         """Number of reviews that do not label an answer for any task."""
         return sum(not self._fits(one) for one in self.final)
 
-    def _label(self, review: Review, task: LabelTask) -> HumanLabel | None:
+    def _build_label(self, review: Review, task: LabelTask) -> HumanLabel | None:
         sentence, _, rest = review.item.partition("/")
         item = {"relevance": "", "citation": rest, "racar": sentence}.get(task, review.item)
         if task == "nugget":
-            if (nugget := self._gold_nugget(review)) is None:
+            if (nugget := self._find_gold_nugget(review)) is None:
                 return None
             item = nugget
         return HumanLabel(
@@ -159,23 +161,23 @@ class ReviewedRun:
             annotator=review.who,
         )
 
-    def _gold_nugget(self, review: Review) -> str | None:
+    def _find_gold_nugget(self, review: Review) -> str | None:
         evaluation = self.evaluations.get(review.record)
         nuggets = evaluation.gold_nuggets if evaluation else ()
         known = review.item.isdigit() and int(review.item) < len(nuggets)
         return nuggets[int(review.item)].text if known else None
 
-    def records(self) -> tuple[Record, ...]:
+    def list_records(self) -> tuple[Record, ...]:
         """Return the answers of the run, split into the same sentences as during evaluation."""
-        return tuple(_record(one) for one in self.evaluations.values())
+        return tuple(_build_record(one) for one in self.evaluations.values())
 
-    def claims(self) -> Iterator[Item]:
+    def list_claims(self) -> Iterator[Item]:
         """Yield the claim, evidence and last label of each reviewed verdict on a passage."""
-        for review, verdict, evaluation in self._verdicts():
+        for review, verdict, evaluation in self._list_verdicts():
             span = getattr(verdict, "evidence", None)
-            sentence = _sentence(verdict, evaluation)
+            sentence = _find_sentence(verdict, evaluation)
             if isinstance(span, EvidenceSpan) and sentence and review.value in get_args(Verdict):
-                yield self._row(
+                yield self._build_item(
                     *(review, evaluation),
                     claim=sentence.text,
                     evidence=span.text,
@@ -183,19 +185,19 @@ class ReviewedRun:
                     label=review.value,
                 )
 
-    def nuggets(self) -> Iterator[Item]:
+    def list_nuggets(self) -> Iterator[Item]:
         """Yield sentences with the nuggets that reviewers approved or wrote."""
-        for review, verdict, evaluation in self._verdicts():
-            sentence = _sentence(verdict, evaluation)
+        for review, verdict, evaluation in self._list_verdicts():
+            sentence = _find_sentence(verdict, evaluation)
             texts = [str(getattr(one, "text", "")) for one in getattr(verdict, "nuggets", ())]
             if review.field == "texts" and isinstance(review.value, list):
                 texts = [str(one) for one in review.value]
             elif review.value is not True:
                 continue
             if sentence and all(texts) and texts:
-                yield self._row(review, evaluation, sentence=sentence.text, nuggets=texts)
+                yield self._build_item(review, evaluation, sentence=sentence.text, nuggets=texts)
 
-    def matches(self) -> dict[str, frozenset[tuple[int, int]]]:
+    def list_matches(self) -> dict[str, frozenset[tuple[int, int]]]:
         """Return the matches between gold nuggets and answer nuggets, keyed by record.
 
         A match is a pair of 0-based positions. Records with unreviewed gold nuggets are left out.
@@ -211,15 +213,15 @@ class ReviewedRun:
             if len(pairs) == n_gold.get(record)
         }
 
-    def _verdicts(self) -> Iterator[tuple[Review, VerdictBase, Evaluation]]:
+    def _list_verdicts(self) -> Iterator[tuple[Review, VerdictBase, Evaluation]]:
         last = {one.about[:3]: one for one in self.final}
         for (evaluator, record, item), review in last.items():
             evaluation = self.evaluations.get(record)
-            for verdict in evaluation.by(evaluator) if evaluation else ():
+            for verdict in evaluation.find_verdicts(evaluator) if evaluation else ():
                 if evaluation and verdict.item == item:
                     yield review, verdict, evaluation
 
-    def _row(self, review: Review, evaluation: Evaluation, **fields: object) -> Item:
+    def _build_item(self, review: Review, evaluation: Evaluation, **fields: object) -> Item:
         line = self._lines[review.id]
         fields |= {"question": evaluation.question, "topic": evaluation.topic}
         place = Place(str(self.file), line, f"line-{line}", review.model_dump_json())
@@ -228,31 +230,31 @@ class ReviewedRun:
 
 def read_answers(path: Path) -> ReadResult:
     """Read answers in any known format, or the answers of a reviewed run."""
-    file = path / FILE if path.is_dir() else reviews_file(path)
+    file = path / FILE if path.is_dir() else find_reviews_file(path)
     if file is None:
         return read_records(path)
-    return ReadResult(ReviewedRun(file).records(), (), REVIEWS.name)
+    return ReadResult(ReviewedRun(file).list_records(), (), REVIEWS.name)
 
 
-def claim_items(path: Path) -> Iterator[Item | Rejection]:
+def read_claim_items(path: Path) -> Iterator[Item | Rejection]:
     """Yield labelled claims from a file of claims, or from the reviewed verdicts of a run."""
-    file = reviews_file(path)
-    yield from ReviewedRun(file).claims() if file else iter_claims(path)
+    file = find_reviews_file(path)
+    yield from ReviewedRun(file).list_claims() if file else iter_claims(path)
 
 
-def nugget_items(path: Path) -> Iterator[Item | Rejection]:
+def read_nugget_items(path: Path) -> Iterator[Item | Rejection]:
     """Yield sentences with nuggets from a file, or with nuggets that reviewers approved."""
-    file = reviews_file(path)
-    yield from ReviewedRun(file).nuggets() if file else iter_items(path)
+    file = find_reviews_file(path)
+    yield from ReviewedRun(file).list_nuggets() if file else iter_items(path)
 
 
-def _sentence(verdict: VerdictBase, evaluation: Evaluation) -> AnswerSentence | None:
+def _find_sentence(verdict: VerdictBase, evaluation: Evaluation) -> AnswerSentence | None:
     is_answer = getattr(verdict, "origin", "answer") == "answer"
     number = getattr(verdict, "sentence", None) if is_answer else None
     return next((one for one in evaluation.sentences if one.index == number), None)
 
 
-def _record(evaluation: Evaluation) -> Record:
+def _build_record(evaluation: Evaluation) -> Record:
     return Record(
         id=evaluation.record_id,
         question=evaluation.question,

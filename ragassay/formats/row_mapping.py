@@ -11,17 +11,17 @@ from ragassay.errors import InputError
 from ragassay.formats.exports import (
     MESSAGE_ROLES,
     ShapeFormat,
-    block_text,
-    last_message,
+    find_last_message,
+    join_blocks,
     merge_spans,
 )
 from ragassay.formats.fields import (
     ANSWER_NAMES,
     QUESTION_NAMES,
     find_name,
+    find_value,
     has_value,
-    path_parts,
-    value_at,
+    split_path,
 )
 from ragassay.formats.items import Item
 from ragassay.formats.named_fields import (
@@ -50,14 +50,14 @@ _MOST_INNER = 20
 _NEXT = re.compile(r",(?=\w+=)")
 
 
-def column_map(mapping: Mapping[str, str] | str | Iterable[str] | None) -> dict[str, str]:
+def parse_column_map(mapping: Mapping[str, str] | str | Iterable[str] | None) -> dict[str, str]:
     """Parse a mapping from fields to columns or paths.
 
     Raises:
         InputError: A text is not `FIELD=COLUMN`, or a field is unknown or mapped twice.
 
     Example:
-        >>> column_map(["question=inputs.question,answer=model output", "sources=context"])
+        >>> parse_column_map(["question=inputs.question,answer=model output", "sources=context"])
         {'question': 'inputs.question', 'answer': 'model output', 'sources': 'context'}
     """
     if mapping is None:
@@ -66,7 +66,7 @@ def column_map(mapping: Mapping[str, str] | str | Iterable[str] | None) -> dict[
         pairs = [(str(field), str(column)) for field, column in mapping.items()]
     else:
         texts = [mapping] if isinstance(mapping, str) else mapping
-        pairs = [_pair(part) for text in texts for part in _NEXT.split(str(text))]
+        pairs = [_split_pair(part) for text in texts for part in _NEXT.split(str(text))]
     columns: dict[str, str] = {}
     for field, column in pairs:
         if field not in FIELDS:
@@ -77,7 +77,7 @@ def column_map(mapping: Mapping[str, str] | str | Iterable[str] | None) -> dict[
     return columns
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _split_pair(text: str) -> tuple[str, str]:
     field, sign, column = text.partition("=")
     if not (field.strip() and sign and column.strip()):
         raise InputError(
@@ -86,7 +86,7 @@ def _pair(text: str) -> tuple[str, str]:
     return field.strip(), column.strip()
 
 
-def with_columns(
+def map_columns(
     items: Iterable[Item | Rejection], columns: Mapping[str, str], name: str, tally: FieldTally
 ) -> Iterator[Item | Rejection]:
     """Yield items whose mapped columns have the names of ragassay's fields.
@@ -102,8 +102,8 @@ def with_columns(
     if not head:
         raise InputError(f"{name} is empty; at least one record is required")
     for column in columns.values():
-        if not any(column in fields or value_at(fields, column) is not None for fields in rows):
-            keys = dict.fromkeys(key for fields in rows for key in _shown_keys(fields))
+        if not any(column in fields or find_value(fields, column) is not None for fields in rows):
+            keys = dict.fromkeys(key for fields in rows for key in _list_keys(fields))
             raise InputError(
                 f"{name} has no column {column!r}; the columns are {', '.join(keys) or 'none'}"
             )
@@ -113,7 +113,7 @@ def with_columns(
         yield item
 
 
-def _shown_keys(fields: Mapping[str, object]) -> Iterator[str]:
+def _list_keys(fields: Mapping[str, object]) -> Iterator[str]:
     for key, value in fields.items():
         yield key
         if is_object(value):
@@ -123,15 +123,19 @@ def _shown_keys(fields: Mapping[str, object]) -> Iterator[str]:
 def _rename_fields(
     fields: Mapping[str, object], columns: Mapping[str, str], tally: FieldTally
 ) -> dict[str, object]:
-    mapped = {f: _cell(_plain_text(f, value_at(fields, c))) for f, c in columns.items()}
+    mapped = {f: _wrap_cell(_extract_text(f, find_value(fields, c))) for f, c in columns.items()}
     rest = {name: value for name, value in fields.items() if name not in columns.values()}
-    roots = {path_parts(column)[0] for column in columns.values() if column not in fields}
+    roots = {split_path(column)[0] for column in columns.values() if column not in fields}
     others = {name: value for name, value in rest.items() if name not in roots}
     for field, column in rename_fields(others).names.items():
         if field not in mapped and field in FIELDS:
-            mapped[field] = _cell(rest.pop(column))
+            mapped[field] = _wrap_cell(rest.pop(column))
             tally.add({field: column})
-    own = {name: _cell(rest.pop(name)) for name in OWN_NAMES if name in rest and name not in mapped}
+    own = {
+        name: _wrap_cell(rest.pop(name))
+        for name in OWN_NAMES
+        if name in rest and name not in mapped
+    }
     inner = rest.pop(METADATA, None)
     metadata = rest | (inner if is_object(inner) else {})
     has_sources = has_value(mapped.get("sources"))
@@ -140,14 +144,14 @@ def _rename_fields(
     return mapped | own | {METADATA: metadata} | ({"unread": list(unread)} if unread else {})
 
 
-def _plain_text(field: str, value: object) -> object:
+def _extract_text(field: str, value: object) -> object:
     role = MESSAGE_ROLES.get(field)
     if role is None or not is_list(value) or not all(map(is_object, value)):
         return value
-    return last_message(value, role) or block_text(value) or value
+    return find_last_message(value, role) or join_blocks(value) or value
 
 
-def _cell(value: object) -> object:
+def _wrap_cell(value: object) -> object:
     return TableCell(value) if isinstance(value, str) else value
 
 
@@ -156,7 +160,7 @@ _RUNS = ("query_run", "run", "run_id", "run_name", "system", "model")
 _PASSAGE_NAMES = ("passage_id", "chunk_id", "rank", "doc_id", "docid")
 
 
-def merged_items(items: Iterable[Item | Rejection], match: Format) -> Iterator[Item | Rejection]:
+def merge_items(items: Iterable[Item | Rejection], match: Format) -> Iterator[Item | Rejection]:
     """Yield one item per answer, merged from the rows that belong to the answer."""
     if isinstance(match, ShapeFormat) and match.shape is not None and match.shape.spans is not None:
         return merge_spans(items, match.shape.spans)
@@ -177,7 +181,7 @@ def _merge_passages(items: Iterable[Item | Rejection]) -> Iterator[Item | Reject
     groups: dict[tuple[str, ...], _ColumnGroup] = {}
     order: list[Item | Rejection | _ColumnGroup] = []
     for item in items:
-        key = None if isinstance(item, Rejection) else _key_of(item)
+        key = None if isinstance(item, Rejection) else _build_key(item)
         if isinstance(item, Rejection) or key is None:
             if groups:
                 order.append(item)
@@ -187,27 +191,29 @@ def _merge_passages(items: Iterable[Item | Rejection]) -> Iterator[Item | Reject
         rows = rename_fields(item.fields).fields.get("sources")
         row = rows[0] if is_list(rows) and len(rows) == 1 else rows
         if (group := groups.get(key)) is None:
-            groups[key] = group = _ColumnGroup(item, [row], {as_text(row)}, _answer_of(item.fields))
+            groups[key] = group = _ColumnGroup(
+                item, [row], {as_text(row)}, _find_answer(item.fields)
+            )
             order.append(group)
         elif as_text(row) in group.seen:
             order.append(item)  # A duplicate row is not another passage.
         else:
             group.rows.append(row)
             group.seen.add(as_text(row))
-            group.answer = group.answer or _answer_of(item.fields)
+            group.answer = group.answer or _find_answer(item.fields)
     for entry in order:
         yield _merge_group(entry) if isinstance(entry, _ColumnGroup) else entry
 
 
-def _key_of(item: Item) -> tuple[str, ...] | None:
+def _build_key(item: Item) -> tuple[str, ...] | None:
     """Return the key of the answer in a row, or None if the row does not have a single passage."""
     fields = item.fields
-    source = find_sources(_without_answer(fields))
+    source = find_sources(_remove_answer(fields))
     if source is None or not has_one_text(fields, source):
         return None
     query = find_name(fields, QUESTION_NAMES)
     query_id, run = find_name(fields, _QUERY_IDS), find_name(fields, _RUNS)
-    answer = _answer_of(fields)
+    answer = _find_answer(fields)
     is_listed = query_id is not None and find_name(fields, _PASSAGE_NAMES) is not None
     if query is None or (answer is None and not is_listed):
         return None
@@ -217,12 +223,12 @@ def _key_of(item: Item) -> tuple[str, ...] | None:
     return (*map(as_text, parts), answer_text)
 
 
-def _without_answer(fields: Mapping[str, object]) -> dict[str, object]:
+def _remove_answer(fields: Mapping[str, object]) -> dict[str, object]:
     used = {find_name(fields, QUESTION_NAMES), find_name(fields, ANSWER_NAMES)}
     return {key: value for key, value in fields.items() if key not in used}
 
 
-def _answer_of(fields: Mapping[str, object]) -> tuple[str, object] | None:
+def _find_answer(fields: Mapping[str, object]) -> tuple[str, object] | None:
     name = find_name(fields, ANSWER_NAMES)
     return (name, fields[name]) if name is not None else None
 
@@ -231,7 +237,7 @@ def _merge_group(group: _ColumnGroup) -> Item:
     if len(group.rows) == 1:
         return group.first
     fields = dict(group.first.fields)
-    source = find_sources(_without_answer(fields))
+    source = find_sources(_remove_answer(fields))
     for name in (source, find_name(fields, _PASSAGE_NAMES)):
         if name is not None:
             del fields[name]

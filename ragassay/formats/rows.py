@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from ragassay.formats.problems import describe_value, is_list, is_object, wrong
+from ragassay.formats.problems import build_value_error, describe_value, is_list, is_object
 from ragassay.formats.values import TableCell, convert_cell
 from ragassay.records import (
     Document,
@@ -26,7 +26,8 @@ from ragassay.records import (
 class Row(BaseModel):
     """An object in a user's file.
 
-    Unknown fields are allowed, and `unknown_fields` returns them. Null values count as absent.
+    Unknown fields are allowed, and `collect_unknown_fields` returns them. Null values count as
+    absent.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
@@ -55,25 +56,25 @@ class Row(BaseModel):
         return str(value)
 
 
-def _id_text(value: object) -> object:
+def _parse_id(value: object) -> object:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     # pandas turns integer columns with missing values into floats.
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, str) and not value.strip():
-        raise wrong("found an empty id", "an id that is not empty")
+        raise build_value_error("found an empty id", "an id that is not empty")
     if not isinstance(value, str):
-        raise wrong(f"found {describe_value(value)}", "an id: text or a whole number")
+        raise build_value_error(f"found {describe_value(value)}", "an id: text or a whole number")
     return value
 
 
-def text_as_object(value: object) -> object:
+def wrap_text(value: object) -> object:
     """Return plain text as an object with a `text` field."""
     return {"text": value} if isinstance(value, str) else value
 
 
-IdText = Annotated[str, BeforeValidator(_id_text)]
+IdText = Annotated[str, BeforeValidator(_parse_id)]
 """An id as text, possibly converted from a whole number."""
 
 
@@ -124,16 +125,16 @@ class NuggetRow(Row):
         return Nugget.model_validate(self.model_dump(include=set(Nugget.model_fields)))
 
 
-SourceEntry = Annotated[SourceRow, BeforeValidator(text_as_object)]
-SentenceEntry = Annotated[SentenceRow, BeforeValidator(text_as_object)]
-NuggetEntry = Annotated[NuggetRow, BeforeValidator(text_as_object)]
+SourceEntry = Annotated[SourceRow, BeforeValidator(wrap_text)]
+SentenceEntry = Annotated[SentenceRow, BeforeValidator(wrap_text)]
+NuggetEntry = Annotated[NuggetRow, BeforeValidator(wrap_text)]
 
 
-def distinct_ids(ids: Sequence[str]) -> list[str]:
+def distinguish_ids(ids: Sequence[str]) -> list[str]:
     """Make ids unique by numbering repeated ids, so that a second "x" becomes "x#2".
 
     Example:
-        >>> distinct_ids(["x", "y", "x"])
+        >>> distinguish_ids(["x", "y", "x"])
         ['x', 'y', 'x#2']
     """
     distinct: list[str] = []
@@ -154,25 +155,25 @@ def as_text(value: object) -> str:
     return str(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def unknown_fields(row: Row) -> dict[str, str]:
+def collect_unknown_fields(row: Row) -> dict[str, str]:
     """Return the unknown fields of a row and of rows within it as text, keyed by dotted path."""
-    return {path: as_text(value) for path, value in _unknown(row, "")}
+    return {path: as_text(value) for path, value in _iter_unknown(row, "")}
 
 
-def _unknown(row: Row, prefix: str) -> Iterator[tuple[str, object]]:
+def _iter_unknown(row: Row, prefix: str) -> Iterator[tuple[str, object]]:
     for name, value in (row.model_extra or {}).items():
         yield f"{prefix}{name}", value
     for name in type(row).model_fields:
         part: object = getattr(row, name)
         if isinstance(part, Row):
-            yield from _unknown(part, f"{prefix}{name}.")
+            yield from _iter_unknown(part, f"{prefix}{name}.")
         elif is_list(part):
             for i, entry in enumerate(part):
                 if isinstance(entry, Row):
-                    yield from _unknown(entry, f"{prefix}{name}.{i}.")
+                    yield from _iter_unknown(entry, f"{prefix}{name}.{i}.")
 
 
-def rubric_label(
+def build_rubric_label(
     rubric: str,
     rating: object,
     annotator: str,
@@ -195,9 +196,9 @@ def rubric_label(
     )
 
 
-def record_label(record: Record, rubric: str, rating: object, annotator: str) -> HumanLabel:
+def build_record_label(record: Record, rubric: str, rating: object, annotator: str) -> HumanLabel:
     """Return the rating of a record on a rubric as a human label."""
-    return rubric_label(
+    return build_rubric_label(
         *(rubric, rating, annotator),
         record_id=record.id,
         topic=record.topic,
@@ -205,7 +206,7 @@ def record_label(record: Record, rubric: str, rating: object, annotator: str) ->
     )
 
 
-def distinct_documents(
+def assign_document_ids(
     documents: Sequence[Document], named: Sequence[bool] = ()
 ) -> tuple[Document, ...]:
     """Give sources unique ids, and mark sources with the same id as passages of one document.
@@ -218,7 +219,7 @@ def distinct_documents(
     counts = Counter(d.id for d, is_own in zip(documents, owned, strict=True) if is_own)
     # Ids from the file take precedence over positional ids.
     order = sorted(range(len(documents)), key=lambda n: not owned[n])
-    ids = dict(zip(order, distinct_ids([documents[n].id for n in order]), strict=True))
+    ids = dict(zip(order, distinguish_ids([documents[n].id for n in order]), strict=True))
     return tuple(
         _rename_document(document, ids[n], shares=owned[n] and counts[document.id] > 1)
         for n, document in enumerate(documents)
@@ -232,11 +233,11 @@ def _rename_document(document: Document, name: str, *, shares: bool) -> Document
     return document.model_copy(update=update)
 
 
-def original_id(document: Document) -> str:
+def restore_id(document: Document) -> str:
     """Return the id that a source had in its file, before repeated ids were numbered.
 
     Example:
-        >>> original_id(Document(id="x#2", text="T", part_of="x"))
+        >>> restore_id(Document(id="x#2", text="T", part_of="x"))
         'x'
     """
     base, sign, number = document.id.rpartition("#")

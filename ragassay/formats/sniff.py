@@ -79,15 +79,15 @@ class Format:
 
     def is_named(self, keys: Collection[str]) -> bool:
         """Return whether all required fields are present in any spelling, such as "User Input"."""
-        folded = set(map(fold, _own(keys)))
+        folded = set(map(fold, _select_own_keys(keys)))
         return all(any(fold(name) in folded for name in names) for names in self.required)
 
     def fits_partly(self, keys: Collection[str]) -> bool:
         """Return whether `leading` is present and all fields belong to this format."""
-        return self.leading in keys and self.fields.issuperset(_own(keys))
+        return self.leading in keys and self.fields.issuperset(_select_own_keys(keys))
 
 
-def _own(keys: Collection[str]) -> set[str]:
+def _select_own_keys(keys: Collection[str]) -> set[str]:
     return {key for key in keys if key.partition(".")[0] not in METADATA_FIELDS or "." not in key}
 
 
@@ -98,21 +98,23 @@ def detect_format(keys: Collection[str], formats: Sequence[Format]) -> Format | 
 
 def complete_format(keys: Collection[str], formats: Sequence[Format]) -> Format | None:
     """Return the best format whose required fields are all present, or None if there is none."""
-    return _fitting(Format.is_complete, keys, formats)
+    return _choose_format(Format.is_complete, keys, formats)
 
 
 def _close_format(keys: Collection[str], formats: Sequence[Format]) -> Format | None:
-    close = _fitting(Format.is_close, keys, formats)
-    return close or _fitting(Format.fits_partly, keys, formats)
+    close = _choose_format(Format.is_close, keys, formats)
+    return close or _choose_format(Format.fits_partly, keys, formats)
 
 
-def _fitting(
+def _choose_format(
     fits: Callable[[Format, Collection[str]], bool],
     keys: Collection[str],
     formats: Sequence[Format],
 ) -> Format | None:
     fitting = [one for one in formats if fits(one, keys)]
-    return max(fitting, key=lambda one: len(one.fields.intersection(_own(keys))), default=None)
+    return max(
+        fitting, key=lambda one: len(one.fields.intersection(_select_own_keys(keys))), default=None
+    )
 
 
 def sniff(

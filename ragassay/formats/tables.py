@@ -20,14 +20,14 @@ from zipfile import BadZipFile, ZipFile
 
 from ragassay.errors import InputError
 from ragassay.extras import need
-from ragassay.files import max_line_bytes
+from ragassay.files import get_line_limit
 from ragassay.formats.files import (
     CORRUPTION_ERRORS,
     LARGE_BYTES,
     MAX_RATIO,
     RawLine,
-    corruption_text,
-    encoding_note,
+    describe_corruption,
+    describe_encoding,
     iter_lines,
     open_binary,
 )
@@ -60,9 +60,9 @@ class TableRow:
     cells: dict[str, object] | Problem
 
 
-def table_kind(path: Path) -> TableKind | None:
+def detect_table_kind(path: Path) -> TableKind | None:
     """Return the kind of table in a file, or None if the file is not a table."""
-    if _delimiter(list(islice(iter_lines(path), 2))):
+    if _detect_delimiter(list(islice(iter_lines(path), 2))):
         return "csv"
     with path.open("rb") as handle:
         start = handle.read(4)
@@ -89,11 +89,11 @@ def _is_workbook(path: Path) -> bool:
 
 def iter_table(path: Path, kind: TableKind) -> Iterator[TableRow]:
     """Read a table row by row."""
-    readers = {"csv": _csv_rows, "parquet": _parquet_rows, "excel": _excel_rows}
+    readers = {"csv": _read_csv_rows, "parquet": _read_parquet_rows, "excel": _read_excel_rows}
     return readers[kind](path)
 
 
-def cells_of(row: Mapping[str, object]) -> dict[str, object]:
+def convert_cells(row: Mapping[str, object]) -> dict[str, object]:
     """Convert the texts in a row of a data frame to table cells."""
     return {
         str(name): TableCell(value) if isinstance(value, str) else value
@@ -101,7 +101,7 @@ def cells_of(row: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def _delimiter(head: Sequence[RawLine]) -> str:
+def _detect_delimiter(head: Sequence[RawLine]) -> str:
     if len(head) < 2 or any(line.problem for line in head):
         return ""
     if head[0].data.lstrip().startswith(_NOT_IN_HEADER) or _is_json(head[1].data):
@@ -121,9 +121,9 @@ def _is_json(line: bytes) -> bool:
     return line.lstrip().startswith(_NOT_IN_HEADER) and not isinstance(parse_json(line), Problem)
 
 
-def _csv_rows(path: Path) -> Iterator[TableRow]:
-    delimiter = _delimiter(list(islice(iter_lines(path), 2)))
-    limit = max_line_bytes()
+def _read_csv_rows(path: Path) -> Iterator[TableRow]:
+    delimiter = _detect_delimiter(list(islice(iter_lines(path), 2)))
+    limit = get_line_limit()
     # The limit applies to the whole process, so it is only ever raised. `_Lines` limits row size.
     csv.field_size_limit(max(csv.field_size_limit(), limit + 1))
     with open_binary(path) as handle:
@@ -132,18 +132,18 @@ def _csv_rows(path: Path) -> Iterator[TableRow]:
         lines = _Lines(text, limit)
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         try:
-            columns = distinct_columns(next(filter(None, reader), []), path)
+            columns = check_column_names(next(filter(None, reader), []), path)
         except (csv.Error, *CORRUPTION_ERRORS) as error:
             raise InputError(f"{path} cannot be read: its first row is not CSV: {error}") from error
         while True:
             line = lines.start_row()
             try:
                 values = next(reader, None)
-                cells = None if values is None else _cells(columns, values)
+                cells = None if values is None else _build_cells(columns, values)
             except csv.Error as error:
                 cells = Problem("", f"the row is not CSV: {error}", "a row of the table")
             except CORRUPTION_ERRORS as error:
-                cells = Problem("", corruption_text(error), "a complete file")
+                cells = Problem("", describe_corruption(error), "a complete file")
             if cells is None:
                 return
             if isinstance(cells, Problem):
@@ -205,29 +205,33 @@ class _Lines:
         self._number -= len(rest)
 
 
-def _cells(columns: Sequence[str], values: Sequence[object]) -> dict[str, object] | Problem:
+def _build_cells(columns: Sequence[str], values: Sequence[object]) -> dict[str, object] | Problem:
     if len(values) != len(columns):
         return Problem(
             "", f"found {len(values)} cells", f"{len(columns)} cells, as in the first row"
         )
     named = [(name, value) for name, value in zip(columns, values, strict=True) if name]
     for name, value in named:
-        if isinstance(value, str) and not value.isascii() and (error := _encoding_error(value)):
+        if (
+            isinstance(value, str)
+            and not value.isascii()
+            and (error := _find_encoding_error(value))
+        ):
             return Problem(name, error, "text in UTF-8")
-    return {name: _cell(value) for name, value in named}
+    return {name: _convert_cell(value) for name, value in named}
 
 
-def _encoding_error(text: str) -> str:
+def _find_encoding_error(text: str) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         data = text.encode("utf-8", "surrogateescape")
         byte = f"0x{text[error.start].encode('utf-8', 'surrogateescape')[0]:02x}"
-        return f"not UTF-8: byte {byte}{encoding_note(data)}"
+        return f"not UTF-8: byte {byte}{describe_encoding(data)}"
     return ""
 
 
-def _cell(value: object) -> object:
+def _convert_cell(value: object) -> object:
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     if isinstance(value, float) and value.is_integer():
@@ -235,7 +239,7 @@ def _cell(value: object) -> object:
     return TableCell(value)
 
 
-def distinct_columns(names: Iterable[object], path: Path) -> list[str]:
+def check_column_names(names: Iterable[object], path: Path) -> list[str]:
     """Return column names without surrounding spaces, and refuse a name that occurs twice."""
     columns = [str(name).strip() if name is not None else "" for name in names]
     twice = next((name for name in columns if name and columns.count(name) > 1), None)
@@ -246,7 +250,7 @@ def distinct_columns(names: Iterable[object], path: Path) -> list[str]:
     return columns
 
 
-def _parquet_rows(path: Path) -> Iterator[TableRow]:
+def _read_parquet_rows(path: Path) -> Iterator[TableRow]:
     need("pyarrow")
     arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     numbers = count(1)
@@ -255,7 +259,7 @@ def _parquet_rows(path: Path) -> Iterator[TableRow]:
             _refuse_parquet_bomb(path, file.metadata)
             for batch in file.iter_batches(batch_size=1_000):
                 for row in batch.to_pylist():
-                    yield TableRow(next(numbers), cells_of(row))
+                    yield TableRow(next(numbers), convert_cells(row))
     except (arrow.ArrowException, OSError) as error:
         raise InputError(f"{path} cannot be read as Parquet: {error}") from error
 
@@ -270,7 +274,7 @@ def _refuse_parquet_bomb(path: Path, metadata: Any) -> None:
                 )
 
 
-def _excel_rows(path: Path) -> Iterator[TableRow]:
+def _read_excel_rows(path: Path) -> Iterator[TableRow]:
     need("openpyxl")
     excel = import_module("openpyxl")
     try:
@@ -279,9 +283,11 @@ def _excel_rows(path: Path) -> Iterator[TableRow]:
             book = excel.load_workbook(file, read_only=True, data_only=True)
             for sheet in book.worksheets:
                 rows = sheet.iter_rows(values_only=True)
-                columns = distinct_columns(next(rows, ()), path)
+                columns = check_column_names(next(rows, ()), path)
                 for line, values in enumerate(rows, 1):
-                    cells = {n: _cell(v) for n, v in zip(columns, values, strict=False) if n}
+                    cells = {
+                        n: _convert_cell(v) for n, v in zip(columns, values, strict=False) if n
+                    }
                     if any(value is not None for value in cells.values()):
                         yield TableRow(line, cells)
             book.close()

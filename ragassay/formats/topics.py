@@ -23,17 +23,17 @@ from ragassay.formats.items import (
     Item,
     Place,
     as_item,
-    content_of,
+    format_content,
     iter_items,
     read_once,
     shorten_text,
-    until_junk,
+    stop_at_junk,
 )
 from ragassay.formats.problems import (
     Problem,
     ProblemError,
+    build_empty_file_error,
     describe_value,
-    empty_file_error,
     is_list,
     is_object,
     join_path,
@@ -41,7 +41,7 @@ from ragassay.formats.problems import (
     quote_text,
 )
 from ragassay.formats.rows import IdText, Row
-from ragassay.formats.tables import distinct_columns
+from ragassay.formats.tables import check_column_names
 from ragassay.formats.values import parse_json
 from ragassay.records import Rejection
 
@@ -73,7 +73,7 @@ class TopicRow(Row):
 def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
     """Read topics from a CSV, TSV or JSON file, and return questions by topic id and rejections."""
     topics, rejections = read_once(
-        until_junk(_topics(path), path),
+        stop_at_junk(_read_topic_items(path), path),
         read=lambda item: parse(TopicRow, item.fields),
         key_of=lambda topic: topic.id,
         repeated=lambda topic, _: Problem(
@@ -81,11 +81,13 @@ def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
         ),
     )
     if not topics:
-        raise empty_file_error(path, "topics", rejections, _SHAPES)
+        raise build_empty_file_error(path, "topics", rejections, _SHAPES)
     return {topic.id: topic.question for topic in topics}, rejections
 
 
-def question_of(question: str | None, topic: str, questions: Mapping[str, str], field: str) -> str:
+def find_question(
+    question: str | None, topic: str, questions: Mapping[str, str], field: str
+) -> str:
     """Return the question of an answer or, if it has none, the question of its topic."""
     question = question or questions.get(topic)
     if question is not None:
@@ -110,10 +112,10 @@ def read_small_file(path: Path) -> bytes:
     return b"\n".join(line.data for line in lines)
 
 
-def _topics(path: Path) -> Iterator[Item | Rejection]:
+def _read_topic_items(path: Path) -> Iterator[Item | Rejection]:
     data = read_small_file(path)
     if not data.lstrip().startswith((b"{", b"[")):
-        return _csv_topics(path, data) if _is_table(data) else _tab_topics(path)
+        return _read_csv_topics(path, data) if _is_table(data) else _read_tab_topics(path)
     value = parse_json(data)
     n_objects = sum(line.startswith(b"{") and b":" in line for line in data.splitlines())
     if isinstance(value, Problem) and n_objects > 1:
@@ -140,7 +142,7 @@ def _is_table(data: bytes) -> bool:
     return "\t" not in first or not cells.isdisjoint(_IDS)
 
 
-def _tab_topics(path: Path) -> Iterator[Item | Rejection]:
+def _read_tab_topics(path: Path) -> Iterator[Item | Rejection]:
     for line in iter_lines(path):
         text = line.data.decode("utf-8", "backslashreplace").strip()
         place = Place(str(path), line.number, f"line-{line.number}", shorten_text(text))
@@ -153,13 +155,13 @@ def _tab_topics(path: Path) -> Iterator[Item | Rejection]:
             )
 
 
-def _csv_topics(path: Path, data: bytes) -> Iterator[Item | Rejection]:
+def _read_csv_topics(path: Path, data: bytes) -> Iterator[Item | Rejection]:
     try:
         text = data.decode("utf-8")
         delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
         reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         rows = [(reader.line_num, row) for row in reader]
-        distinct_columns(reader.fieldnames or [], path)
+        check_column_names(reader.fieldnames or [], path)
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} cannot be read as CSV ({error}); expected {_SHAPES}") from error
     numbers = [line.number for line in iter_lines(path)]
@@ -168,11 +170,11 @@ def _csv_topics(path: Path, data: bytes) -> Iterator[Item | Rejection]:
         fields = {str(key): row[key] for key in row}
         # The csv module also counts a single carriage return as a line end.
         line = numbers[min(last, len(numbers)) - 1]
-        yield as_item(Place(str(path), line, f"line-{line}", content_of(fields)), fields)
+        yield as_item(Place(str(path), line, f"line-{line}", format_content(fields)), fields)
 
 
 def _place_topics(path: Path, values: Mapping[str, object]) -> Iterator[Item | Rejection]:
     """Yield topics with their paths in a JSON document, because their lines are unknown."""
     for path_in_file, value in values.items():
-        place = Place(str(path), 0, path_in_file, content_of(value), join_path((path_in_file,)))
+        place = Place(str(path), 0, path_in_file, format_content(value), join_path((path_in_file,)))
         yield as_item(place, value)

@@ -33,22 +33,22 @@ from pydantic import AliasChoices, Field
 from ragassay.formats.items import Item
 from ragassay.formats.output import (
     JsonRow,
-    document_ids,
+    build_cited_sentences,
+    build_write_error,
+    find_document_ids,
     restore_metadata,
-    sentences_of,
-    team_and_run,
-    unwritable,
+    split_system,
 )
 from ragassay.formats.problems import ProblemError, is_list, parse
-from ragassay.formats.rows import IdText, Row, unknown_fields
+from ragassay.formats.rows import IdText, Row, collect_unknown_fields
 from ragassay.formats.sniff import Format
-from ragassay.formats.topics import question_of
+from ragassay.formats.topics import find_question
 from ragassay.formats.trec_rag import (
     REFERENCES,
     RunMetadataRow,
-    metadata_row,
-    reference_metadata,
-    references_of,
+    build_metadata_row,
+    build_reference_metadata,
+    restore_references,
     run_record,
 )
 from ragassay.formats.values import parse_text
@@ -137,19 +137,19 @@ def read_biogen_2024(item: Item, questions: Mapping[str, str]) -> Record:
         text = f"{problem.field} of the run: {problem.text}"
         raise ProblemError("", text, problem.expected) from error
     row = parse(ResultRow, item.fields)
-    question = question_of(None, row.topic_id, questions, "topic_id")
+    question = find_question(None, row.topic_id, questions, "topic_id")
     answer = cut_lists(row.answer)
-    metadata = reference_metadata(row.references, _pmids(row.answer))
+    metadata = build_reference_metadata(row.references, _find_pmids(row.answer))
     metadata |= {UNCUT: row.answer} if answer != row.answer else {}
     metadata |= {CONTACT: run.contact_email} if run.contact_email else {}
-    run_fields = {f"{RUN_FIELD}{name}": text for name, text in unknown_fields(run).items()}
+    run_fields = {f"{RUN_FIELD}{name}": text for name, text in collect_unknown_fields(run).items()}
     return Record(
         id=f"{run.team_id}/{run.run_name}/{row.topic_id}",
         question=question,
         answer=answer,
         system=f"{run.team_id}/{run.run_name}",
         topic=row.topic_id,
-        metadata=unknown_fields(row) | run_fields | metadata,
+        metadata=collect_unknown_fields(row) | run_fields | metadata,
     )
 
 
@@ -157,9 +157,9 @@ def read_biogen_2025_a(item: Item, questions: Mapping[str, str]) -> Record:
     """Convert an answer to task A to a record with the id `team_id/run_id/qa_id`."""
     row = parse(GroundedAnswerRow, item.fields)
     topic = row.metadata.qa_id
-    question = question_of(row.metadata.question, topic, questions, "metadata.question")
+    question = find_question(row.metadata.question, topic, questions, "metadata.question")
     contradicted = [part.contradicted_citations for part in row.answer]
-    metadata = unknown_fields(row)
+    metadata = collect_unknown_fields(row)
     if any(contradicted):
         metadata[CONTRADICTED] = json.dumps(contradicted, ensure_ascii=False)
     answer = tuple(
@@ -173,12 +173,12 @@ def read_biogen_2025_b(item: Item, questions: Mapping[str, str]) -> Record:
     """Convert an answer to task B to a record with the id `team_id/run_id/topic_id`."""
     row = parse(AnswerRow, item.fields)
     topic = row.metadata.topic_id
-    question = question_of(row.metadata.question, topic, questions, "metadata.question")
+    question = find_question(row.metadata.question, topic, questions, "metadata.question")
     metadata = {} if row.metadata.answer is None else {"answer": row.metadata.answer}
     answer = tuple(
         SentenceInput(text=part.text, citations=tuple(part.citations)) for part in row.responses
     )
-    return run_record(row.metadata, topic, question, answer, metadata | unknown_fields(row))
+    return run_record(row.metadata, topic, question, answer, metadata | collect_unknown_fields(row))
 
 
 BIOGEN_2024 = Format(
@@ -230,13 +230,13 @@ def _split(listed: str) -> list[str]:
     return [part.strip() for part in re.split("[,;]", listed)]
 
 
-def _pmids(text: str) -> list[str]:
+def _find_pmids(text: str) -> list[str]:
     return re.findall("[0-9]+", " ".join(match[1] for match in _MARKER.finditer(text)))
 
 
-def biogen_2024_run(record: Record) -> JsonRow:
+def build_biogen_2024_run(record: Record) -> JsonRow:
     """Return the JSON object of the run to which a record belongs, without any results."""
-    team, run = team_and_run(record)
+    team, run = split_system(record)
     run_fields = {
         name.removeprefix(RUN_FIELD): text
         for name, text in record.metadata.items()
@@ -246,25 +246,25 @@ def biogen_2024_run(record: Record) -> JsonRow:
     return restore_metadata(row, run_fields, {"results"})
 
 
-def biogen_2024_row(record: Record) -> JsonRow:
+def build_biogen_2024_row(record: Record) -> JsonRow:
     """Convert a record to a result, whose answer has up to three PMIDs per sentence in brackets."""
-    answer = _text(record)
-    references = references_of(record.metadata)
+    answer = _mark_answer(record)
+    references = restore_references(record.metadata)
     row: JsonRow = {
         "topic_id": record.topic or record.id,
         "answer": answer,
-        "references": list(dict.fromkeys([*references, *_pmids(answer)])),
+        "references": list(dict.fromkeys([*references, *_find_pmids(answer)])),
     }
     run_fields = {name for name in record.metadata if name.startswith(RUN_FIELD)}
     return restore_metadata(row, record.metadata, {REFERENCES, UNCUT, CONTACT, *run_fields})
 
 
-def _text(record: Record) -> str:
+def _mark_answer(record: Record) -> str:
     if not isinstance(record.answer, str):
         return " ".join(_mark_sentence(record, sentence) for sentence in record.answer)
 
     def replace_positions(match: re.Match[str]) -> str:
-        pmids = document_ids(_split(match[1]), record.sources)
+        pmids = find_document_ids(_split(match[1]), record.sources)
         return f"[{', '.join(pmids)}]" if pmids != _split(match[1]) else match[0]
 
     uncut = record.metadata.get(UNCUT, "")
@@ -273,8 +273,8 @@ def _text(record: Record) -> str:
 
 
 def _mark_sentence(record: Record, sentence: SentenceInput) -> str:
-    present = set(_pmids(sentence.text))
-    cited = document_ids(sentence.citations, record.sources)
+    present = set(_find_pmids(sentence.text))
+    cited = find_document_ids(sentence.citations, record.sources)
     pmids = [name for name in cited if name not in present]
     _check_pmids(record, pmids, len(present))
     if not pmids:
@@ -287,7 +287,7 @@ def _mark_sentence(record: Record, sentence: SentenceInput) -> str:
 def _check_pmids(record: Record, pmids: Sequence[str], n_present: int) -> None:
     for name in pmids:
         if not re.fullmatch("[0-9]{1,18}", name):
-            raise unwritable(
+            raise build_write_error(
                 record,
                 "answer",
                 f"the citation {name!r} is not a PMID",
@@ -295,13 +295,13 @@ def _check_pmids(record: Record, pmids: Sequence[str], n_present: int) -> None:
             )
     if len(pmids) + n_present > MAX_PMIDS:
         problem = f"a sentence has {len(pmids) + n_present} citations"
-        raise unwritable(record, "answer", problem, f"at most {MAX_PMIDS}")
+        raise build_write_error(record, "answer", problem, f"at most {MAX_PMIDS}")
 
 
-def biogen_2025_a_row(record: Record) -> JsonRow:
+def build_biogen_2025_a_row(record: Record) -> JsonRow:
     """Convert a record to a line for task A."""
-    metadata = metadata_row(record, "qa_id", "question")
-    sentences = sentences_of(record)
+    metadata = build_metadata_row(record, "qa_id", "question")
+    sentences = build_cited_sentences(record)
     contradicted = _read_contradicted(record, len(sentences))
     row: JsonRow = {
         "metadata": metadata,
@@ -323,22 +323,22 @@ def _read_contradicted(record: Record, n_sentences: int) -> Sequence[object]:
     value = parse_text(record.metadata[CONTRADICTED])
     if not is_list(value) or len(value) != n_sentences:
         field, expected = f"metadata.{CONTRADICTED}", "a JSON list with the PMIDs for each sentence"
-        raise unwritable(
+        raise build_write_error(
             record, field, "the value is not a list with an entry for each sentence", expected
         )
     return value
 
 
-def biogen_2025_b_row(record: Record) -> JsonRow:
+def build_biogen_2025_b_row(record: Record) -> JsonRow:
     """Convert a record to a line for task B."""
-    metadata = metadata_row(record, "topic_id", "question")
+    metadata = build_metadata_row(record, "topic_id", "question")
     if "answer" in record.metadata:
         metadata["answer"] = record.metadata["answer"]
     row: JsonRow = {
         "metadata": metadata,
         "responses": [
             {"text": sentence.text, "citations": list(sentence.citations)}
-            for sentence in sentences_of(record)
+            for sentence in build_cited_sentences(record)
         ],
     }
     return restore_metadata(row, record.metadata, {"answer"})

@@ -12,15 +12,15 @@ from pydantic import AliasChoices, BeforeValidator, Field
 from ragassay.formats.items import Item
 from ragassay.formats.output import (
     JsonRow,
+    build_cited_sentences,
+    build_write_error,
     restore_metadata,
-    sentences_of,
-    team_and_run,
-    unwritable,
+    split_system,
 )
-from ragassay.formats.problems import describe_value, is_list, is_object, parse, wrong
-from ragassay.formats.rows import IdText, Row, as_text, unknown_fields
+from ragassay.formats.problems import build_value_error, describe_value, is_list, is_object, parse
+from ragassay.formats.rows import IdText, Row, as_text, collect_unknown_fields
 from ragassay.formats.sniff import Format
-from ragassay.formats.topics import question_of
+from ragassay.formats.topics import find_question
 from ragassay.formats.values import parse_text
 from ragassay.records import Document, Record, SentenceInput
 
@@ -32,28 +32,32 @@ _DANGLING = re.compile(r"references\[(-?[0-9]{1,18})\]")
 _TOPIC_IDS = ("topic_id", "narrative_id", "request_id")
 
 
-def _citation(value: object) -> object:
+def _parse_citation(value: object) -> object:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, bool) or not isinstance(value, int | str):
-        raise wrong(f"found {describe_value(value)}", "a position in references, from 0, or an id")
+        raise build_value_error(
+            f"found {describe_value(value)}", "a position in references, from 0, or an id"
+        )
     if isinstance(value, str) and not value.strip():
-        raise wrong("found an empty citation", "a position in references, from 0, or an id")
+        raise build_value_error(
+            "found an empty citation", "a position in references, from 0, or an id"
+        )
     return value
 
 
-def _by_confidence(value: object) -> object:
+def _sort_by_confidence(value: object) -> object:
     if not is_object(value):
         return value
 
-    def confidence(name: str) -> float:
+    def read_confidence(name: str) -> float:
         score = value[name]
         return float(score) if isinstance(score, int | float) else 0.0
 
-    return sorted(value, key=confidence, reverse=True)
+    return sorted(value, key=read_confidence, reverse=True)
 
 
-ReferenceOrId = Annotated[int | str, BeforeValidator(_citation)]
+ReferenceOrId = Annotated[int | str, BeforeValidator(_parse_citation)]
 """A 0-based position in the references, or a document id."""
 
 
@@ -61,7 +65,7 @@ class CitingSentenceRow(Row):
     """A sentence with citations of references or documents, which may have confidence scores."""
 
     text: str
-    citations: Annotated[list[ReferenceOrId], BeforeValidator(_by_confidence)] = Field(
+    citations: Annotated[list[ReferenceOrId], BeforeValidator(_sort_by_confidence)] = Field(
         default_factory=list
     )
 
@@ -146,13 +150,15 @@ def run_record(
 def read_rag_2024(item: Item, questions: Mapping[str, str]) -> Record:
     """Convert an answer of 2024 to a record with the id `run_id/topic_id`."""
     row = parse(Answer2024Row, item.fields)
-    answer = _answer(row.answer, row.references)
-    metadata = unknown_fields(row) | reference_metadata(row.references, _cited_ids(answer))
-    if row.response_length is not None and row.response_length != _n_words(answer):
+    answer = _build_answer(row.answer, row.references)
+    metadata = collect_unknown_fields(row) | build_reference_metadata(
+        row.references, _list_cited_ids(answer)
+    )
+    if row.response_length is not None and row.response_length != _count_words(answer):
         metadata[LENGTH] = str(row.response_length)
     return Record(
         id=f"{row.run_id}/{row.topic_id}",
-        question=question_of(row.topic, row.topic_id, questions, "topic"),
+        question=find_question(row.topic, row.topic_id, questions, "topic"),
         answer=answer,
         system=row.run_id,
         topic=row.topic_id,
@@ -164,9 +170,11 @@ def read_rag_2025(item: Item, questions: Mapping[str, str]) -> Record:
     """Convert an answer of 2025 to a record with the id `team_id/run_id/narrative_id`."""
     row = parse(Answer2025Row, item.fields)
     topic = row.metadata.narrative_id
-    question = question_of(row.metadata.narrative, topic, questions, "metadata.narrative")
-    answer = _answer(row.answer, row.references)
-    metadata = unknown_fields(row) | reference_metadata(row.references, _cited_ids(answer))
+    question = find_question(row.metadata.narrative, topic, questions, "metadata.narrative")
+    answer = _build_answer(row.answer, row.references)
+    metadata = collect_unknown_fields(row) | build_reference_metadata(
+        row.references, _list_cited_ids(answer)
+    )
     return run_record(row.metadata, topic, question, answer, metadata)
 
 
@@ -174,11 +182,11 @@ def read_report(item: Item, questions: Mapping[str, str]) -> Record:
     """Convert a report to a record with its documents as sources."""
     row = parse(ReportRow, item.fields)
     topic = row.metadata.topic_id
-    question = question_of(row.metadata.narrative, topic, questions, "metadata.narrative")
-    answer = _answer(row.responses, row.references)
-    metadata = unknown_fields(row) | _document_fields(row)
-    metadata |= reference_metadata(row.references, _cited_ids(answer))
-    return run_record(row.metadata, topic, question, answer, metadata, _sources(row))
+    question = find_question(row.metadata.narrative, topic, questions, "metadata.narrative")
+    answer = _build_answer(row.responses, row.references)
+    metadata = collect_unknown_fields(row) | _collect_document_fields(row)
+    metadata |= build_reference_metadata(row.references, _list_cited_ids(answer))
+    return run_record(row.metadata, topic, question, answer, metadata, _build_sources(row))
 
 
 RAG_2024 = Format(
@@ -221,7 +229,7 @@ REPORT = Format(
 )
 
 
-def _answer(
+def _build_answer(
     rows: Sequence[CitingSentenceRow], references: Sequence[str]
 ) -> tuple[SentenceInput, ...]:
     return tuple(
@@ -254,7 +262,7 @@ def _resolve(citation: int | str, references: Sequence[str]) -> str:
     return f"references[{citation}]"
 
 
-def reference_metadata(references: Sequence[str], cited: Iterable[str]) -> dict[str, str]:
+def build_reference_metadata(references: Sequence[str], cited: Iterable[str]) -> dict[str, str]:
     """Return the references as metadata, or an empty dict if they equal the cited ids."""
     known = [name for name in dict.fromkeys(cited) if not _DANGLING.fullmatch(name)]
     if not references or list(references) == known:
@@ -262,11 +270,11 @@ def reference_metadata(references: Sequence[str], cited: Iterable[str]) -> dict[
     return {REFERENCES: json.dumps(list(references), ensure_ascii=False)}
 
 
-def _cited_ids(answer: Sequence[SentenceInput]) -> list[str]:
+def _list_cited_ids(answer: Sequence[SentenceInput]) -> list[str]:
     return [name for sentence in answer for name in sentence.citations]
 
 
-def references_of(metadata: Mapping[str, str]) -> list[str]:
+def restore_references(metadata: Mapping[str, str]) -> list[str]:
     """Return the references in the metadata of a record, or an empty list if there are none."""
     value = parse_text(metadata.get(REFERENCES))
     references = value if is_list(value) else []
@@ -274,11 +282,11 @@ def references_of(metadata: Mapping[str, str]) -> list[str]:
     return names if len(names) == len(references) else []
 
 
-def _n_words(answer: Sequence[SentenceInput]) -> int:
+def _count_words(answer: Sequence[SentenceInput]) -> int:
     return sum(len(sentence.text.split()) for sentence in answer)
 
 
-def _sources(row: ReportRow) -> tuple[Document, ...]:
+def _build_sources(row: ReportRow) -> tuple[Document, ...]:
     """Return the documents of a report, starting with the references in their order."""
     order = {name: i for i, name in enumerate(row.references)}
     names = sorted(row.documents, key=lambda name: order.get(name, len(order)))
@@ -289,7 +297,7 @@ def _sources(row: ReportRow) -> tuple[Document, ...]:
     )
 
 
-def _document_fields(row: ReportRow) -> dict[str, str]:
+def _collect_document_fields(row: ReportRow) -> dict[str, str]:
     return {
         f"documents.{name}.{field}": as_text(value)
         for name, document in row.documents.items()
@@ -298,11 +306,11 @@ def _document_fields(row: ReportRow) -> dict[str, str]:
     }
 
 
-def rag_2024_row(record: Record) -> JsonRow:
+def build_rag_2024_row(record: Record) -> JsonRow:
     """Convert a record to a line of a 2024 run."""
     if not (record.system or "").strip():
-        raise unwritable(record, "system", f"found {record.system!r}", "the name of the run")
-    references, sentences = _numbered_sentences(record, ids_allowed=False)
+        raise build_write_error(record, "system", f"found {record.system!r}", "the name of the run")
+    references, sentences = _convert_citations(record, ids_allowed=False)
     length = record.metadata.get(LENGTH, "")
     is_stored = length.isascii() and length.isdigit() and len(length) < 10
     row: JsonRow = {
@@ -310,34 +318,34 @@ def rag_2024_row(record: Record) -> JsonRow:
         "topic_id": record.topic or record.id,
         "topic": record.question,
         "references": references,
-        LENGTH: int(length) if is_stored else _n_words(sentences_of(record)),
+        LENGTH: int(length) if is_stored else _count_words(build_cited_sentences(record)),
         "answer": sentences,
     }
     return restore_metadata(row, record.metadata, {REFERENCES, LENGTH})
 
 
-def rag_2025_row(record: Record) -> JsonRow:
+def build_rag_2025_row(record: Record) -> JsonRow:
     """Convert a record to a line of a 2025 run."""
-    metadata = metadata_row(record, "narrative_id", "narrative")
-    references, sentences = _numbered_sentences(record, ids_allowed=True)
+    metadata = build_metadata_row(record, "narrative_id", "narrative")
+    references, sentences = _convert_citations(record, ids_allowed=True)
     row: JsonRow = {"metadata": metadata, "references": references, "answer": sentences}
     return restore_metadata(row, record.metadata, {REFERENCES})
 
 
-def metadata_row(record: Record, topic: str, question: str) -> JsonRow:
+def build_metadata_row(record: Record, topic: str, question: str) -> JsonRow:
     """Return an answer's metadata, with topic and question under the given names."""
-    team, run = team_and_run(record)
+    team, run = split_system(record)
     ids: JsonRow = {"team_id": team, "run_id": run}
     return ids | {topic: record.topic or record.id, question: record.question}
 
 
-def _numbered_sentences(record: Record, *, ids_allowed: bool) -> tuple[list[str], list[JsonRow]]:
+def _convert_citations(record: Record, *, ids_allowed: bool) -> tuple[list[str], list[JsonRow]]:
     """Return the references, and the sentences with citations as 0-based reference positions."""
-    stored = references_of(record.metadata)
+    stored = restore_references(record.metadata)
     references = list(stored)
     positions = {name: i for i, name in reversed(list(enumerate(references)))}
     sentences: list[JsonRow] = []
-    for sentence in sentences_of(record):
+    for sentence in build_cited_sentences(record):
         numbers: list[int | str] = []
         for name in sentence.citations:
             dangling = _DANGLING.fullmatch(name)

@@ -14,10 +14,11 @@ from decimal import Decimal
 from typing import Annotated, Any, get_args, get_origin
 from uuid import UUID
 
-from ragassay.formats.files import encoding_note
+from ragassay.formats.files import describe_encoding
 from ragassay.formats.problems import (
     Problem,
     ProblemError,
+    build_value_error,
     describe_value,
     is_list,
     is_mapping,
@@ -25,7 +26,6 @@ from ragassay.formats.problems import (
     is_sequence,
     join_path,
     quote_text,
-    wrong,
 )
 
 MAX_DEPTH = 100
@@ -33,7 +33,7 @@ MAX_DEPTH = 100
 _MAX_BITS = 4_096
 
 
-def _object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _build_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
         seen: set[str] = set()
@@ -54,17 +54,17 @@ def parse_json(data: bytes) -> object | Problem:
     expected = "a JSON object in UTF-8"
     if b"\x00" in data:
         text = f"found a NUL byte at position {data.index(0) + 1}"
-        return Problem("", f"{text}{encoding_note(data)}", expected)
+        return Problem("", f"{text}{describe_encoding(data)}", expected)
     try:
         return json.loads(
-            data.decode("utf-8"), parse_constant=_Constant, object_pairs_hook=_object_of
+            data.decode("utf-8"), parse_constant=_Constant, object_pairs_hook=_build_object
         )
     except ProblemError as error:
         return error.problem
     except UnicodeDecodeError as error:
         byte = f"0x{data[error.start]:02x}"
         text = f"not UTF-8: byte {byte} at position {error.start + 1}"
-        return Problem("", f"{text}{encoding_note(data)}", expected)
+        return Problem("", f"{text}{describe_encoding(data)}", expected)
     except json.JSONDecodeError as error:
         return Problem("", f"not JSON: {error.msg} at character {error.pos + 1}", expected)
     except RecursionError:
@@ -83,20 +83,20 @@ def find_bad_value(value: object) -> Problem | None:
                 join_path(path[:3]), "the value is nested too deeply", f"at most {MAX_DEPTH} levels"
             )
         if is_object(part):
-            problems = (_bad_text(path, str(key), "a field name") for key in part)
+            problems = (_check_text(path, str(key), "a field name") for key in part)
             if (problem := next(filter(None, problems), None)) is not None:
                 return problem
             stack.extend(((*path, key), part[key]) for key in reversed(part))
         elif is_list(part):
             stack.extend(((*path, i), part[i]) for i in reversed(range(len(part))))
-        elif (problem := _bad_scalar(path, part)) is not None:
+        elif (problem := _check_scalar(path, part)) is not None:
             return problem
     return None
 
 
-def _bad_scalar(path: tuple[str | int, ...], part: object) -> Problem | None:
+def _check_scalar(path: tuple[str | int, ...], part: object) -> Problem | None:
     if isinstance(part, str):
-        return _bad_text(path, part, "text")
+        return _check_text(path, part, "text")
     if isinstance(part, float) and not math.isfinite(part):
         name = "NaN" if math.isnan(part) else "an infinite number"
         return Problem(join_path(path), f"found {name}", "a finite number, or null")
@@ -105,7 +105,7 @@ def _bad_scalar(path: tuple[str | int, ...], part: object) -> Problem | None:
     return None
 
 
-def _bad_text(path: tuple[str | int, ...], text: str, kind: str) -> Problem | None:
+def _check_text(path: tuple[str | int, ...], text: str, kind: str) -> Problem | None:
     if "\x00" in text:
         return Problem(
             join_path(path),
@@ -141,12 +141,12 @@ def convert_cell(cell: TableCell, annotation: object, joint: str = "") -> object
     Face's `to_csv` writes. Other text is split at `joint`, or becomes the only entry of a list if
     `joint` is empty.
     """
-    kinds = set(_kinds(annotation))
+    kinds = set(_list_kinds(annotation))
     text = str(cell)
     if str in kinds or not kinds:
         return text
     if kinds & {list, dict, object}:
-        value = literal(text)
+        value = parse_literal(text)
         if list not in kinds or is_list(value):
             return value
         return text.split(joint) if joint else [text]
@@ -157,17 +157,17 @@ def convert_cell(cell: TableCell, annotation: object, joint: str = "") -> object
     return _TRUTHS.get(text.strip().lower(), text) if bool in kinds else text
 
 
-def _kinds(annotation: Any) -> list[object]:
+def _list_kinds(annotation: Any) -> list[object]:
     origin = get_origin(annotation)
     if origin is Annotated:
-        return _kinds(get_args(annotation)[0])
+        return _list_kinds(get_args(annotation)[0])
     if origin is list or origin is dict:
         return [origin]
     parts = get_args(annotation)
-    return [kind for part in parts for kind in _kinds(part)] if parts else [annotation]
+    return [kind for part in parts for kind in _list_kinds(part)] if parts else [annotation]
 
 
-def literal(text: str) -> object:
+def parse_literal(text: str) -> object:
     """Parse text that contains a list or an object, or return other text unchanged."""
     stripped = text.strip()
     if (stripped[:1], stripped[-1:]) not in {("[", "]"), ("{", "}")}:
@@ -176,11 +176,11 @@ def literal(text: str) -> object:
         value = json.loads(stripped)
     except (ValueError, RecursionError):
         try:
-            value = ast.literal_eval(_with_commas(stripped))
+            value = ast.literal_eval(_insert_commas(stripped))
         except (ValueError, SyntaxError, RecursionError, MemoryError, tokenize.TokenError):
             return text
     if (problem := find_bad_value(value)) is not None:
-        raise wrong(problem.text, problem.expected)
+        raise build_value_error(problem.text, problem.expected)
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -189,12 +189,12 @@ def parse_text(value: object) -> object:
     if not isinstance(value, str):
         return value
     try:
-        return literal(str(value))
+        return parse_literal(str(value))
     except ValueError:
         return str(value)
 
 
-def _with_commas(text: str) -> str:
+def _insert_commas(text: str) -> str:
     """Insert commas between adjacent strings, because NumPy prints lists without commas."""
     tokens: list[tokenize.TokenInfo] = []
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -213,22 +213,24 @@ PASSAGE_IDS = ("id", "pmid", "doi", "source")
 _ABSENT_TYPES = frozenset({"NAType", "NaTType"})
 
 
-def plain_row(row: object, max_depth: int) -> dict[str, object] | Problem:
+def clean_row(row: object, max_depth: int) -> dict[str, object] | Problem:
     """Convert a row to plain values, and drop fields that are NaN, NA or NaT."""
     if not is_mapping(row):
         return Problem("", f"found {describe_value(row)}", "a mapping from field names to values")
     try:
-        return _plain_mapping(row, (), max_depth)
+        return _clean_mapping(row, (), max_depth)
     except ProblemError as error:
         return error.problem
 
 
-def _plain_mapping(row: Mapping[object, object], path: _Path, depth: int) -> dict[str, object]:
-    cleaned = {str(key): _plain(value, (*path, str(key)), depth) for key, value in row.items()}
+def _clean_mapping(row: Mapping[object, object], path: _Path, depth: int) -> dict[str, object]:
+    cleaned = {
+        str(key): _clean_value(value, (*path, str(key)), depth) for key, value in row.items()
+    }
     return {name: value for name, value in cleaned.items() if value is not None}
 
 
-def _plain(value: object, path: _Path, depth: int) -> object:
+def _clean_value(value: object, path: _Path, depth: int) -> object:
     if depth == 0:
         raise ProblemError(join_path(path[:3]), "the value is nested too deeply", "fewer levels")
     if value is None or type(value).__name__ in _ABSENT_TYPES:
@@ -239,26 +241,26 @@ def _plain(value: object, path: _Path, depth: int) -> object:
         return value
     if isinstance(value, (date, time, Decimal, UUID)):
         return str(value)
-    return _plain_container(value, path, depth)
+    return _clean_container(value, path, depth)
 
 
-def _plain_container(value: object, path: _Path, depth: int) -> object:
+def _clean_container(value: object, path: _Path, depth: int) -> object:
     if is_mapping(value):
-        return _plain_mapping(value, path, depth - 1)
+        return _clean_mapping(value, path, depth - 1)
     if is_sequence(value):
-        return [_plain(part, (*path, i), depth - 1) for i, part in enumerate(value)]
+        return [_clean_value(part, (*path, i), depth - 1) for i, part in enumerate(value)]
     # NumPy arrays and scalars, as in frames read from Parquet.
     tolist: Callable[[], object] | None = getattr(value, "tolist", None)
     if callable(tolist):
-        return _plain(tolist(), path, depth - 1)
-    if (passage := passage_fields(value)) is not None:
-        return _plain_mapping(passage, path, depth - 1)
+        return _clean_value(tolist(), path, depth - 1)
+    if (passage := convert_passage(value)) is not None:
+        return _clean_mapping(passage, path, depth - 1)
     kind = type(value).__name__
     text = f"found a value of type {kind}"
     raise ProblemError(join_path(path), text, "text, numbers, lists or dicts")
 
 
-def passage_fields(value: Any) -> dict[object, object] | None:
+def convert_passage(value: Any) -> dict[object, object] | None:
     """Return a LangChain document or a LlamaIndex node as a dict, or None for other values."""
     if isinstance(value, Mapping):
         return None

@@ -18,23 +18,28 @@ from ragassay.formats.output import (
     JsonRow,
     Reader,
     WriteResult,
-    json_bytes,
-    replacing_file,
-    unwritable,
+    build_write_error,
+    encode_json,
+    replace_file,
 )
 from ragassay.formats.ragas_deepeval import write_deepeval, write_ragas
 from ragassay.formats.ragassay_jsonl import read_ragassay
-from ragassay.formats.rows import distinct_documents, original_id
+from ragassay.formats.rows import assign_document_ids, restore_id
 from ragassay.formats.trec_biogen import (
-    biogen_2024_row,
-    biogen_2024_run,
-    biogen_2025_a_row,
-    biogen_2025_b_row,
+    build_biogen_2024_row,
+    build_biogen_2024_run,
+    build_biogen_2025_a_row,
+    build_biogen_2025_b_row,
     read_biogen_2024,
     read_biogen_2025_a,
     read_biogen_2025_b,
 )
-from ragassay.formats.trec_rag import rag_2024_row, rag_2025_row, read_rag_2024, read_rag_2025
+from ragassay.formats.trec_rag import (
+    build_rag_2024_row,
+    build_rag_2025_row,
+    read_rag_2024,
+    read_rag_2025,
+)
 from ragassay.records import Document, Record
 
 WRITABLE_FORMATS = (
@@ -101,13 +106,13 @@ def write_answers(records: Iterable[Record], path: AnyPath, form: str) -> WriteR
         known = ", ".join(WRITABLE_FORMATS)
         raise InputError(f"answers cannot be written as {form!r}; choose one of {known}")
     if form in QUESTION_FORMATS:
-        records = _by_topic(records)
+        records = _merge_by_topic(records)
     to_row, reader = _LINES[form]
     check = Check(path)
-    with replacing_file(path) as handle:
+    with replace_file(path) as handle:
         for record in records:
             handle.write(check(record, to_row(record), reader) + b"\n")
-    return check.result()
+    return check.build_result()
 
 
 def write_records(records: Iterable[Record], path: AnyPath) -> WriteResult:
@@ -120,22 +125,22 @@ def _write_biogen_2024(records: Iterable[Record], path: Path) -> WriteResult:
     rows: list[JsonRow] = []
     check = Check(path)
     for record in records:
-        record_run = biogen_2024_run(record)
+        record_run = build_biogen_2024_run(record)
         if rows and record_run != run:
             expected = "a single team, run and contact_email"
-            raise unwritable(
+            raise build_write_error(
                 record, "system", f"found {record.system!r}, which is a different run", expected
             )
         run = record_run
-        row = biogen_2024_row(record)
+        row = build_biogen_2024_row(record)
         check(record, row, partial(_read_result, run=run, record=record))
         rows.append(row)
     if not rows:
         raise InputError(f"{path} cannot be written: a BioGen 2024 run needs at least one answer")
-    with replacing_file(path) as handle:
-        handle.write(json_bytes(run)[:-1] + b', "results": [\n')
-        handle.write(b",\n".join(json_bytes(row) for row in rows) + b"\n]}\n")
-    return check.result()
+    with replace_file(path) as handle:
+        handle.write(encode_json(run)[:-1] + b', "results": [\n')
+        handle.write(b",\n".join(encode_json(row) for row in rows) + b"\n]}\n")
+    return check.build_result()
 
 
 def _read_result(item: Item, run: JsonRow, record: Record) -> Record:
@@ -143,49 +148,49 @@ def _read_result(item: Item, run: JsonRow, record: Record) -> Record:
     return read_biogen_2024(entry, {record.topic or record.id: record.question})
 
 
-def _by_topic(records: Iterable[Record]) -> list[Record]:
+def _merge_by_topic(records: Iterable[Record]) -> list[Record]:
     by_topic: dict[str, Record] = {}
     for record in records:
         topic = record.topic or record.id
         first = by_topic.setdefault(topic, record)
         if first.question != record.question:
             expected = f"the question of {first.id!r} on the same topic"
-            raise unwritable(
+            raise build_write_error(
                 record,
                 "question",
                 "the question differs from that of another record on the topic",
                 expected,
             )
-        merged = _merged_sources(first.sources, record)
+        merged = _merge_sources(first.sources, record)
         by_topic[topic] = first.model_copy(update={"sources": merged})
     return list(by_topic.values())
 
 
-def _merged_sources(known: Sequence[Document], record: Record) -> tuple[Document, ...]:
-    merged = [one.model_copy(update={"id": original_id(one)}) for one in known]
+def _merge_sources(known: Sequence[Document], record: Record) -> tuple[Document, ...]:
+    merged = [one.model_copy(update={"id": restore_id(one)}) for one in known]
     for source in record.sources:
-        source = source.model_copy(update={"id": original_id(source)})
+        source = source.model_copy(update={"id": restore_id(source)})
         same = [one for one in merged if one.id == source.id]
         if any((one.text, one.title) == (source.text, source.title) for one in same):
             continue
         if same and not (source.part_of or any(one.part_of for one in same)):
             expected = "the same text as in other answers on the topic"
-            raise unwritable(
+            raise build_write_error(
                 record,
                 "sources",
                 f"the text of {source.id!r} differs from its text in another answer",
                 expected,
             )
         merged.append(source)
-    return distinct_documents(merged)
+    return assign_document_ids(merged)
 
 
-def _ragassay_row(record: Record) -> JsonRow:
+def _build_ragassay_row(record: Record) -> JsonRow:
     row = record.model_dump(exclude_defaults=True)
     plain = [
-        one.model_copy(update={"id": original_id(one), "part_of": ""}) for one in record.sources
+        one.model_copy(update={"id": restore_id(one), "part_of": ""}) for one in record.sources
     ]
-    if any(one.part_of for one in record.sources) and distinct_documents(plain) == record.sources:
+    if any(one.part_of for one in record.sources) and assign_document_ids(plain) == record.sources:
         row["sources"] = [one.model_dump(exclude_defaults=True) for one in plain]
     return row
 
@@ -195,11 +200,11 @@ _TABLES: Mapping[str, Callable[[Iterable[Record], Path], WriteResult]] = {
     "ragas": write_ragas,
 }
 _LINES: Mapping[str, tuple[Callable[[Record], JsonRow], Reader]] = {
-    "ragassay": (_ragassay_row, read_ragassay),
-    "biogen-2025-a": (biogen_2025_a_row, partial(read_biogen_2025_a, questions={})),
-    "biogen-2025-b": (biogen_2025_b_row, partial(read_biogen_2025_b, questions={})),
+    "ragassay": (_build_ragassay_row, read_ragassay),
+    "biogen-2025-a": (build_biogen_2025_a_row, partial(read_biogen_2025_a, questions={})),
+    "biogen-2025-b": (build_biogen_2025_b_row, partial(read_biogen_2025_b, questions={})),
     "nuggetizer-create": (create_input_row, read_create_input),
-    "trec-rag-2024": (rag_2024_row, partial(read_rag_2024, questions={})),
-    "trec-rag-2025": (rag_2025_row, partial(read_rag_2025, questions={})),
+    "trec-rag-2024": (build_rag_2024_row, partial(read_rag_2024, questions={})),
+    "trec-rag-2025": (build_rag_2025_row, partial(read_rag_2025, questions={})),
 }
 """Functions that convert a record to a line and back to a record, keyed by format."""

@@ -36,13 +36,13 @@ from ragassay.formats.items import Item, Place, iter_items, read_once
 from ragassay.formats.problems import (
     Problem,
     ProblemError,
+    build_empty_file_error,
     describe_value,
-    empty_file_error,
     is_list,
     parse,
     quote_text,
 )
-from ragassay.formats.rows import IdText, Row, as_text, rubric_label, unknown_fields
+from ragassay.formats.rows import IdText, Row, as_text, build_rubric_label, collect_unknown_fields
 from ragassay.formats.sniff import Format
 from ragassay.records import Document, HumanLabel, Record, Rejection
 
@@ -125,12 +125,14 @@ def read_questions(path: Path) -> tuple[dict[str, SynthesisQuestion], list[Rejec
     )
     if not rows:
         what, expected = "YESciEval questions", "id, question, papers[]"
-        raise empty_file_error(path, what, rejections, expected)
-    questions = {row.id: SynthesisQuestion(row.question, _papers(row.papers)) for row in rows}
+        raise build_empty_file_error(path, what, rejections, expected)
+    questions = {
+        row.id: SynthesisQuestion(row.question, _convert_papers(row.papers)) for row in rows
+    }
     return questions, rejections
 
 
-def _papers(rows: Iterable[SourcePaperRow]) -> tuple[Document, ...]:
+def _convert_papers(rows: Iterable[SourcePaperRow]) -> tuple[Document, ...]:
     return tuple(
         Document(id=str(i), text=paper.abstract, title=paper.title)
         for i, paper in enumerate(rows, start=1)
@@ -150,7 +152,7 @@ class _SynthesisRow:
         target = [self.rubric] if self.rubric else []
         return "/".join([self.question, self.generator, self.variant, *target])
 
-    def record(
+    def build_record(
         self, question: str, sources: tuple[Document, ...], metadata: Mapping[str, str]
     ) -> Record:
         target = {"target_rubric": self.rubric} if self.rubric else {}
@@ -164,8 +166,8 @@ class _SynthesisRow:
             metadata=dict(metadata) | {"variant": self.variant} | target,
         )
 
-    def label(self, rubric: str, rating: object, judge: str, reason: str = "") -> HumanLabel:
-        return rubric_label(
+    def build_label(self, rubric: str, rating: object, judge: str, reason: str = "") -> HumanLabel:
+        return build_rubric_label(
             *(rubric, rating, judge),
             record_id=self.id,
             topic=self.question,
@@ -179,7 +181,7 @@ class _SynthesisRow:
         text = str(value).removesuffix(".0")
         if text not in ("1", "2", "3", "4", "5"):
             return Problem(column, f"found {describe_value(value)}", "a rating from 1 to 5")
-        return self.label(rubric, text, judge, reason)
+        return self.build_label(rubric, text, judge, reason)
 
 
 def read_yescieval(item: Item, questions: Mapping[str, SynthesisQuestion]) -> Record:
@@ -188,10 +190,12 @@ def read_yescieval(item: Item, questions: Mapping[str, SynthesisQuestion]) -> Re
     if (question := questions.get(row.question_id)) is None:
         text = f"the questions file does not contain the id {quote_text(row.question_id)}"
         raise ProblemError("question_id", text, "the id of a question in the questions file")
-    return _of_rated(row).record(question.text, question.sources, unknown_fields(row))
+    return _convert_rated(row).build_record(
+        question.text, question.sources, collect_unknown_fields(row)
+    )
 
 
-def _of_rated(row: RatedAnswerRow) -> _SynthesisRow:
+def _convert_rated(row: RatedAnswerRow) -> _SynthesisRow:
     target = row.target_rubric or ""
     return _SynthesisRow(row.question_id, row.generator, row.variant, target, row.answer)
 
@@ -201,7 +205,7 @@ def read_yescieval_labels(item: Item) -> list[HumanLabel]:
     row = parse(RatedAnswerRow, item.fields)
     rated = parse(JudgeRatingsRow, {"ratings": row.ratings})
     return [
-        _of_rated(row).label(rubric.lower(), rating.rating, judge, rating.rationale)
+        _convert_rated(row).build_label(rubric.lower(), rating.rating, judge, rating.rationale)
         for judge, ratings in rated.ratings.items()
         for rubric, rating in ratings.items()
         if rating.rating is not None
@@ -252,16 +256,16 @@ class RefactoredRow(Row):
 def has_sheets(path: Path) -> bool:
     """Return whether a path is a folder with tables rather than the folder of a ragassay run."""
     is_run = (path / "reviews.jsonl").exists() or (path / "run.json").exists()
-    return path.is_dir() and not is_run and any(_tables(path))
+    return path.is_dir() and not is_run and any(_list_tables(path))
 
 
-def _tables(folder: Path) -> Iterator[Path]:
+def _list_tables(folder: Path) -> Iterator[Path]:
     return (path for path in folder.rglob("*") if path.suffix in (".xlsx", ".csv"))
 
 
-def sheet_items(folder: Path) -> Iterator[Item | Rejection]:
+def read_sheet_items(folder: Path) -> Iterator[Item | Rejection]:
     """Yield the items of all YESciEval workbooks and CSV files in a folder."""
-    files = sorted(_tables(folder))
+    files = sorted(_list_tables(folder))
     if not files:
         raise InputError(f"{folder} is a folder without workbooks; pass a file instead")
     read = {path: list(iter_items(path)) for path in files}
@@ -286,17 +290,17 @@ def _are_sheets(items: Iterable[Item | Rejection]) -> bool:
 def read_sheet(item: Item) -> list[Record]:
     """Convert a workbook row to records with the ids `ID/GENERATOR/VARIANT[/RUBRIC]`."""
     row = parse(SheetRow, item.fields)
-    answers = list(_answers(row, item))
+    answers = list(_read_answers(row, item))
     if not answers:
         raise ProblemError("", "no column contains an answer", "GENERATOR_synthesis")
-    metadata = _other_fields(row, {answer.generator for answer in answers})
-    papers = _sheet_papers(item.fields)
-    return [answer.record(row.research_question, papers, metadata) for answer in answers]
+    metadata = _collect_other_fields(row, {answer.generator for answer in answers})
+    papers = _read_papers(item.fields)
+    return [answer.build_record(row.research_question, papers, metadata) for answer in answers]
 
 
 def read_sheet_labels(item: Item) -> list[HumanLabel | Problem]:
     """Return the ratings in a workbook row as labels by the judge."""
-    answers = list(_answers(parse(SheetRow, item.fields), item))
+    answers = list(_read_answers(parse(SheetRow, item.fields), item))
     perturbed = {(a.generator, a.rubric): a for a in answers if a.variant != BENIGN}
     benign = {a.generator: a for a in answers if a.variant == BENIGN}
     labels: list[HumanLabel | Problem] = []
@@ -315,8 +319,12 @@ def read_refactored(item: Item) -> Record:
     """Convert a row with a rated answer to a record."""
     row = parse(RefactoredRow, item.fields)
     hidden = ("original-synthesis", "evaluation")
-    metadata = {name: text for name, text in unknown_fields(row).items() if name not in hidden}
-    return _of_refactored(row).record(row.research_question, _papers(row.papers), metadata)
+    metadata = {
+        name: text for name, text in collect_unknown_fields(row).items() if name not in hidden
+    }
+    return _convert_refactored(row).build_record(
+        row.research_question, _convert_papers(row.papers), metadata
+    )
 
 
 def read_refactored_labels(item: Item) -> list[HumanLabel | Problem]:
@@ -328,7 +336,7 @@ def read_refactored_labels(item: Item) -> list[HumanLabel | Problem]:
     reason = " ".join(map(str, rationale)) if is_list(rationale) else str(rationale or "")
     rubric, judge = row.quality.lower(), row.evaluator_model
     column = "synthesis_evaluation_rating"
-    return [_of_refactored(row).read_rating(column, rating, rubric, judge, reason)]
+    return [_convert_refactored(row).read_rating(column, rating, rubric, judge, reason)]
 
 
 YESCIEVAL_ROWS = Format(
@@ -356,7 +364,7 @@ YESCIEVAL_SHEET = Format(
 )
 
 
-def _of_refactored(row: RefactoredRow) -> _SynthesisRow:
+def _convert_refactored(row: RefactoredRow) -> _SynthesisRow:
     variant = _VARIANTS.get(row.eval_type, row.eval_type)
     rubric = row.quality.lower() if variant != BENIGN else ""
     return _SynthesisRow(
@@ -364,7 +372,7 @@ def _of_refactored(row: RefactoredRow) -> _SynthesisRow:
     )
 
 
-def _answers(row: SheetRow, item: Item) -> Iterator[_SynthesisRow]:
+def _read_answers(row: SheetRow, item: Item) -> Iterator[_SynthesisRow]:
     question = row.sample_id or item.place.label
     for name, value in item.fields.items():
         if not isinstance(value, str) or _SCORES in name:
@@ -377,7 +385,7 @@ def _answers(row: SheetRow, item: Item) -> Iterator[_SynthesisRow]:
             yield _SynthesisRow(question, generator, variant, match["rubric"], str(value))
 
 
-def _sheet_papers(fields: Mapping[str, object]) -> tuple[Document, ...]:
+def _read_papers(fields: Mapping[str, object]) -> tuple[Document, ...]:
     numbers = sorted(int(m[1]) for name in fields if (m := _ABSTRACT.fullmatch(name)))
     return tuple(
         Document(id=str(n), text=str(text), title=str(fields.get(f"paper_{n}_title") or ""))
@@ -386,7 +394,7 @@ def _sheet_papers(fields: Mapping[str, object]) -> tuple[Document, ...]:
     )
 
 
-def _other_fields(row: SheetRow, generators: set[str]) -> dict[str, str]:
+def _collect_other_fields(row: SheetRow, generators: set[str]) -> dict[str, str]:
     return {
         name: as_text(value)
         for name, value in (row.model_extra or {}).items()

@@ -26,7 +26,7 @@ from ragassay.errors import (
     UnparsableReplyError,
 )
 from ragassay.records import Failure
-from ragassay.safe_text import without_secrets
+from ragassay.safe_text import hide_secrets
 
 G = TypeVar("G", bound=CompiledStateGraph[Any, Any, Any, Any])
 
@@ -40,7 +40,7 @@ class DrawnGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
         """Return the graph without error handlers, for drawing. `xray` expands subgraphs."""
-        return CompiledStateGraph.get_graph(self._without_handlers(), config, xray=xray)
+        return CompiledStateGraph.get_graph(self._hide_handlers(), config, xray=xray)
 
     async def aget_graph(
         self, config: RunnableConfig | None = None, *, xray: int | bool = False
@@ -49,9 +49,9 @@ class DrawnGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
         LangGraph's server calls this method to draw the graph.
         """
-        return await CompiledStateGraph.aget_graph(self._without_handlers(), config, xray=xray)
+        return await CompiledStateGraph.aget_graph(self._hide_handlers(), config, xray=xray)
 
-    def _without_handlers(self) -> CompiledStateGraph[Any, Any, Any, Any]:
+    def _hide_handlers(self) -> CompiledStateGraph[Any, Any, Any, Any]:
         handlers = set(self.node_error_handler_map.values())
         shown = copy.copy(self)
         shown.nodes = {name: node for name, node in self.nodes.items() if name not in handlers}
@@ -142,7 +142,7 @@ def add_call(
     """
 
     def record_failure(task: Any, error: NodeError, runtime: Runtime[Any]) -> Command[Any]:
-        update = on_failure(task, failure_of(error.error))
+        update = on_failure(task, build_failure(error.error))
         runtime.stream_writer(event(update))
         return Command(update=update, goto=goto)
 
@@ -158,7 +158,7 @@ def add_call(
     )
 
 
-def failure_of(error: BaseException) -> Failure:
+def build_failure(error: BaseException) -> Failure:
     """Return the failure to record for an error.
 
     Raises:
@@ -168,7 +168,7 @@ def failure_of(error: BaseException) -> Failure:
     if isinstance(error, FatalModelError | InputError | CorpusError | StorageError):
         raise error
     reason = error.reason if isinstance(error, ModelError) else "error"
-    detail = without_secrets(str(error))
+    detail = hide_secrets(str(error))
     if not isinstance(error, RagassayError):
         detail = f"{type(error).__name__}: {detail}"
     return Failure(reason=reason, detail=detail[:400])

@@ -15,12 +15,12 @@ from ragassay.agents.context import build_case
 from ragassay.errors import InputError
 from ragassay.evaluators.base import Evaluator, Run
 from ragassay.evaluators.cases import Cited, Found, OpenCase, VerdictKey
-from ragassay.graphs.base import failure_of, pause_before_retry
+from ragassay.graphs.base import build_failure, pause_before_retry
 from ragassay.graphs.evidence_state import QueryTask, SufficiencyTask
 from ragassay.judges import BaseJudge, JudgeReply, Question
 from ragassay.metrics.stats.uncertainty import Condition
-from ragassay.model_names import public_options
-from ragassay.process import in_thread
+from ragassay.model_names import remove_secret_options
+from ragassay.process import run_in_thread
 from ragassay.records import (
     Case,
     Evaluation,
@@ -36,11 +36,11 @@ from ragassay.records import (
 from ragassay.records.evaluation import AnyVerdict
 from ragassay.retrievers.literature import Literature, can_look_up
 from ragassay.settings import Settings
-from ragassay.store import hash_of
-from ragassay.text.search import condense
-from ragassay.text.segmenter import judged_text, segment
-from ragassay.text.sentences import sentences_of
-from ragassay.tracing import step_span
+from ragassay.store import hash_parts
+from ragassay.text.search import condense_documents
+from ragassay.text.segmenter import extract_judged_text, segment
+from ragassay.text.sentences import extract_sentences
+from ragassay.tracing import open_step_span
 
 
 def merge_verdicts(
@@ -95,43 +95,47 @@ class Output:
     evaluation: Evaluation
 
 
-def fingerprint(run: Run, record: Record) -> str:
+def hash_record(run: Run, record: Record) -> str:
     """Return a hash of everything that the evaluation of a record depends on."""
-    return hash_of(run.identity, record.model_dump_json())
+    return hash_parts(run.identity, record.model_dump_json())
 
 
-def question_key(run: Run, open_case: OpenCase, *parts: str | None) -> str:
+def hash_question(run: Run, open_case: OpenCase, *parts: str | None) -> str:
     """Return a hash of everything that one verdict depends on, except the endpoint URL.
 
     Args:
         run: Copy of the run whose judge is asked.
-        parts: Evaluator name, item name, role of the judge, and the result of `depends_on`.
+        parts: Evaluator name, item name, role of the judge, and the result of `list_dependencies`.
     """
-    return hash_of(*_asking(run), open_case.context_sha256, *(part or "" for part in parts))
+    return hash_parts(
+        *_list_dependencies(run), open_case.context_sha256, *(part or "" for part in parts)
+    )
 
 
-def query_key(run: Run, node: str, task: QueryTask, context: str) -> str:
+def hash_query_task(run: Run, node: str, task: QueryTask, context: str) -> str:
     """Return a hash of everything that a sentence's queries or agent search depend on."""
     bounds = run.settings.retrieval.evidence_turns, run.settings.retrieval.evidence_tokens
-    return hash_of(
-        *_asking(run),
+    return hash_parts(
+        *_list_dependencies(run),
         context,
         *(node, str(task.item), str(task.round), *task.tried, *task.found),
         *((run.retrieval.corpus.sha256, *map(str, bounds)) if node == "run_agent" else ()),
     )
 
 
-def sufficiency_key(run: Run, task: SufficiencyTask, context: str) -> str:
+def hash_sufficiency_task(run: Run, task: SufficiencyTask, context: str) -> str:
     """Return a hash of everything that a judgment on whether passages suffice depends on."""
-    return hash_of(*_asking(run), context, "judge_sufficiency", str(task.item), *task.passages)
+    return hash_parts(
+        *_list_dependencies(run), context, "judge_sufficiency", str(task.item), *task.passages
+    )
 
 
-def reading_key(run: Run, judge: str, open_case: OpenCase) -> str:
+def hash_reading(run: Run, judge: str, open_case: OpenCase) -> str:
     """Return a hash of everything that a judge's sentence marks for an answer depend on."""
-    return hash_of(run.identity, "reading", judge, open_case.case_sha256)
+    return hash_parts(run.identity, "reading", judge, open_case.case_sha256)
 
 
-def _asking(run: Run) -> tuple[str, ...]:
+def _list_dependencies(run: Run) -> tuple[str, ...]:
     """Return everything that every reply depends on: the model, its options and the prompts."""
     settings = run.settings
     return (
@@ -141,11 +145,11 @@ def _asking(run: Run) -> tuple[str, ...]:
         f"{settings.prompting.samples} samples, seed {settings.prompting.judge_seed}, "
         f"decisions {settings.prompting.decisions}",
         run.prompts_sha256,
-        *public_options(settings.judge.model_options),
+        *remove_secret_options(settings.judge.model_options),
     )
 
 
-def case_of(record: Record, settings: Settings, corpus: Literature) -> Case:
+def convert_to_case(record: Record, settings: Settings, corpus: Literature) -> Case:
     """Split a record into sentences and sources for the judges.
 
     Args:
@@ -168,16 +172,18 @@ def case_of(record: Record, settings: Settings, corpus: Literature) -> Case:
         record,
         answer,
         sentences,
-        sentences_of(reference)[:most],
+        extract_sentences(reference)[:most],
         sources,
-        condense(sources, f"{record.question} {judged_text(record)}", settings.source_chars),
+        condense_documents(
+            sources, f"{record.question} {extract_judged_text(record)}", settings.source_chars
+        ),
     )
 
 
-def new_open_case(record: Record, run: Run) -> OpenCase:
+def create_open_case(record: Record, run: Run) -> OpenCase:
     """Build an open case from a record and its parsed case."""
-    case = case_of(record, run.settings, run.retrieval.corpus)
-    return OpenCase(fingerprint(run, record), record, case)
+    case = convert_to_case(record, run.settings, run.retrieval.corpus)
+    return OpenCase(hash_record(run, record), record, case)
 
 
 async def open_case_of(record: Record, run: Run) -> OpenCase:
@@ -186,7 +192,7 @@ async def open_case_of(record: Record, run: Run) -> OpenCase:
     Raises:
         InputError: The answer has too many sentences.
     """
-    return run.open_cases.open(await in_thread(new_open_case, record, run))
+    return run.open_cases.open(await run_in_thread(create_open_case, record, run))
 
 
 def find_open_case(case: str, run: Run) -> OpenCase:
@@ -238,17 +244,17 @@ class CaseQuestion(Question):
         """Return whether to ask each member of a panel."""
         return self.evaluator.asks_panel
 
-    def key(self, judge: BaseJudge) -> str:
+    def compute_key(self, judge: BaseJudge) -> str:
         """Return the hash of everything that a judge's verdicts on the question depend on."""
         run = self.run.with_judge(judge)
-        return question_key(
+        return hash_question(
             run,
             self.open_case,
-            *(self.evaluator.name, self.item, self._role(judge)),
-            *self.evaluator.depends_on(self.content, self.open_case, run),
+            *(self.evaluator.name, self.item, self._find_role(judge)),
+            *self.evaluator.list_dependencies(self.content, self.open_case, run),
         )
 
-    def _role(self, judge: BaseJudge) -> str:
+    def _find_role(self, judge: BaseJudge) -> str:
         if self.run.second is not None and judge is self.run.second.judge:
             return "second"
         return judge.name if judge in self.run.judge.members else ""
@@ -261,21 +267,21 @@ class CaseQuestion(Question):
                 as a failed question.
         """
         evaluator, run = self.evaluator, self.run.with_judge(judge)
-        key, role = self.key(judge), self._role(judge)
+        key, role = self.compute_key(judge), self._find_role(judge)
         self.tell({"expected": 1, "phase": f"judging {evaluator.part}"})
 
         n_attempts = 0
         while True:
             n_attempts += 1
             try:
-                async with self.run.store.once(key, VERDICTS) as work:
+                async with self.run.store.compute_once(key, VERDICTS) as work:
                     if work.is_new:
-                        with step_span("ask", evaluator.name, self.item, role):
+                        with open_step_span("ask", evaluator.name, self.item, role):
                             work.result = await evaluator.ask(self.content, self.open_case, run)
             except Exception as error:
                 pause_s = pause_before_retry(error, n_attempts, run.settings.judge.max_attempts)
                 if pause_s is None:
-                    failure = failure_of(error)
+                    failure = build_failure(error)
                     self.tell({"done": 1, "failed": 1})
                     return failure
                 await asyncio.sleep(pause_s)
@@ -288,9 +294,9 @@ class CaseQuestion(Question):
         """Return unscored verdicts for a question that failed."""
         return self.evaluator.make_unscored(self.content, self.open_case, self.run, failure)
 
-    def second_round(self, verdicts: Sequence[VerdictBase]) -> dict[str, Question]:
+    def build_second_round(self, verdicts: Sequence[VerdictBase]) -> dict[str, Question]:
         """Return questions for a second round, in which members see each other's verdicts."""
-        contents = self.evaluator.second_round(self.content, verdicts, self.run)
+        contents = self.evaluator.build_second_round(self.content, verdicts, self.run)
         return {name: replace(self, content=content) for name, content in contents.items()}
 
     def join_verdicts(self, verdicts: Sequence[VerdictBase]) -> VerdictBase:
@@ -300,12 +306,12 @@ class CaseQuestion(Question):
     def is_unsure(self, verdict: VerdictBase, condition: Condition) -> bool:
         """Return whether to ask a second judge about a verdict of this question."""
         is_own = self.evaluator.is_weighed and verdict.evaluator == self.evaluator.name
-        is_item = is_own and verdict.item in self.evaluator.known_items(self.open_case, self.run)
+        is_item = is_own and verdict.item in self.evaluator.recall_items(self.open_case, self.run)
         return is_item and condition.is_unsure(verdict)
 
-    def alone(self, verdict: VerdictBase) -> Question:
+    def isolate_verdict(self, verdict: VerdictBase) -> Question:
         """Return a question about a single item of a batch, the item of the verdict."""
-        content = self.evaluator.alone(
-            self.evaluator.known_items(self.open_case, self.run)[verdict.item]
+        content = self.evaluator.isolate_item(
+            self.evaluator.recall_items(self.open_case, self.run)[verdict.item]
         )
         return replace(self, item=verdict.item, content=content)

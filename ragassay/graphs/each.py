@@ -20,7 +20,7 @@ from ragassay.metrics.papers.rationales import JudgedReason
 from ragassay.models.gateway import JudgeLM
 from ragassay.prompts import Rubric
 from ragassay.records import Failure, Paraphrase
-from ragassay.text.search import condense
+from ragassay.text.search import condense_documents
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,18 @@ def _build(
     def record(item: Any, failure: Failure) -> Update:
         return {"results": [on_failure(item, failure)]}
 
-    def event(update: Update) -> dict[str, Any]:
+    def build_event(update: Update) -> dict[str, Any]:
         return {"result": update["results"][0]}
 
     add_call(
-        builder, name, answer, record, input_type=input_type, goto=END, max_attempts=n, event=event
+        builder,
+        name,
+        answer,
+        record,
+        input_type=input_type,
+        goto=END,
+        max_attempts=n,
+        event=build_event,
     )
 
     def send_each(state: Items) -> list[Send] | str:
@@ -148,7 +155,7 @@ def build_reason_graph(max_attempts: int = 5) -> EachGraph:
             labels: Any = await run.auditor.acall(
                 question=reason.question,
                 answer=reason.answer,
-                sources=condense(reason.sources, query, run.source_chars),
+                sources=condense_documents(reason.sources, query, run.source_chars),
                 rubric=run.rubrics.get(reason.rubric, reason.rubric),
                 rating=reason.rating,
                 reason=reason.reason,

@@ -21,9 +21,9 @@ from pydantic import TypeAdapter
 from ragassay.errors import FatalModelError, ModelError
 from ragassay.evaluators import OURS, Evaluator
 from ragassay.evaluators.base import Run
-from ragassay.evaluators.build_run import ready_run, run_of
+from ragassay.evaluators.build_run import choose_run, prepare_run
 from ragassay.evaluators.cases import OpenCase, Task, VerdictKey
-from ragassay.evaluators.outcome import evaluation_of, outcome_of
+from ragassay.evaluators.outcome import build_evaluation, collect_outcome
 from ragassay.graphs.base import Update, make_drawn
 from ragassay.graphs.case import (
     CaseQuestion,
@@ -31,17 +31,17 @@ from ragassay.graphs.case import (
     Output,
     State,
     find_open_case,
+    hash_reading,
     open_case_of,
-    reading_key,
     update_open_case,
 )
 from ragassay.graphs.evidence import build_evidence_graph
 from ragassay.judges import BaseJudge
-from ragassay.process import in_thread
+from ragassay.process import run_in_thread
 from ragassay.records import Reading, Record
-from ragassay.retrievers.citation_warnings import citation_findings
+from ragassay.retrievers.citation_warnings import check_cited_articles
 from ragassay.retrievers.literature import can_look_up
-from ragassay.tracing import step_span
+from ragassay.tracing import open_step_span
 
 EvaluateGraph = CompiledStateGraph[State, Run, Input, Output]
 
@@ -63,7 +63,7 @@ def build_evaluate_graph(
     builder.add_node("check_citations", check_citations)
     builder.add_node("measure", measure)
     builder.add_node("aggregate", aggregate)
-    asking = [node_of(Task(evaluator.name, "")) for evaluator in evaluators]
+    asking = [format_node_name(Task(evaluator.name, "")) for evaluator in evaluators]
     for name in asking:
         builder.add_node(name, ask_node, input_schema=Task)
     preparing = list(PREPARED_BY.values())
@@ -90,7 +90,7 @@ async def segment(state: Input, runtime: Runtime[Run]) -> Update:
     if state.case:
         return {"case": state.case}
     # LangGraph's own tools pass plain JSON.
-    open_case = await open_case_of(Record.model_validate(state.record), await ready_run(runtime))
+    open_case = await open_case_of(Record.model_validate(state.record), await prepare_run(runtime))
     return {"case": open_case.id}
 
 
@@ -100,12 +100,12 @@ async def dispatch(state: State, runtime: Runtime[Run]) -> Command[Any]:
     Raises:
         FatalModelError: A model of the run cannot be used.
     """
-    run = run_of(runtime)
+    run = choose_run(runtime)
     _raise_fatal(run, state.case)
     open_case = update_open_case(state, run)
-    unprepared = [name for name in _preparations(run) if name not in state.prepared]
+    unprepared = [name for name in _list_preparations(run) if name not in state.prepared]
     tasks = open_tasks(open_case, run, unprepared)
-    sends = [Send(node_of(task), task) for task in tasks]
+    sends = [Send(format_node_name(task), task) for task in tasks]
     nodes = [PREPARED_BY[name] for name in unprepared]
     return Command(update={"prepared": unprepared}, goto=[*nodes, *sends] or "aggregate")
 
@@ -118,7 +118,9 @@ def open_tasks(open_case: OpenCase, run: Run, unprepared: list[str]) -> list[Tas
             unfinished.add(evaluator.name)
             continue
         new = [
-            task for task in evaluator.tasks(open_case, run) if task.key not in open_case.verdicts
+            task
+            for task in evaluator.build_tasks(open_case, run)
+            if task.key not in open_case.verdicts
         ]
         if new:
             unfinished.add(evaluator.name)
@@ -126,14 +128,14 @@ def open_tasks(open_case: OpenCase, run: Run, unprepared: list[str]) -> list[Tas
     return tasks
 
 
-def _preparations(run: Run) -> list[str]:
+def _list_preparations(run: Run) -> list[str]:
     needed = {need for evaluator in run.evaluators for need in evaluator.needs}
     if not (run.computes_signals or run.readers):
         needed.discard("signals")
     return [name for name in PREPARED_BY if name in needed]
 
 
-def node_of(task: Task) -> str:
+def format_node_name(task: Task) -> str:
     """Return the name of the node that asks this question."""
     return f"ask_{task.evaluator}"
 
@@ -144,11 +146,11 @@ async def ask(task: Task, runtime: Runtime[Run]) -> Update:
     A fatal error is stored for `dispatch` to raise later, because LangGraph would cancel the
     parallel questions, which are already paid for.
     """
-    run = run_of(runtime)
-    open_case, evaluator = find_open_case(task.case, run), run.evaluator(task.evaluator)
-    item = evaluator.known_items(open_case, run)[task.item]
+    run = choose_run(runtime)
+    open_case, evaluator = find_open_case(task.case, run), run.get_evaluator(task.evaluator)
+    item = evaluator.recall_items(open_case, run)[task.item]
     question = CaseQuestion(evaluator, task.item, item, open_case, run, runtime.stream_writer)
-    rounds: Any = run.judges.rounds(question)
+    rounds: Any = run.judges.run_rounds(question)
     replies: Any = None
     try:
         while True:
@@ -165,31 +167,35 @@ async def ask(task: Task, runtime: Runtime[Run]) -> Update:
 
 async def check_citations(state: State, runtime: Runtime[Run]) -> Update:
     """Look up retractions of cited articles, and other notices about these articles."""
-    run = run_of(runtime)
+    run = choose_run(runtime)
     corpus = run.retrieval.corpus
     if not can_look_up(corpus):
         return {"citation_warnings": ()}
     open_case = find_open_case(state.case, run)
     written = open_case.record.date or ""
     return {
-        "citation_warnings": await in_thread(citation_findings, open_case.case, corpus, written)
+        "citation_warnings": await run_in_thread(
+            check_cited_articles, open_case.case, corpus, written
+        )
     }
 
 
 async def measure(state: State, runtime: Runtime[Run]) -> Update:
     """Compute the signals of the answer, and let fine-tuned judges mark its sentences."""
-    run = run_of(runtime)
+    run = choose_run(runtime)
     open_case = find_open_case(state.case, run)
     runtime.stream_writer({"phase": "measuring"})
     signal_extractor = run.models.signal_extractor if run.computes_signals else None
-    with step_span("measure"):
+    with open_step_span("measure"):
         readings = {
             judge.name: reading
             for judge in run.readers
             if (reading := await _read_case(open_case, judge, run))
         }
         signals = (
-            await in_thread(signal_extractor.signals, open_case.case) if signal_extractor else None
+            await run_in_thread(signal_extractor.extract_signals, open_case.case)
+            if signal_extractor
+            else None
         )
     return {"signals": signals, "readings": readings}
 
@@ -199,9 +205,9 @@ async def _read_case(open_case: OpenCase, judge: BaseJudge, run: Run) -> Reading
 
     If marking failed, each rating asks for the marks again, and reports its own failure.
     """
-    key = reading_key(run, judge.name, open_case)
+    key = hash_reading(run, judge.name, open_case)
     with suppress(ModelError):
-        async with run.store.once(key, READING) as work:
+        async with run.store.compute_once(key, READING) as work:
             if work.is_new:
                 work.result = await judge.read(open_case.case, run.agents)
         return work.result
@@ -215,15 +221,15 @@ async def aggregate(state: State, runtime: Runtime[Run]) -> Update:
         FatalModelError: A model of the run cannot be used.
         RagassayError: The evaluation was aborted.
     """
-    run = run_of(runtime)
+    run = choose_run(runtime)
     _raise_fatal(run, state.case)
-    outcome = await in_thread(outcome_of, update_open_case(state, run), run)
+    outcome = await run_in_thread(collect_outcome, update_open_case(state, run), run)
     run.open_cases.close(state.case)
-    return {"evaluation": evaluation_of(outcome, state.searches, state.citation_warnings)}
+    return {"evaluation": build_evaluation(outcome, state.searches, state.citation_warnings)}
 
 
 def _raise_fatal(run: Run, case: str) -> None:
     """Raise a fatal error stored by a question or handler in the previous step."""
-    fatal = run.open_cases.fatal(case) or run.fatal
+    fatal = run.open_cases.find_fatal_error(case) or run.fatal
     if fatal is not None:
         raise fatal

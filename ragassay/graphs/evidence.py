@@ -19,11 +19,11 @@ from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from ragassay.evaluators.base import Run
-from ragassay.evaluators.build_run import run_of
+from ragassay.evaluators.build_run import choose_run
 from ragassay.evaluators.cases import OpenCase
 from ragassay.graphs import evidence_nodes as nodes
 from ragassay.graphs.base import add_call, make_drawn
-from ragassay.graphs.case import find_open_case, query_key, sufficiency_key
+from ragassay.graphs.case import find_open_case, hash_query_task, hash_sufficiency_task
 from ragassay.graphs.evidence_state import (
     EvidenceInput,
     EvidenceOutput,
@@ -88,7 +88,7 @@ def build_evidence_graph(max_attempts: int = 5) -> EvidenceGraph:
 
 def route_start(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str]:
     """Look up cited passages and search for evidence, depending on the settings."""
-    run = run_of(runtime)
+    run = choose_run(runtime)
     open_case = find_open_case(state.case, run)
     if not open_case.case.sentences:
         return [END]
@@ -98,20 +98,20 @@ def route_start(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str]
 
 
 def _route_search(open_case: OpenCase, runtime: Runtime[Run]) -> list[Send | str]:
-    run = run_of(runtime)
+    run = choose_run(runtime)
     if not run.retrieval.has_corpus:
         return ["choose_passages"]
     tasks = [QueryTask(open_case.id, sentence.index) for sentence in open_case.case.sentences]
     if run.settings.retrieval.evidence == "agent":
-        return _sends("run_agent", tasks, open_case, runtime)
+        return _build_sends("run_agent", tasks, open_case, runtime)
     if not run.settings.query_rounds:
         return ["retrieve"]
-    return _sends("write_query", tasks, open_case, runtime)
+    return _build_sends("write_query", tasks, open_case, runtime)
 
 
 def route_chosen(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str] | str:
     """Judge new passages for sentences without sufficient passages, or start another round."""
-    run = run_of(runtime)
+    run = choose_run(runtime)
     context = find_open_case(state.case, run).case.context
     known = {judgment.key for judgment in state.judgments if not judgment.failure}
     tasks: list[SufficiencyTask] = []
@@ -119,7 +119,7 @@ def route_chosen(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str
         found = (f.passage for f in state.found if f.sentence == search.sentence)
         passages = tuple("\n".join(filter(None, (span.title, span.text))) for span in found)
         task = SufficiencyTask(state.case, search.sentence, passages)
-        task = replace(task, key=sufficiency_key(run, task, context))
+        task = replace(task, key=hash_sufficiency_task(run, task, context))
         if passages and task.key not in known:
             tasks.append(task)
     if not tasks:
@@ -134,17 +134,17 @@ def _open_searches(state: EvidenceState) -> list[EvidenceSearch]:
 
 def route_on(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str] | str:
     """Start another round of searches for sentences without sufficient passages."""
-    run = run_of(runtime)
+    run = choose_run(runtime)
     if state.round >= run.settings.query_rounds:
         return END
     tasks = [
-        _next_task(state, QueryTask(state.case, search.sentence, state.round + 1))
+        _build_next_task(state, QueryTask(state.case, search.sentence, state.round + 1))
         for search in _open_searches(state)
     ]
-    return _sends("write_query", tasks, find_open_case(state.case, run), runtime) or END
+    return _build_sends("write_query", tasks, find_open_case(state.case, run), runtime) or END
 
 
-def _next_task(state: EvidenceState, task: QueryTask) -> QueryTask:
+def _build_next_task(state: EvidenceState, task: QueryTask) -> QueryTask:
     answered = [a for a in state.answered if a.sentence == task.item]
     ids = dict.fromkeys(i for a in answered for i in a.ids)
     titles = [state.pool[i].title for i in ids if i in state.pool and state.pool[i].title]
@@ -152,15 +152,17 @@ def _next_task(state: EvidenceState, task: QueryTask) -> QueryTask:
     return replace(task, tried=tried, found=tuple(titles[:N_TITLES]))
 
 
-def _sends(
+def _build_sends(
     node: str, tasks: list[QueryTask], open_case: OpenCase, runtime: Runtime[Run]
 ) -> list[Send | str]:
-    run, context = run_of(runtime), open_case.case.context
+    run, context = choose_run(runtime), open_case.case.context
     runtime.stream_writer({"expected": len(tasks)})
-    return [Send(node, replace(task, key=query_key(run, node, task, context))) for task in tasks]
+    return [
+        Send(node, replace(task, key=hash_query_task(run, node, task, context))) for task in tasks
+    ]
 
 
-def n_most_searches(open_case: OpenCase, run: Run) -> int:
+def count_most_searches(open_case: OpenCase, run: Run) -> int:
     """Return the maximum number of model calls for the evidence search."""
     if not (run.settings.evaluation.looks_for_evidence and run.retrieval.has_corpus):
         return 0

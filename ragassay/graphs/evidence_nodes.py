@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from pydantic import TypeAdapter
 
 from ragassay.evaluators.base import Run
-from ragassay.evaluators.build_run import run_of
+from ragassay.evaluators.build_run import choose_run
 from ragassay.graphs.base import Update
 from ragassay.graphs.case import find_open_case
 from ragassay.graphs.evidence_state import (
@@ -21,8 +21,8 @@ from ragassay.graphs.evidence_state import (
     SufficiencyJudgment,
     SufficiencyTask,
 )
-from ragassay.graphs.passage_choice import candidates_for, chosen_passages, cited_of
-from ragassay.process import in_thread
+from ragassay.graphs.passage_choice import choose_candidates, find_cited_spans, select_passages
+from ragassay.process import run_in_thread
 from ragassay.records import (
     AnswerSentence,
     Article,
@@ -37,7 +37,7 @@ from ragassay.records import (
 )
 from ragassay.retrievers.evidence import N_CANDIDATES
 from ragassay.retrievers.literature import Literature
-from ragassay.tracing import step_span
+from ragassay.tracing import open_step_span
 
 DRAFT = TypeAdapter(Draft)
 SEARCH = TypeAdapter(tuple[Report, tuple[str, ...]])
@@ -49,19 +49,19 @@ QUESTION_CHARS = 300
 
 async def read_citations(state: EvidenceState, runtime: Runtime[Run]) -> Update:
     """Choose the part of each cited document that is compared with the citing sentence."""
-    run = run_of(runtime)
+    run = choose_run(runtime)
     case = find_open_case(state.case, run).case
     runtime.stream_writer({"phase": "reading sources"})
-    return {"cited": await in_thread(cited_of, case, run)}
+    return {"cited": await run_in_thread(find_cited_spans, case, run)}
 
 
 async def write_query(task: QueryTask, runtime: Runtime[Run]) -> Update:
     """Ask the model to write queries for a sentence."""
-    run = run_of(runtime)
+    run = choose_run(runtime)
     case = find_open_case(task.case, run).case
 
-    with step_span("write_query", item=task.item):
-        async with run.store.once(task.key, DRAFT) as work:
+    with open_step_span("write_query", item=task.item):
+        async with run.store.compute_once(task.key, DRAFT) as work:
             if work.is_new:
                 written = await run.judge.ask(
                     run.agents.query_writer,
@@ -83,7 +83,7 @@ def leave_unasked(task: QueryTask, failure: Failure) -> Update:
 
 async def run_agent(task: QueryTask, runtime: Runtime[Run]) -> Update:
     """Let an agent search for evidence for a sentence."""
-    run = run_of(runtime)
+    run = choose_run(runtime)
     case = find_open_case(task.case, run).case
     sentence = case.sentences[task.item - 1]
     notebook = _Notebook(run.retrieval.corpus, task.round, known={d.id for d in case.sources})
@@ -91,8 +91,8 @@ async def run_agent(task: QueryTask, runtime: Runtime[Run]) -> Update:
     async def search(query: str) -> list[Document]:
         return await notebook.ask(sentence.index, None, query)
 
-    with step_span("run_agent", item=task.item):
-        async with run.store.once(task.key, SEARCH) as work:
+    with open_step_span("run_agent", item=task.item):
+        async with run.store.compute_once(task.key, SEARCH) as work:
             if work.is_new:
                 notes = await run.agents.searcher.asearch(
                     run.judge.model,
@@ -118,14 +118,14 @@ def leave_unsearched(task: QueryTask, failure: Failure) -> Update:
 
 async def retrieve(state: EvidenceState, runtime: Runtime[Run]) -> Update:
     """Search the corpus with each distinct query of this round."""
-    run, this_round = run_of(runtime), state.round + 1
+    run, this_round = choose_run(runtime), state.round + 1
     case = find_open_case(state.case, run).case
     known = {*state.pool, *(source.id for source in case.sources)}
     notebook = _Notebook(run.retrieval.corpus, this_round, known)
     runtime.stream_writer({"phase": "searching"})
     asked = {answered.query.text for answered in state.answered}
-    with step_span("retrieve"):
-        for sentence, side, text in _round_queries(state, case, this_round):
+    with open_step_span("retrieve"):
+        for sentence, side, text in _list_round_queries(state, case, this_round):
             if text not in asked:
                 asked.add(text)
                 await notebook.ask(sentence, side, text)
@@ -160,13 +160,13 @@ class _Notebook:
         return found
 
 
-def _round_queries(
+def _list_round_queries(
     state: EvidenceState, case: Case, this_round: int
 ) -> Iterator[tuple[int, EvidenceSide, str]]:
     drafts = {draft.sentence: draft for draft in state.drafts if draft.round == this_round}
     for sentence in case.sentences:
         if this_round == 1:
-            yield sentence.index, "for", plain_query(sentence, case)
+            yield sentence.index, "for", build_plain_query(sentence, case)
         draft = drafts.get(sentence.index)
         if draft and draft.query:
             yield sentence.index, "for", draft.query
@@ -174,36 +174,36 @@ def _round_queries(
             yield sentence.index, "against", draft.opposite
 
 
-def plain_query(sentence: AnswerSentence, case: Case) -> str:
+def build_plain_query(sentence: AnswerSentence, case: Case) -> str:
     """Return the sentence and the question as a query. The question explains words such as "it"."""
     return f"{sentence.text} {case.question[:QUESTION_CHARS]}".strip()
 
 
 async def choose_passages(state: EvidenceState, runtime: Runtime[Run]) -> Update:
     """Choose the passages for each sentence and record the searches."""
-    run = run_of(runtime)
+    run = choose_run(runtime)
     case = find_open_case(state.case, run).case
     done = {search.sentence: search for search in state.searches if search.end == "enough"}
     pending = [sentence for sentence in case.sentences if sentence.index not in done]
     runtime.stream_writer({"phase": "choosing passages"})
-    candidates = await in_thread(candidates_for, state, case, pending)
-    new = await in_thread(chosen_passages, state, case, candidates, run)
-    end = _end_unless_enough(case, run)
+    candidates = await run_in_thread(choose_candidates, state, case, pending)
+    new = await run_in_thread(select_passages, state, case, candidates, run)
+    end = _choose_search_end(case, run)
     for n, documents in candidates.items():
         done[n] = _search_of(state, n, len(documents), end)
     kept = [f for f in state.found if f.sentence not in candidates]
     return {
         "found": tuple(sorted([*kept, *new], key=lambda f: f.sentence)),
-        "searches": _stopped_by_tokens(tuple(done[n] for n in sorted(done)), run),
+        "searches": _mark_token_stops(tuple(done[n] for n in sorted(done)), run),
     }
 
 
 async def judge_sufficiency(task: SufficiencyTask, runtime: Runtime[Run]) -> Update:
     """Judge whether a sentence's passages are sufficient."""
-    run = run_of(runtime)
+    run = choose_run(runtime)
     case = find_open_case(task.case, run).case
-    with step_span("judge_sufficiency", item=task.item):
-        async with run.store.once(task.key, JUDGMENT) as work:
+    with open_step_span("judge_sufficiency", item=task.item):
+        async with run.store.compute_once(task.key, JUDGMENT) as work:
             if work.is_new:
                 judged = await run.judge.ask(
                     run.agents.sufficiency_judge,
@@ -229,10 +229,10 @@ async def end_searches(state: EvidenceState, runtime: Runtime[Run]) -> Update:
         _search_of(state, s.sentence, s.n_documents, ends.get(s.sentence, s.end))
         for s in state.searches
     )
-    return {"searches": _stopped_by_tokens(tuple(searches), run_of(runtime))}
+    return {"searches": _mark_token_stops(tuple(searches), choose_run(runtime))}
 
 
-def _end_unless_enough(case: Case, run: Run) -> SearchEnd:
+def _choose_search_end(case: Case, run: Run) -> SearchEnd:
     if not run.retrieval.has_corpus:
         return "sources_only" if case.sources else "nowhere_to_search"
     if run.settings.retrieval.evidence == "agent":
@@ -258,15 +258,13 @@ def _search_of(state: EvidenceState, n: int, n_documents: int, end: SearchEnd) -
     )
 
 
-def _stopped_by_tokens(
-    searches: tuple[EvidenceSearch, ...], run: Run
-) -> tuple[EvidenceSearch, ...]:
-    if n_tokens(searches) < run.settings.retrieval.evidence_tokens:
+def _mark_token_stops(searches: tuple[EvidenceSearch, ...], run: Run) -> tuple[EvidenceSearch, ...]:
+    if count_search_tokens(searches) < run.settings.retrieval.evidence_tokens:
         return searches
     spent: dict[str, SearchEnd] = {"end": "out_of_tokens"}
     return tuple(s.model_copy(update=spent) if s.end == "out_of_rounds" else s for s in searches)
 
 
-def n_tokens(searches: tuple[EvidenceSearch, ...]) -> int:
+def count_search_tokens(searches: tuple[EvidenceSearch, ...]) -> int:
     """Return the number of tokens used by the searches for one answer."""
     return sum(s.usage.n_prompt_tokens + s.usage.n_completion_tokens for s in searches)

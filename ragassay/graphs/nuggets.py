@@ -16,9 +16,9 @@ from langgraph.types import Send, interrupt
 from pydantic import TypeAdapter, ValidationError
 
 from ragassay.agents.nugget_writers import Created
-from ragassay.errors import FatalModelError, InputError, first_problem
+from ragassay.errors import FatalModelError, InputError, find_first_problem
 from ragassay.evaluators.base import Run
-from ragassay.evaluators.build_run import ready_run, run_of
+from ragassay.evaluators.build_run import choose_run, prepare_run
 from ragassay.graphs.base import Update, add_call, make_drawn
 from ragassay.graphs.nugget_state import (
     ImportanceTask,
@@ -28,10 +28,10 @@ from ragassay.graphs.nugget_state import (
     NuggetList,
     NuggetState,
 )
-from ragassay.process import in_thread
+from ragassay.process import run_in_thread
 from ragassay.records import Document, Failure, Frozen, Importance, Nugget, Usage
-from ragassay.store import hash_of
-from ragassay.text.search import condense
+from ragassay.store import hash_parts
+from ragassay.text.search import condense_documents
 from ragassay.text.sentences import split_sentences
 
 NuggetGraph = CompiledStateGraph[NuggetState, Run, NuggetJob, NuggetList]
@@ -126,9 +126,9 @@ async def open_windows(state: NuggetState, runtime: Runtime[Run]) -> Update:
         raise InputError(f"topic {state.topic!r} has no source text to write nuggets from")
     if state.n_window < 1 or state.n_most < 1:
         raise InputError("n_window and n_most must be at least 1")
-    run = await ready_run(runtime)
+    run = await prepare_run(runtime)
     windows = [
-        tuple(condense(window, state.question, run.settings.source_chars))
+        tuple(condense_documents(window, state.question, run.settings.source_chars))
         for start in range(0, len(sources), state.n_window)
         if (window := sources[start : start + state.n_window])
     ]
@@ -138,12 +138,12 @@ async def open_windows(state: NuggetState, runtime: Runtime[Run]) -> Update:
 
 async def write_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
     """Write nuggets from the next window, or copy its closest sentence if none is supported."""
-    run, window = run_of(runtime), state.windows[state.n_read]
+    run, window = choose_run(runtime), state.windows[state.n_read]
     known = [nugget.text for nugget in state.listed]
 
     shown = (document.model_dump_json() for document in window)
-    key = hash_of(run.identity, "write_nuggets", state.question, *known, "", *shown)
-    async with run.store.once(key, CREATED) as work:
+    key = hash_parts(run.identity, "write_nuggets", state.question, *known, "", *shown)
+    async with run.store.compute_once(key, CREATED) as work:
         if work.is_new:
             work.result = await run.judge.ask(
                 run.agents.creator, question=state.question, documents=window, known=known
@@ -151,7 +151,7 @@ async def write_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
     created = work.result
     facts = tuple(Nugget(text=fact, method="model") for fact in created.facts)
     if created.not_carried and not facts:
-        facts = await in_thread(_closest_sentence, state.question, window, run)
+        facts = await run_in_thread(_find_closest_sentence, state.question, window, run)
     runtime.stream_writer({"done": 1, "usage": created.usage if work.is_new else Usage()})
     return {
         "facts": facts,
@@ -171,14 +171,14 @@ async def merge_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
     _raise_fatal(runtime)
     if not state.facts:
         return {}
-    return await in_thread(_merge_lists, state.listed, state.facts, run_of(runtime))
+    return await run_in_thread(_merge_lists, state.listed, state.facts, choose_run(runtime))
 
 
 async def rate_importance(task: ImportanceTask, runtime: Runtime[Run]) -> Update:
     """Rate the importance of one nugget."""
-    run, position = run_of(runtime), task.position
-    key = hash_of(run.identity, "rate_importance", task.question, str(position), *task.facts)
-    async with run.store.once(key, RATED) as work:
+    run, position = choose_run(runtime), task.position
+    key = hash_parts(run.identity, "rate_importance", task.question, str(position), *task.facts)
+    async with run.store.compute_once(key, RATED) as work:
         if work.is_new:
             reply = await run.judge.ask(
                 run.agents.importance_scorer,
@@ -239,12 +239,12 @@ async def review(state: NuggetState) -> Update:
             "problem": problem,
         }
         try:
-            return {"nuggets": reviewed_nuggets(interrupt(request), state.nuggets)}
+            return {"nuggets": apply_review(interrupt(request), state.nuggets)}
         except InputError as error:
             problem = str(error)
 
 
-def reviewed_nuggets(edited: object, before: Sequence[Nugget]) -> tuple[Nugget, ...]:
+def apply_review(edited: object, before: Sequence[Nugget]) -> tuple[Nugget, ...]:
     """Apply a reviewer's changes to a nugget list.
 
     Args:
@@ -257,7 +257,7 @@ def reviewed_nuggets(edited: object, before: Sequence[Nugget]) -> tuple[Nugget, 
     try:
         rows = _REVIEWED.validate_python(edited)
     except ValidationError as error:
-        location, problem = first_problem(error)
+        location, problem = find_first_problem(error)
         raise InputError(f"nugget {location or 'list'}: {problem}") from error
     known = {nugget.text: nugget for nugget in before}
     kept: dict[str, Nugget] = {}
@@ -289,7 +289,9 @@ def _merge_lists(listed: Sequence[Nugget], facts: Sequence[Nugget], run: Run) ->
     return {"listed": tuple(kept), "facts": (), "left_out": left_out}
 
 
-def _closest_sentence(question: str, window: Sequence[Document], run: Run) -> tuple[Nugget, ...]:
+def _find_closest_sentence(
+    question: str, window: Sequence[Document], run: Run
+) -> tuple[Nugget, ...]:
     sentences = [d.text[start:end] for d in window for start, end in split_sentences(d.text)]
     if not sentences:
         return ()
@@ -304,6 +306,6 @@ def _raise_fatal(runtime: Runtime[Run]) -> None:
     Raises:
         FatalModelError: No call can succeed, for example because the API key is wrong.
     """
-    fatal: FatalModelError | None = run_of(runtime).judge.fatal
+    fatal: FatalModelError | None = choose_run(runtime).judge.fatal
     if fatal is not None:
         raise fatal

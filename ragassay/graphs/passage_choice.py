@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.cases import Cited, Found
-from ragassay.evaluators.comparing import cited_sources, join_passages
+from ragassay.evaluators.comparing import find_cited_sources, join_passages
 from ragassay.graphs.evidence_state import EvidenceState
 from ragassay.records import AnswerSentence, Case, Document, EvidenceSide, EvidenceSpan
 from ragassay.retrievers.evidence import N_CANDIDATES, Wanted, find_passages, reciprocal_rank_fusion
 from ragassay.text.search import WINDOW, Bm25Index
 
 
-def cited_of(case: Case, run: Run) -> tuple[Cited, ...]:
+def find_cited_spans(case: Case, run: Run) -> tuple[Cited, ...]:
     """Return the spans of cited documents to compare with the citing sentences.
 
     Depending on the settings, a span is the closest three-sentence passage, the closest sentence
@@ -21,12 +21,12 @@ def cited_of(case: Case, run: Run) -> tuple[Cited, ...]:
     document, all of them are searched. Unresolved citations are skipped.
     """
     pairs = [
-        (sentence, citation.marker, cited_sources(citation, case.sources))
+        (sentence, citation.marker, find_cited_sources(citation, case.sources))
         for sentence in case.sentences
         for citation in sentence.citations
         if citation.document
     ]
-    spans = _spans([(sentence.text, documents) for sentence, _, documents in pairs], run)
+    spans = _find_spans([(sentence.text, documents) for sentence, _, documents in pairs], run)
     return tuple(
         Cited(sentence.index, marker, span)
         for (sentence, marker, _), chosen in zip(pairs, spans, strict=True)
@@ -34,11 +34,11 @@ def cited_of(case: Case, run: Run) -> tuple[Cited, ...]:
     )
 
 
-def _spans(
+def _find_spans(
     pairs: Sequence[tuple[str, Sequence[Document]]], run: Run
 ) -> Sequence[tuple[EvidenceSpan, ...]]:
     if run.settings.verification.citation_evidence == "document" or run.settings.cites_by_nuggets:
-        return [_whole_document(documents) for _, documents in pairs]
+        return [_build_whole_span(documents) for _, documents in pairs]
     size = 1 if run.settings.verification.citation_evidence == "sentence" else WINDOW
     wanted = [Wanted(claim, documents) for claim, documents in pairs]
     least = run.settings.retrieval.evidence_threshold
@@ -48,7 +48,7 @@ def _spans(
     ]
 
 
-def _whole_document(documents: Sequence[Document]) -> tuple[EvidenceSpan, ...]:
+def _build_whole_span(documents: Sequence[Document]) -> tuple[EvidenceSpan, ...]:
     text = join_passages(documents)
     if not text.strip():
         return ()
@@ -64,7 +64,7 @@ Candidates = Mapping[int, Sequence[Document]]
 """Documents to compare with a sentence, keyed by sentence number."""
 
 
-def candidates_for(
+def choose_candidates(
     state: EvidenceState, case: Case, sentences: Sequence[AnswerSentence]
 ) -> dict[int, tuple[Document, ...]]:
     """Return, for each sentence, the sources and up to `N_CHOICES` documents of the corpus.
@@ -88,13 +88,13 @@ def candidates_for(
     return candidates
 
 
-def chosen_passages(
+def select_passages(
     state: EvidenceState, case: Case, candidates: Candidates, run: Run
 ) -> tuple[Found, ...]:
     """Return the best passages for each sentence, and passages against it from other documents."""
     found: list[Found] = []
     for side in ("for", "against"):
-        claims = {n: c for n, c in _claims(state, case, side).items() if n in candidates}
+        claims = {n: c for n, c in _map_claims(state, case, side).items() if n in candidates}
         used = {(f.sentence, f.passage.document) for f in found}
         wanted = [
             Wanted(
@@ -115,7 +115,7 @@ def chosen_passages(
     return tuple(sorted(found, key=lambda f: f.sentence))
 
 
-def _claims(state: EvidenceState, case: Case, side: EvidenceSide) -> dict[int, str]:
+def _map_claims(state: EvidenceState, case: Case, side: EvidenceSide) -> dict[int, str]:
     """Return the text to compare passages with for each sentence: the sentence or its negation."""
     if side == "for":
         return {s.index: s.text for s in case.sentences}

@@ -17,19 +17,19 @@ from pydantic import TypeAdapter
 from ragassay.agents.qa_writer import FaultyPair, WrittenPair, WrittenPairs
 from ragassay.graphs.base import (
     Update,
-    failure_of,
+    build_failure,
     make_drawn,
     pause_before_retry,
     retry_policies,
 )
 from ragassay.graphs.qa_parts import (
     PairRules,
+    allocate_pairs,
     explain_misfit,
-    low_ratings,
-    parts_of,
-    questions_of,
-    quoted_sentences,
-    shares_of,
+    find_low_ratings,
+    find_quoted_sentences,
+    list_questions,
+    split_paper,
 )
 from ragassay.graphs.qa_state import (
     DraftPair,
@@ -41,9 +41,9 @@ from ragassay.graphs.qa_state import (
     QAState,
     RatingTask,
 )
-from ragassay.process import in_thread
+from ragassay.process import run_in_thread
 from ragassay.records import RACAR, Failure, Paper, QAPair, RacarRating, Usage
-from ragassay.store import hash_of
+from ragassay.store import hash_parts
 from ragassay.text.keywords import find_keywords
 
 STATE = TypeAdapter(QAState)
@@ -52,34 +52,34 @@ WRITTEN = TypeAdapter(WrittenPairs)
 RATINGS = TypeAdapter(list[RacarRating])
 
 
-def qa_key(run: QARun, paper: Paper, node: str, state: bytes) -> str:
+def build_qa_key(run: QARun, paper: Paper, node: str, state: bytes) -> str:
     """Return a hash of everything that the pairs of a paper, or one call, depend on.
 
     Args:
         state: The job, or the input of the call, as JSON.
     """
-    return qa_prefix(run, paper) + hash_of(node, state.decode())
+    return build_qa_prefix(run, paper) + hash_parts(node, state.decode())
 
 
-def qa_prefix(run: QARun, paper: Paper) -> str:
+def build_qa_prefix(run: QARun, paper: Paper) -> str:
     """Return the prefix that all keys for a paper share."""
     windows = str((run.window_tokens, run.window_chars))
-    return hash_of(run.run.identity, run.rater, windows, paper.model_dump_json()) + "/"
+    return hash_parts(run.run.identity, run.rater, windows, paper.model_dump_json()) + "/"
 
 
 async def open_paper(state: QAState, runtime: Runtime[QARun]) -> Update:
     """Choose keywords, split the paper, assign pairs to parts, and check the context window."""
     run, paper = _run_and_paper(state, runtime)
-    parts = parts_of(paper, state)
+    parts = split_paper(paper, state)
     if not parts:
         detail = f"{paper.id} has no running text to write pairs from"
         return {"failures": [Failure(reason="no_evidence", detail=detail)], "end": "done"}
     keywords = state.keywords or paper.keywords
     if not keywords and state.way == "pairs":
-        keywords = await in_thread(find_keywords, paper.text)
-    shares = shares_of(parts, state)
+        keywords = await run_in_thread(find_keywords, paper.text)
+    shares = allocate_pairs(parts, state)
     state = replace(state, shares=shares)
-    if problem := await in_thread(explain_misfit, paper, parts, state, run):
+    if problem := await run_in_thread(explain_misfit, paper, parts, state, run):
         failure = Failure(reason="too_long", detail=problem)
         return {"failures": [failure], "end": "does_not_fit"}
     queue = tuple((part, n) for part, n in enumerate(shares) if n)
@@ -91,11 +91,11 @@ async def write_pairs(state: QAState, runtime: Runtime[QARun]) -> Update:
     """Write pairs from the next part of the paper."""
     run, paper = _run_and_paper(state, runtime)
     part, number = state.queue[0]
-    shown, agents = parts_of(paper, state)[part], run.run.agents
-    known = questions_of((*state.kept, *state.open))
+    shown, agents = split_paper(paper, state)[part], run.run.agents
+    known = list_questions((*state.kept, *state.open))
 
-    key = qa_key(run, paper, "write_pairs", STATE.dump_json(state))
-    async with run.run.store.once(key, WRITTEN) as work:
+    key = build_qa_key(run, paper, "write_pairs", STATE.dump_json(state))
+    async with run.run.store.compute_once(key, WRITTEN) as work:
         if work.is_new:
             with dspy.context(lm=run.writer):
                 call: Any
@@ -133,8 +133,8 @@ async def check_pairs(state: QAState, runtime: Runtime[QARun]) -> Update:
         return {}  # The baseline keeps the pairs unchanged.
     run, paper = _run_and_paper(state, runtime)
     drafts = (*state.kept, *sorted(state.open, key=lambda draft: draft.place))
-    duplicates = await in_thread(run.fold, questions_of(drafts))
-    rules = await in_thread(PairRules, paper)
+    duplicates = await run_in_thread(run.fold, list_questions(drafts))
+    rules = await run_in_thread(PairRules, paper)
     checked, dropped = list[DraftPair](), list[DraftPair]()
     for position, draft in list(enumerate(drafts))[len(state.kept) :]:
         if position in duplicates:
@@ -142,7 +142,7 @@ async def check_pairs(state: QAState, runtime: Runtime[QARun]) -> Update:
             flaw = PairFlaw("duplicate", f'it asks what "{earlier}" does')
             dropped.append(replace(draft, flaws=(flaw,)))
         else:
-            checked.append(replace(draft, flaws=rules.flaws(draft.pair)))
+            checked.append(replace(draft, flaws=rules.find_flaws(draft.pair)))
     return {"open": tuple(checked), "dropped": dropped}
 
 
@@ -150,8 +150,8 @@ async def rate_pairs(task: RatingTask, runtime: Runtime[QARun]) -> Update:
     """Rate question-answer pairs on one dimension with a second model."""
     run, paper = runtime.context, runtime.context.papers[task.paper]
 
-    key = qa_key(run, paper, "rate_pairs", TASK.dump_json(task))
-    async with run.run.store.once(key, RATINGS) as work:
+    key = build_qa_key(run, paper, "rate_pairs", TASK.dump_json(task))
+    async with run.run.store.compute_once(key, RATINGS) as work:
         if work.is_new:
             rate = run.rate
             work.result = [*await rate(paper, task.dimension, task.pairs)] if rate else []
@@ -167,11 +167,11 @@ def leave_unrated(task: RatingTask, failure: Failure) -> Update:
 
 async def sort_pairs(state: QAState, runtime: Runtime[QARun]) -> Update:
     """Accept the pairs without flaws, and plan the repair of flawed pairs and the missing pairs."""
-    low = low_ratings(state.ratings, state.min_rating)
+    low = find_low_ratings(state.ratings, state.min_rating)
     judged = [replace(d, flaws=d.flaws or low.get(d.pair.id, ())) for d in state.open]
     kept = (*state.kept, *(draft for draft in judged if not draft.flaws))
     flawed = tuple(draft for draft in judged if draft.flaws)
-    queue = _missing_shares(state, kept, flawed) if state.way == "pairs" else ()
+    queue = _count_missing_pairs(state, kept, flawed) if state.way == "pairs" else ()
     end: QAEnd | None = None
     if not flawed and not queue:
         end = "done"
@@ -190,17 +190,17 @@ async def sort_pairs(state: QAState, runtime: Runtime[QARun]) -> Update:
 async def mend_pairs(state: QAState, runtime: Runtime[QARun]) -> Update:
     """Repair the flawed pairs of one part of the paper in a single call."""
     run, paper = _run_and_paper(state, runtime)
-    part, flawed = _next_flawed(state)
+    part, flawed = _find_next_flawed(state)
     faulty = [
         FaultyPair(d.pair.question, d.pair.answer, tuple(f.why for f in d.flaws)) for d in flawed
     ]
 
-    key = qa_key(run, paper, "mend_pairs", STATE.dump_json(state))
-    async with run.run.store.once(key, WRITTEN) as work:
+    key = build_qa_key(run, paper, "mend_pairs", STATE.dump_json(state))
+    async with run.run.store.compute_once(key, WRITTEN) as work:
         if work.is_new:
             mend: Any = run.run.agents.qa_mender.acall
             with dspy.context(lm=run.writer):
-                work.result = await mend(paper=parts_of(paper, state)[part], pairs=faulty)
+                work.result = await mend(paper=split_paper(paper, state)[part], pairs=faulty)
     written = work.result
     runtime.stream_writer({"done": 1, "usage": written.usage if work.is_new else Usage()})
     repaired, dropped = list[DraftPair](), list[DraftPair]()
@@ -222,24 +222,24 @@ async def mend_pairs(state: QAState, runtime: Runtime[QARun]) -> Update:
 
 def leave_flawed(state: QAState, failure: Failure) -> Update:
     """Record that a repair failed, and drop the pairs that it should repair."""
-    _, flawed = _next_flawed(state)
+    _, flawed = _find_next_flawed(state)
     others = tuple(draft for draft in state.open if draft not in flawed)
     return {"open": others, "dropped": flawed, "failures": [failure]}
 
 
-def next_call(state: QAState) -> str:
+def choose_next_call(state: QAState) -> str:
     """Return the next node of a round: repair flawed pairs, write missing ones, or check all."""
     if state.has_tokens and any(draft.flaws for draft in state.open):
         return "mend_pairs"
     return "write_pairs" if state.has_tokens and state.queue else "check_pairs"
 
 
-def _next_flawed(state: QAState) -> tuple[int, list[DraftPair]]:
+def _find_next_flawed(state: QAState) -> tuple[int, list[DraftPair]]:
     part = min(draft.part for draft in state.open if draft.flaws)
     return part, [draft for draft in state.open if draft.flaws and draft.part == part]
 
 
-def _missing_shares(
+def _count_missing_pairs(
     state: QAState, kept: tuple[DraftPair, ...], flawed: tuple[DraftPair, ...]
 ) -> tuple[tuple[int, int], ...]:
     drafted = [draft.part for draft in (*kept, *flawed)]
@@ -254,7 +254,7 @@ def _build_pair(written: WrittenPair, paper: Paper, run: QARun, number: int) -> 
         answer=written.answer,
         paper=paper.id,
         system=run.writer.model,
-        sources=quoted_sentences(written.quote, paper.evidence_text),
+        sources=find_quoted_sentences(written.quote, paper.evidence_text),
     )
 
 
@@ -283,8 +283,8 @@ def build_qa_graph(max_attempts: int = 5) -> QAGraph:
     calls = ["mend_pairs", "write_pairs", "check_pairs"]
     builder.add_edge(START, "open_paper")
     builder.add_conditional_edges("open_paper", route_opened, ["write_pairs", END])
-    builder.add_conditional_edges("write_pairs", next_call, calls)
-    builder.add_conditional_edges("mend_pairs", next_call, calls)
+    builder.add_conditional_edges("write_pairs", choose_next_call, calls)
+    builder.add_conditional_edges("mend_pairs", choose_next_call, calls)
     builder.add_conditional_edges("check_pairs", route_rating, ["rate_pairs", "sort_pairs"])
     builder.add_edge("rate_pairs", "sort_pairs")
     builder.add_conditional_edges("sort_pairs", route_round, [*calls, END])
@@ -308,7 +308,7 @@ def _add_call(
             if pause_before_retry(error, attempt, max_attempts) is not None:
                 raise
             runtime.stream_writer({"done": 1, "failed": 1})
-            return on_failure(state, failure_of(error))
+            return on_failure(state, build_failure(error))
 
     node: Any = ask_or_fail  # LangGraph's types do not support two input types.
     builder.add_node(name, node, input_schema=input_type, retry_policy=retry_policies(max_attempts))
@@ -330,4 +330,4 @@ def route_rating(state: QAState, runtime: Runtime[QARun]) -> list[Send] | str:
 
 def route_round(state: QAState) -> str:
     """Continue with the next round, or end the work on the paper."""
-    return END if state.end else next_call(state)
+    return END if state.end else choose_next_call(state)

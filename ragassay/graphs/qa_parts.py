@@ -7,14 +7,14 @@ import re
 from collections.abc import Sequence
 
 from ragassay.graphs.qa_state import DraftPair, PairFlaw, QAJob, QARun, QAState
-from ragassay.metrics.papers.sciqag import SourceNumbers, answer_numbers
+from ragassay.metrics.papers.sciqag import SourceNumbers, check_answer_numbers
 from ragassay.models.litellm_library import import_litellm
 from ragassay.records import PROSE, Document, Paper, QAPair, RacarRating
 from ragassay.records.qa import SECTION_BREAK
 from ragassay.text.grounding import find_quote
-from ragassay.text.questions import context_marks, question_flaws
+from ragassay.text.questions import find_context_marks, find_question_flaws
 from ragassay.text.search import tokenize
-from ragassay.text.sentences import sentences_of, split_sentences
+from ragassay.text.sentences import extract_sentences, split_sentences
 
 PAIRS_A_PARAGRAPH = 5
 """Number of pairs per paragraph in self-questioning (Wan et al. 2024, appendix D)."""
@@ -28,17 +28,17 @@ PROMPT_TOKENS = 1_000
 _BREAK = re.compile(r"\n+")
 
 
-def parts_of(paper: Paper, job: QAJob | QAState) -> list[Document]:
+def split_paper(paper: Paper, job: QAJob | QAState) -> list[Document]:
     """Split a paper into prompt parts: the whole paper, groups of sections, or paragraphs."""
     if job.way == "self-questioning":
         texts = _sample_evenly(
-            [p for p in _paragraphs(paper) if len(p.split()) >= PARAGRAPH_WORDS],
+            [p for p in _split_paragraphs(paper) if len(p.split()) >= PARAGRAPH_WORDS],
             math.ceil(job.number / PAIRS_A_PARAGRAPH),
         )
     elif job.long == "whole":
         texts = [paper.evidence_text]
     else:
-        texts = _pack_units(_units(paper, job.section_chars), job.section_chars)
+        texts = _pack_units(_split_units(paper, job.section_chars), job.section_chars)
     return [
         Document(id=f"{paper.id}#{n}", title=paper.title, text=text)
         for n, text in enumerate(texts, 1)
@@ -46,12 +46,12 @@ def parts_of(paper: Paper, job: QAJob | QAState) -> list[Document]:
     ]
 
 
-def shares_of(parts: Sequence[Document], job: QAJob | QAState) -> tuple[int, ...]:
+def allocate_pairs(parts: Sequence[Document], job: QAJob | QAState) -> tuple[int, ...]:
     """Return how many pairs to write from each part: by length, or 5 per paragraph.
 
     Example:
         >>> parts = [Document(id=str(n), text="x" * n) for n in (60, 25, 15)]
-        >>> shares_of(parts, QAJob("p", number=10))
+        >>> allocate_pairs(parts, QAJob("p", number=10))
         (6, 3, 1)
     """
     if job.way == "self-questioning":
@@ -81,12 +81,13 @@ def explain_misfit(paper: Paper, parts: Sequence[Document], job: QAState, run: Q
         if len(longest) <= run.window_chars:
             return ""
         return (
-            f"{paper.id} has {len(longest):,} characters (about {_n_tokens(longest):,} tokens) in "
+            f"{paper.id} has {len(longest):,} characters "
+            f"(about {_count_tokens(longest):,} tokens) in "
             f"one prompt, but the context window of {run.writer.model} is unknown and at most "
             f"{run.window_chars:,} characters are allowed; {fix}, or set "
             "RAGASSAY_PROMPTING__MAX_SOURCE_CHARS to the limit of the model"
         )
-    needed = _n_tokens(longest) + PROMPT_TOKENS + reply
+    needed = _count_tokens(longest) + PROMPT_TOKENS + reply
     if needed <= run.window_tokens:
         return ""
     return (
@@ -95,7 +96,7 @@ def explain_misfit(paper: Paper, parts: Sequence[Document], job: QAState, run: Q
     )
 
 
-def window_of(model: str) -> int | None:
+def find_context_window(model: str) -> int | None:
     """Return the context window of a model according to LiteLLM, or None if unknown."""
     known = import_litellm().model_cost
     names = (model, model.partition("/")[2])
@@ -103,16 +104,16 @@ def window_of(model: str) -> int | None:
     return int(window) if window else None
 
 
-def _n_tokens(text: str) -> int:
+def _count_tokens(text: str) -> int:
     return len(import_litellm().encoding.encode(text, disallowed_special=()))
 
 
-def _paragraphs(paper: Paper) -> list[str]:
+def _split_paragraphs(paper: Paper) -> list[str]:
     sections = [section for section in paper.sections if section.kind in PROSE]
     return [p.strip() for s in sections for p in _BREAK.split(s.text) if p.strip()]
 
 
-def _units(paper: Paper, n_most: int) -> list[str]:
+def _split_units(paper: Paper, n_most: int) -> list[str]:
     units: list[str] = []
     for section in paper.sections:
         if section.kind not in PROSE:
@@ -123,7 +124,7 @@ def _units(paper: Paper, n_most: int) -> list[str]:
             continue
         for paragraph in _BREAK.split(text):
             fits = len(paragraph) <= n_most
-            units += [paragraph] if fits else _pack_units(sentences_of(paragraph), n_most, " ")
+            units += [paragraph] if fits else _pack_units(extract_sentences(paragraph), n_most, " ")
     return units
 
 
@@ -155,27 +156,27 @@ class PairRules:
     """Rules that check the pairs of one paper."""
 
     def __init__(self, paper: Paper) -> None:
-        self._numbers = SourceNumbers.of(paper.evidence_text)
+        self._numbers = SourceNumbers.from_text(paper.evidence_text)
         self._words = frozenset(tokenize(paper.evidence_text))
 
-    def flaws(self, pair: QAPair) -> tuple[PairFlaw, ...]:
+    def find_flaws(self, pair: QAPair) -> tuple[PairFlaw, ...]:
         """Return the flaws of a pair."""
         flaws = [
             PairFlaw("context", f'"{mark.text}" in the {mark.part} needs the paper: name it')
-            for mark in context_marks(pair.question, pair.answer)
+            for mark in find_context_marks(pair.question, pair.answer)
         ]
         flaws += [
             PairFlaw("wording", f"the question: {flaw.why}: {flaw.mend}")
-            for flaw in question_flaws(pair.question, [pair.answer])
+            for flaw in find_question_flaws(pair.question, [pair.answer])
         ]
         flaws += [
             PairFlaw("number", f'the paper does not say "{number.text}" so')
-            for number in answer_numbers(pair.answer, self._numbers)
+            for number in check_answer_numbers(pair.answer, self._numbers)
             if not number.is_near
         ]
-        return (*flaws, *self._content_flaws(pair))
+        return (*flaws, *self._find_content_flaws(pair))
 
-    def _content_flaws(self, pair: QAPair) -> list[PairFlaw]:
+    def _find_content_flaws(self, pair: QAPair) -> list[PairFlaw]:
         n_words = len(pair.answer.split())
         if n_words < LEAST_WORDS:
             why = f"the answer has {n_words} words: answer in full sentences"
@@ -190,7 +191,9 @@ class PairRules:
         return []
 
 
-def low_ratings(ratings: Sequence[RacarRating], min_rating: int) -> dict[str, tuple[PairFlaw, ...]]:
+def find_low_ratings(
+    ratings: Sequence[RacarRating], min_rating: int
+) -> dict[str, tuple[PairFlaw, ...]]:
     """Return flaws for ratings below a minimum, keyed by pair id."""
     flaws: dict[str, tuple[PairFlaw, ...]] = {}
     for rating in ratings:
@@ -202,7 +205,7 @@ def low_ratings(ratings: Sequence[RacarRating], min_rating: int) -> dict[str, tu
     return flaws
 
 
-def quoted_sentences(quote: str, text: str) -> tuple[str, ...]:
+def find_quoted_sentences(quote: str, text: str) -> tuple[str, ...]:
     """Return the sentences of a text that contain a quote, or () if the quote is not found.
 
     Args:
@@ -224,6 +227,6 @@ def quoted_sentences(quote: str, text: str) -> tuple[str, ...]:
     return sentences or (text[span[0] : span[1]],)
 
 
-def questions_of(drafts: Sequence[DraftPair]) -> list[str]:
+def list_questions(drafts: Sequence[DraftPair]) -> list[str]:
     """Return the questions of the drafts."""
     return [draft.pair.question for draft in drafts]

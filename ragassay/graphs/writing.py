@@ -11,10 +11,10 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from ragassay.evaluators.base import Run
-from ragassay.evaluators.build_run import run_of
+from ragassay.evaluators.build_run import choose_run
 from ragassay.graphs.base import Update, add_call, make_drawn
 from ragassay.records import Document, Failure, Usage
-from ragassay.text.search import condense
+from ragassay.text.search import condense_documents
 
 
 def _build(
@@ -102,7 +102,7 @@ def build_exam_graph(max_attempts: int = 5) -> ExamGraph:
 
 async def write_exam(state: ExamState, runtime: Runtime[Run]) -> Update:
     """Write the items."""
-    run = run_of(runtime)
+    run = choose_run(runtime)
     # LangGraph's own tools pass plain JSON.
     sources = [Document.model_validate(source) for source in state.sources]
     facet = state.facet_text or state.facet
@@ -111,7 +111,7 @@ async def write_exam(state: ExamState, runtime: Runtime[Run]) -> Update:
         query=state.text,
         kind=state.kind,
         facet=facet,
-        sources=condense(sources, f"{state.text} {facet}", run.settings.source_chars),
+        sources=condense_documents(sources, f"{state.text} {facet}", run.settings.source_chars),
         wants_answers=state.wants_answers,
         number=state.number,
     )
@@ -192,13 +192,13 @@ def build_synthesis_graph(max_attempts: int = 5) -> SynthesisGraph:
 
 async def write_synthesis(state: SynthesisState, runtime: Runtime[Run]) -> Update:
     """Write the synthesis from the parts of the papers that fit into a prompt."""
-    run = run_of(runtime)
+    run = choose_run(runtime)
     # LangGraph's own tools pass plain JSON.
     sources = [Document.model_validate(source) for source in state.sources]
     written = await run.judge.ask(
         run.agents.synthesizer,
         question=state.question,
-        sources=condense(sources, state.question, run.settings.source_chars),
+        sources=condense_documents(sources, state.question, run.settings.source_chars),
         words=state.words,
     )
     runtime.stream_writer({"done": 1, "usage": written.usage})

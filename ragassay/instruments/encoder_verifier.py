@@ -9,8 +9,8 @@ import math
 from collections.abc import Sequence
 
 from ragassay.metrics.stats.calibration import bound_of, explain_undecided
-from ragassay.metrics.stats.uncertainty import rounded_bits
-from ragassay.models.embeddings import Embedder, closest_cosine
+from ragassay.metrics.stats.uncertainty import round_entropy
+from ragassay.models.embeddings import Embedder, find_closest_cosine
 from ragassay.models.entailment import (
     COLUMNS,
     CONTRADICTS,
@@ -18,28 +18,28 @@ from ragassay.models.entailment import (
     SUPPORTS,
     EntailmentModel,
     as_contradiction,
-    bounds_of,
-    labels_known,
-    reads_whole,
-    unsupported_spans,
+    can_read_documents,
+    count_labels,
+    find_unsupported_spans,
+    get_model_bounds,
 )
 from ragassay.records import VERDICT_SETS, Comparison, EvidenceSpan, Failure, Usage, Verdict
-from ragassay.text.differences import Difference, absent_numbers, difference_of
-from ragassay.text.faults import languages
-from ragassay.text.roles import unconfirmed_roles
-from ragassay.text.search import ALL_WORDS, N_WORDS, passage_of
-from ragassay.text.sentences import sentences_of
+from ragassay.text.differences import Difference, find_absent_numbers, find_difference
+from ragassay.text.faults import compare_languages
+from ragassay.text.roles import explain_unconfirmed
+from ragassay.text.search import ALL_WORDS, N_WORDS, extract_passage
+from ragassay.text.sentences import extract_sentences
 
 RELEVANT = 0.3
 """Cosine similarity between claim and passage below which a neutral passage is "not relevant".
 Natural language inference models have no such label."""
 
 
-UNWITNESSED = Failure.left_open(
+UNWITNESSED = Failure.leave_open(
     'the tentative label is "contradicts", but no number, direction or negation differs'
 )
 
-OTHER_LANGUAGE = Failure.left_open(
+OTHER_LANGUAGE = Failure.leave_open(
     "sentence and passage are in different languages, for which the model was not evaluated"
 )
 
@@ -47,7 +47,7 @@ OTHER_LANGUAGE = Failure.left_open(
 def explain_difference(difference: Difference) -> Failure:
     """Return why a claim that seems supported is undecided: its direction or negation differs."""
     change = f"{difference.kind} differs: {difference.words}"
-    return Failure.left_open(f'the tentative label is "supports", but a {change}')
+    return Failure.leave_open(f'the tentative label is "supports", but a {change}')
 
 
 def weigh_labels(shares: Sequence[float], difference: Difference | None) -> Sequence[float]:
@@ -61,7 +61,7 @@ def weigh_labels(shares: Sequence[float], difference: Difference | None) -> Sequ
     return as_contradiction(shares)
 
 
-def kind_of(best: int, verdict: Verdict, difference: Difference | None) -> str:
+def choose_bound_kind(best: int, verdict: Verdict, difference: Difference | None) -> str:
     """Return the kind of the bound that the most likely label must meet."""
     if best == CONTRADICTS:
         return "number" if difference and difference.kind == "number" else "words"
@@ -87,9 +87,9 @@ class EncoderVerifier:
     ) -> None:
         self.model, self._embedder = model, embedder
         # Models without a contradiction label only use "supports" and "not attributable".
-        self._labels = VERDICT_SETS[2 if labels_known(model) == 2 else n_labels]
-        self._n_words = ALL_WORDS if reads_whole(model) else N_WORDS
-        self.bounds = bounds_of(model)
+        self._labels = VERDICT_SETS[2 if count_labels(model) == 2 else n_labels]
+        self._n_words = ALL_WORDS if can_read_documents(model) else N_WORDS
+        self.bounds = get_model_bounds(model)
         self._by_rule = bool(self.bounds) if by_rule is None else by_rule
 
     @property
@@ -114,30 +114,33 @@ class EncoderVerifier:
 
         Args:
             beside: Texts of the other documents that the sentence cites, or None if `text` is only
-                a part of its document. See `difference_of`.
+                a part of its document. See `find_difference`.
         """
-        passage = passage_of(claim, text, title, self._n_words)
-        shares = self.model.probabilities([(claim, passage)])[0].tolist()
+        passage = extract_passage(claim, text, title, self._n_words)
+        shares = self.model.predict_probabilities([(claim, passage)])[0].tolist()
         if any(map(math.isnan, shares)):
             return Comparison(None, None, Usage(), failure=NO_LABEL)
-        sentences = sentences_of(text)
-        difference = difference_of(claim, sentences, title, beside)
-        absent = () if beside is None else absent_numbers(claim, sentences, title, beside)
+        sentences = extract_sentences(text)
+        difference = find_difference(claim, sentences, title, beside)
+        absent = () if beside is None else find_absent_numbers(claim, sentences, title, beside)
         if self._by_rule:
             shares = weigh_labels(shares, difference)
         best = max(range(len(shares)), key=shares.__getitem__)
-        verdict, bits = self._verdict(best, claim, text), rounded_bits(self._by_label(shares))
+        verdict, bits = (
+            self._choose_verdict(best, claim, text),
+            round_entropy(self._merge_shares(shares)),
+        )
         confidence = round(shares[best], 4)
-        doubt = self._doubt(best, verdict, confidence, claim, sentences, difference)
+        doubt = self._find_doubt(best, verdict, confidence, claim, sentences, difference)
         words = difference.words if difference and best == CONTRADICTS else ""
         decided = None if doubt else verdict
         tentative_label = verdict if doubt else None
-        spans = unsupported_spans(self.model, (claim, passage))
+        spans = find_unsupported_spans(self.model, (claim, passage))
         return Comparison(
             decided, confidence, Usage(), bits, tentative_label, doubt, words, absent, spans
         )
 
-    def _doubt(
+    def _find_doubt(
         self,
         best: int,
         verdict: Verdict,
@@ -146,23 +149,29 @@ class EncoderVerifier:
         sentences: Sequence[str],
         difference: Difference | None,
     ) -> Failure | None:
-        bound = bound_of(self.bounds, COLUMNS[best], "verdict", kind_of(best, verdict, difference))
+        bound = bound_of(
+            self.bounds, COLUMNS[best], "verdict", choose_bound_kind(best, verdict, difference)
+        )
         if bound is not None:
             is_asked = bound.least_cosine is not None
-            cosine = closest_cosine(claim, sentences, self._embedder) if is_asked else None
+            cosine = find_closest_cosine(claim, sentences, self._embedder) if is_asked else None
             if doubt := explain_undecided(bound, verdict, confidence, cosine):
                 return doubt
         if self._by_rule and verdict == "contradicts" and difference is None:
             return UNWITNESSED
         if self._by_rule and verdict == "supports" and difference is not None:
             return explain_difference(difference)
-        if self.bounds and languages(" ".join(sentences), claim):
+        if self.bounds and compare_languages(" ".join(sentences), claim):
             return OTHER_LANGUAGE
-        if self.bounds and verdict == "supports" and (words := unconfirmed_roles(claim, sentences)):
-            return Failure.left_open(words)
+        if (
+            self.bounds
+            and verdict == "supports"
+            and (words := explain_unconfirmed(claim, sentences))
+        ):
+            return Failure.leave_open(words)
         return None
 
-    def _by_label(self, shares: Sequence[float]) -> Sequence[float]:
+    def _merge_shares(self, shares: Sequence[float]) -> Sequence[float]:
         """Return the probability of each label.
 
         "neutral" and "not_relevant" share one probability.
@@ -171,7 +180,7 @@ class EncoderVerifier:
             return shares
         return shares[SUPPORTS], sum(shares) - shares[SUPPORTS]
 
-    def _verdict(self, best: int, claim: str, text: str) -> Verdict:
+    def _choose_verdict(self, best: int, claim: str, text: str) -> Verdict:
         if best == SUPPORTS:
             return "supports"
         if "neutral" not in self._labels:

@@ -12,13 +12,13 @@ import numpy as np
 
 from ragassay.errors import SettingsError
 from ragassay.metrics.stats.calibration import bound_of, explain_undecided
-from ragassay.metrics.stats.uncertainty import rounded_bits
+from ragassay.metrics.stats.uncertainty import round_entropy
 from ragassay.models.entailment import NEUTRAL, SUPPORTS, EntailmentModel
-from ragassay.models.fitted_raters import EXAM_RATER, ExamModel, shipped_exam_model
+from ragassay.models.fitted_raters import EXAM_RATER, ExamModel, load_exam_model
 from ragassay.records import DirectGrader, ExamGrade, ExamGrader, ExamItem, Failure, RelevanceGrade
-from ragassay.retrievers.rerankers import TextEncoder, best_matches, encode_tokens
-from ragassay.text.search import passage_of_sentences, tokenize
-from ragassay.text.sentences import sentences_of
+from ragassay.retrievers.rerankers import TextEncoder, encode_tokens, match_tokens
+from ragassay.text.search import build_passage, tokenize
+from ragassay.text.sentences import extract_sentences
 
 
 class ExamInstrument(ABC):
@@ -55,7 +55,7 @@ class ExamInstrument(ABC):
             SettingsError: The model is unavailable or does not support the method.
         """
 
-    def relevance(self, query: str, passage: str, grader: DirectGrader) -> RelevanceGrade:
+    def grade_relevance(self, query: str, passage: str, grader: DirectGrader) -> RelevanceGrade:
         """Grade the relevance of a passage to its query, without items.
 
         Raises:
@@ -94,7 +94,7 @@ def measure(
     items: Sequence[ExamItem], passage: str, embedder: TextEncoder, verifier: EntailmentModel
 ) -> list[ItemSignals]:
     """Compute the signals of a passage for all items of a complete test bank."""
-    sentences = sentences_of(passage) or [passage.strip()]
+    sentences = extract_sentences(passage) or [passage.strip()]
     encoded = encode_tokens(embedder, [*sentences, *(item.text for item in items)])
     encoded_text, encoded_items = encoded[: len(sentences)], encoded[len(sentences) :]
     tokens = np.concatenate([one.tokens for one in encoded_text])
@@ -102,25 +102,25 @@ def measure(
     cosines = cosines.reshape(len(items), len(sentences))
     bank = float(cosines.max(axis=1).mean()) if len(items) else 0.0
     words = set(tokenize(passage))
-    pairs = [(item.text, passage_of_sentences(item.text, sentences)) for item in items]
-    shares = verifier.probabilities(pairs)
+    pairs = [(item.text, build_passage(item.text, sentences)) for item in items]
+    shares = verifier.predict_probabilities(pairs)
     rows: list[ItemSignals] = []
     for item, one, row, share in zip(items, encoded_items, cosines, shares, strict=True):
-        own_words, matches = tokenize(item.text), best_matches(one.tokens, tokens)
+        own_words, matches = tokenize(item.text), match_tokens(one.tokens, tokens)
         signals = {
             "sentence": float(row.max()),
             "bank": bank,
             "tokens": float(matches.mean()) if len(matches) else 0.0,
             "least": float(matches.min()) if len(matches) else 0.0,
             "words": sum(w in words for w in own_words) / len(own_words) if own_words else 0.0,
-            "supports": _log_odds(float(share[SUPPORTS])),
-            "settles": -_log_odds(float(share[NEUTRAL])),
+            "supports": _compute_log_odds(float(share[SUPPORTS])),
+            "settles": -_compute_log_odds(float(share[NEUTRAL])),
         }
         rows.append(ItemSignals(signals, sentences[int(row.argmax())]))
     return rows
 
 
-def _log_odds(share: float) -> float:
+def _compute_log_odds(share: float) -> float:
     odds = math.log(max(share, 1e-9) / max(1 - share, 1e-9))
     return max(-MOST_LOG_ODDS, min(MOST_LOG_ODDS, odds))
 
@@ -143,7 +143,7 @@ class EmbeddedExamGrader(ExamInstrument):
         self, embedder: TextEncoder, verifier: EntailmentModel, model: ExamModel | None = None
     ) -> None:
         self._embedder, self._verifier = embedder, verifier
-        self._model = model or shipped_exam_model()
+        self._model = model or load_exam_model()
         self.digest = self._model.digest
 
     @property
@@ -172,7 +172,7 @@ class EmbeddedExamGrader(ExamInstrument):
         is_covered = reached[0] >= 0.5
         tentative_label = "yes" if is_covered else "no"
         confidence = round(max(reached[0], 1 - reached[0]), 4)
-        bits = rounded_bits((reached[0], 1 - reached[0]))
+        bits = round_entropy((reached[0], 1 - reached[0]))
         bound = bound_of(weights.bounds, tentative_label, "verdict")
         doubt = explain_undecided(bound, tentative_label, confidence) if bound else None
         rating = sum(share >= 0.5 for share in reached)

@@ -9,8 +9,8 @@ from typing import cast
 from ragassay.errors import SettingsError
 from ragassay.instruments.signals.facts import SOURCED
 from ragassay.metrics.stats.calibration import bound_of, explain_undecided
-from ragassay.models.adapters import adapter_of, read_shape
-from ragassay.models.verifiers import AdaptedVerifier, adapted_verifier
+from ragassay.models.adapters import find_adapter, read_shape
+from ragassay.models.verifiers import AdaptedVerifier, load_adapted_verifier
 from ragassay.records import (
     RELEVANCE_LABELS,
     AnswerSentence,
@@ -19,7 +19,7 @@ from ragassay.records import (
     SentenceLabel,
     Signals,
 )
-from ragassay.text.quantities import numbers_of
+from ragassay.text.quantities import extract_numbers
 
 FOREIGN = 4.0
 """Minimum logit at which a sentence counts as off-topic. With this minimum, 619 of 655 inserted
@@ -32,7 +32,9 @@ REPEATED = 0.98
 repeated sentences were detected, with no false positives among 410 other sentences of complete
 answers (`python -m training.unneeded`)."""
 
-UNDECIDED = Failure.left_open("without a judge, only repeated and off-topic sentences are labelled")
+UNDECIDED = Failure.leave_open(
+    "without a judge, only repeated and off-topic sentences are labelled"
+)
 
 
 class SignalLabeller:
@@ -60,7 +62,7 @@ def _is_unneeded(
     if twin >= sentence.index or measured.values.get("redundancy", 0.0) < REPEATED:
         return False
     # Sentences that differ only in numbers, such as two doses, state different facts.
-    return numbers_of(sentence.text) <= numbers_of(sentences[twin - 1].text)
+    return extract_numbers(sentence.text) <= extract_numbers(sentences[twin - 1].text)
 
 
 class HeadLabeller:
@@ -73,7 +75,7 @@ class HeadLabeller:
 
     def label(self, question: str, sentence: AnswerSentence) -> SentenceLabel:
         """Label one sentence. The label is undecided if its probability is too low."""
-        (shares,) = self._model.probabilities([(sentence.text, question)]).tolist()
+        (shares,) = self._model.predict_probabilities([(sentence.text, question)]).tolist()
         best = max(range(len(shares)), key=shares.__getitem__)
         label = cast("RelevanceLabel", RELEVANCE_LABELS[best])
         bound = bound_of(self._model.bounds, label, "verdict")
@@ -83,16 +85,16 @@ class HeadLabeller:
         return SentenceLabel(sentence=sentence.index, label=label)
 
 
-def head_labeller(name: str, cache_dir: Path) -> HeadLabeller:
+def open_head_labeller(name: str, cache_dir: Path) -> HeadLabeller:
     """Return the labeller in `ragassay/FOLDER`, with its weights converted in `cache_dir`.
 
     Raises:
         SettingsError: The folder contains no head for sentence labels.
     """
-    adapter = adapter_of(name)
+    adapter = find_adapter(name)
     if adapter is None or read_shape(adapter.folder).labels != RELEVANCE_LABELS:
         raise SettingsError(
             f"invalid labeller {name}; use judge, or ragassay/FOLDER with a FOLDER made by "
             "`ragassay finetune completeness --method head`"
         )
-    return HeadLabeller(adapted_verifier(adapter, cache_dir))
+    return HeadLabeller(load_adapted_verifier(adapter, cache_dir))

@@ -8,10 +8,10 @@ from typing import Any
 from ragassay.errors import SettingsError
 from ragassay.extras import EXTRAS, need
 from ragassay.instruments.exam_grader import EMPTY, ExamInstrument
-from ragassay.metrics.stats.uncertainty import rounded_bits
+from ragassay.metrics.stats.uncertainty import round_entropy
 from ragassay.models.local_readers import Prompt, SpanReader, Text2Text
-from ragassay.models.weights import folder_digest, loading
-from ragassay.prompts.texts import grader_prompts_sha256, item_prompt, relevance_prompt
+from ragassay.models.weights import guard_loading, hash_folder
+from ragassay.prompts.texts import fill_item_prompt, fill_relevance_prompt, hash_grader_prompts
 from ragassay.records import DirectGrader, ExamGrade, ExamGrader, ExamItem, Failure, RelevanceGrade
 from ragassay.text.answer_match import is_known_answer, is_unanswered
 
@@ -25,10 +25,10 @@ because the model prefers a reply that is not on the scale."""
 
 TOO_LONG = Failure(reason="too_long", detail="the item leaves no room for the passage")
 OFF_SCALE = Failure(reason="unparsable", detail="the most likely replies are not on the scale")
-NOT_ASKED = Failure.left_open("a reader answers questions, but this item is a nugget")
+NOT_ASKED = Failure.leave_open("a reader answers questions, but this item is a nugget")
 
 
-def local_grader(name: str) -> ExamInstrument:
+def open_local_grader(name: str) -> ExamInstrument:
     """Return the grader for a model on the Hugging Face Hub or in a local folder.
 
     The model must be an encoder-decoder or an extractive question answering model.
@@ -40,7 +40,7 @@ def local_grader(name: str) -> ExamInstrument:
     need(*EXTRAS["hub"])
     from transformers import AutoConfig
 
-    with loading(name):
+    with guard_loading(name):
         config: Any = AutoConfig.from_pretrained(name, trust_remote_code=False)
     if config.is_encoder_decoder:
         return Text2TextGrader(Text2Text(name))
@@ -67,26 +67,27 @@ class Text2TextGrader(ExamInstrument):
     )
 
     def __init__(self, model: Text2Text) -> None:
-        self.name, self.digest, self.model = model.name, folder_digest(model.name), model
+        self.name, self.digest, self.model = model.name, hash_folder(model.name), model
 
     @property
     def identity(self) -> tuple[str, ...]:
         """Name and digest of the model, and a hash of the prompts."""
-        return (self.name, self.digest, grader_prompts_sha256())
+        return (self.name, self.digest, hash_grader_prompts())
 
     def grade(
         self, items: Sequence[ExamItem], passage: str, grader: ExamGrader = "rating"
     ) -> list[ExamGrade]:
         """Grade a passage on all items. See `ExamInstrument.grade`."""
-        around = (item_prompt(item, grader) for item in items)
+        around = (fill_item_prompt(item, grader) for item in items)
         prompts = [(before, passage, after) for before, after in around]
-        failures = [self._unreadable(prompt) for prompt in prompts]
+        failures = [self._explain_unreadable(prompt) for prompt in prompts]
         readable = [
             prompt for prompt, failure in zip(prompts, failures, strict=True) if not failure
         ]
         if grader == "rating":
             replies = (
-                _on_scale(shares.tolist()) for shares in self.model.shares(readable, RATINGS)
+                _on_scale(shares.tolist())
+                for shares in self.model.predict_word_shares(readable, RATINGS)
             )
         else:
             replies = iter(self.model.write_replies(readable))
@@ -98,25 +99,27 @@ class Text2TextGrader(ExamInstrument):
             grades.append(ExamGrade(exam_item=item.id, grader=grader, **fields))
         return grades
 
-    def relevance(self, query: str, passage: str, grader: DirectGrader) -> RelevanceGrade:
+    def grade_relevance(self, query: str, passage: str, grader: DirectGrader) -> RelevanceGrade:
         """Grade the relevance of a passage. See `ExamInstrument.relevance`."""
-        before, after = relevance_prompt(query, grader)
+        before, after = fill_relevance_prompt(query, grader)
         prompt = before, passage, after
-        failure = self._unreadable(prompt)
+        failure = self._explain_unreadable(prompt)
         if failure:
             return RelevanceGrade(grader=grader, failure=failure)
         is_graded = grader == "thomas"
-        shares = self.model.shares([prompt], THOMAS if is_graded else YES_NO)[0].tolist()
+        shares = self.model.predict_word_shares([prompt], THOMAS if is_graded else YES_NO)[
+            0
+        ].tolist()
         points = shares if is_graded else [shares[0] + shares[1], shares[2] + shares[3]]
         fields = _on_scale(points)
         fields.pop("score", None)
         fields["is_relevant"] = fields.pop("is_correct", None)
         return RelevanceGrade(grader=grader, **fields)
 
-    def _unreadable(self, prompt: Prompt) -> Failure | None:
+    def _explain_unreadable(self, prompt: Prompt) -> Failure | None:
         if not prompt[1].strip():
             return EMPTY
-        return None if self.model.fits(prompt) else TOO_LONG
+        return None if self.model.can_fit_prompt(prompt) else TOO_LONG
 
 
 class ReaderGrader(ExamInstrument):
@@ -126,7 +129,7 @@ class ReaderGrader(ExamInstrument):
     refusal = "it only extracts answers to questions"
 
     def __init__(self, model: SpanReader) -> None:
-        self.name, self.digest, self.model = model.name, folder_digest(model.name), model
+        self.name, self.digest, self.model = model.name, hash_folder(model.name), model
 
     def grade(
         self, items: Sequence[ExamItem], passage: str, grader: ExamGrader = "extraction"
@@ -173,6 +176,6 @@ def _on_scale(shares: Sequence[float]) -> dict[str, Any]:
         "rating": best,
         "score": round(sum(point * share for point, share in enumerate(points)), 4),
         "confidence": round(points[best], 4),
-        "entropy_bits": rounded_bits(points),
+        "entropy_bits": round_entropy(points),
         "is_correct": best > 0,
     }

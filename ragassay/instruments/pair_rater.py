@@ -9,13 +9,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ragassay.metrics.papers.sciqag import SourceNumbers, answer_numbers
+from ragassay.metrics.papers.sciqag import SourceNumbers, check_answer_numbers
 from ragassay.metrics.stats.calibration import bound_of, explain_undecided
-from ragassay.models.fitted_raters import PAIR_RATER, RelevanceModel, shipped_relevance
+from ragassay.models.fitted_raters import PAIR_RATER, RelevanceModel, load_relevance_model
 from ragassay.records import RACAR_SCALE, Case, Failure, QAPair, RacarDimension, RacarRating
-from ragassay.text.questions import context_marks
+from ragassay.text.questions import find_context_marks
 from ragassay.text.search import tokenize
-from ragassay.text.sentences import sentences_of
+from ragassay.text.sentences import extract_sentences
 
 
 class ManyEncoder(Protocol):
@@ -31,10 +31,10 @@ class PaperSignals:
 
     def __init__(self, embedder: ManyEncoder) -> None:
         self._embedder = embedder
-        self._read = functools.lru_cache(maxsize=8)(self._of)
+        self._read = functools.lru_cache(maxsize=8)(self._encode_text)
 
-    def _of(self, text: str) -> tuple[NDArray[np.float32], frozenset[str]]:
-        return self._embedder.encode_many(sentences_of(text)), frozenset(tokenize(text))
+    def _encode_text(self, text: str) -> tuple[NDArray[np.float32], frozenset[str]]:
+        return self._embedder.encode_many(extract_sentences(text)), frozenset(tokenize(text))
 
     def measure(self, questions: Sequence[str], text: str) -> list[tuple[float, float]]:
         """Return two measures per question, in [-1, 1] and [0, 1].
@@ -47,12 +47,12 @@ class PaperSignals:
         queries = self._embedder.encode_many(questions)
         cosines = (queries @ vectors.T).max(axis=1) if len(vectors) and len(queries) else None
         return [
-            (float(cosines[n]) if cosines is not None else 0.0, _share(question, words))
+            (float(cosines[n]) if cosines is not None else 0.0, _compute_share(question, words))
             for n, question in enumerate(questions)
         ]
 
 
-def _share(question: str, words: frozenset[str]) -> float:
+def _compute_share(question: str, words: frozenset[str]) -> float:
     own = set(tokenize(question))
     return len(own & words) / len(own) if own else 0.0
 
@@ -61,7 +61,7 @@ LOW, HIGH = RACAR_SCALE
 RULES = "1"
 """Version of the rules, which identifies them in a run. Increase it if a rule changes."""
 
-_NO_JUDGE = Failure.left_open("this needs a judge; choose one with --model")
+_NO_JUDGE = Failure.leave_open("this needs a judge; choose one with --model")
 
 
 class EmbeddedPairRater:
@@ -76,9 +76,9 @@ class EmbeddedPairRater:
 
     def __init__(self, embedder: ManyEncoder, model: RelevanceModel | None = None) -> None:
         self._signals = PaperSignals(embedder)
-        self._model = model or shipped_relevance()
+        self._model = model or load_relevance_model()
         self._embedder = str(getattr(embedder, "digest", ""))
-        self._numbers = functools.lru_cache(maxsize=8)(SourceNumbers.of)
+        self._numbers = functools.lru_cache(maxsize=8)(SourceNumbers.from_text)
         self.digest = self._model.digest
 
     @property
@@ -97,21 +97,21 @@ class EmbeddedPairRater:
         rate: Callable[[QAPair], RacarRating]
         match dimension:
             case "relevance":
-                return self._relevance(pairs, text)
+                return self._rate_relevance(pairs, text)
             case "agnosticism":
-                rate = _agnosticism
+                rate = _rate_agnosticism
             case "accuracy":
-                rate = functools.partial(_accuracy, source=self._numbers(text))
+                rate = functools.partial(_rate_accuracy, source=self._numbers(text))
             case _:
-                rate = functools.partial(_open, dimension)
+                rate = functools.partial(_leave_open, dimension)
         return [rate(pair) for pair in pairs]
 
-    def _relevance(self, pairs: Sequence[QAPair], text: str) -> list[RacarRating]:
+    def _rate_relevance(self, pairs: Sequence[QAPair], text: str) -> list[RacarRating]:
         measured = self._signals.measure([pair.question for pair in pairs], text)
         return [self._rate_relation(p, *both) for p, both in zip(pairs, measured, strict=True)]
 
     def _rate_relation(self, pair: QAPair, closest: float, covered: float) -> RacarRating:
-        share = self._model.probability(closest, covered)
+        share = self._model.predict_probability(closest, covered)
         rating, sure = (HIGH, share) if share >= 0.5 else (LOW, 1 - share)
         confidence = round(sure, 4)
         bound = bound_of(self._model.bounds, str(rating), "verdict")
@@ -129,36 +129,36 @@ class EmbeddedPairRater:
         return RacarRating.model_validate({"dimension": "relevance", **fields})
 
 
-def _agnosticism(pair: QAPair) -> RacarRating:
-    marks = [mark for mark in context_marks(pair.question, "") if mark.part == "question"]
+def _rate_agnosticism(pair: QAPair) -> RacarRating:
+    marks = [mark for mark in find_context_marks(pair.question, "") if mark.part == "question"]
     if not marks:
         why = "no words that depend on the paper were found, but the question may still need it"
-        return _open("agnosticism", pair, HIGH, why)
+        return _leave_open("agnosticism", pair, HIGH, why)
     words = ", ".join(dict.fromkeys(f'"{mark.text}"' for mark in marks))
-    return _lowest("agnosticism", pair, f"Needs the paper: {words}.")
+    return _rate_lowest("agnosticism", pair, f"Needs the paper: {words}.")
 
 
-def _accuracy(pair: QAPair, source: SourceNumbers) -> RacarRating:
-    numbers = answer_numbers(pair.answer, source)
+def _rate_accuracy(pair: QAPair, source: SourceNumbers) -> RacarRating:
+    numbers = check_answer_numbers(pair.answer, source)
     lost = [one.text for one in numbers if not one.is_found]
     if lost:
-        return _lowest("accuracy", pair, f"The paper does not contain {', '.join(lost)}.")
+        return _rate_lowest("accuracy", pair, f"The paper does not contain {', '.join(lost)}.")
     astray = [one.text for one in numbers if not one.is_near]
     if astray:
         why = f"the paper contains {', '.join(astray)} with another unit or in another context"
-        return _open("accuracy", pair, LOW, why)
+        return _leave_open("accuracy", pair, LOW, why)
     numbers_text = "the numbers are in the paper" if numbers else "the answer has no numbers"
-    return _open("accuracy", pair, HIGH, f"{numbers_text}; the rest needs a judge")
+    return _leave_open("accuracy", pair, HIGH, f"{numbers_text}; the rest needs a judge")
 
 
-def _lowest(dimension: RacarDimension, pair: QAPair, reason: str) -> RacarRating:
+def _rate_lowest(dimension: RacarDimension, pair: QAPair, reason: str) -> RacarRating:
     return RacarRating(pair=pair.id, dimension=dimension, rating=LOW, score=LOW, reason=reason)
 
 
-def _open(
+def _leave_open(
     dimension: RacarDimension, pair: QAPair, tentative_label: int | None = None, why: str = ""
 ) -> RacarRating:
-    failure = Failure.left_open(why) if why else _NO_JUDGE
+    failure = Failure.leave_open(why) if why else _NO_JUDGE
     return RacarRating(
         pair=pair.id,
         dimension=dimension,

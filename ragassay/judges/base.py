@@ -47,7 +47,7 @@ class Question(ABC):
         """Return unscored verdicts with the reason why the judge failed."""
 
     @abstractmethod
-    def second_round(self, verdicts: Sequence[VerdictBase]) -> Mapping[str, Question]:
+    def build_second_round(self, verdicts: Sequence[VerdictBase]) -> Mapping[str, Question]:
         """Return the second-round questions for panel members, keyed by member name."""
 
     @abstractmethod
@@ -59,7 +59,7 @@ class Question(ABC):
         """Return whether to pass a verdict to the second judge of a cascade."""
 
     @abstractmethod
-    def alone(self, verdict: VerdictBase) -> Question:
+    def isolate_verdict(self, verdict: VerdictBase) -> Question:
         """Return the question that asks only for this verdict of several."""
 
 
@@ -89,7 +89,7 @@ class BaseJudge(ABC):
     rating_lm: JudgeLM | None = None
     signals: BaseJudge | None = None
 
-    def rounds(self, question: Question) -> Rounds:
+    def run_rounds(self, question: Question) -> Rounds:
         """Yield the judges to ask and return the verdicts. Failures become unscored verdicts."""
         (reply,) = yield [(question, self)]
         return question.make_unscored(reply) if isinstance(reply, Failure) else reply
@@ -137,7 +137,7 @@ class BaseJudge(ABC):
         """Members of a panel (empty for a single judge)."""
         return ()
 
-    def member(self, name: str) -> BaseJudge:
+    def find_member(self, name: str) -> BaseJudge:
         """Return the panel member with this name, or the judge itself if it is not a panel."""
         return next((one for one in self.members if one.name == name), self)
 
@@ -172,11 +172,11 @@ class BaseJudge(ABC):
         """Return whether the judge calls a model to rate answers on a rubric."""
         return not self.rates_by_signals(rubric)
 
-    def deliberates(self, rubric: str) -> bool:
+    def can_deliberate(self, rubric: str) -> bool:
         """Return whether the judge can take account of other panel members' ratings on a rubric."""
         return not self.rates_by_signals(rubric)
 
-    def rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
+    def list_rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
         """Return what a rating depends on besides the rubric and the context of the case."""
         return ()
 
@@ -193,13 +193,13 @@ class BaseJudge(ABC):
         """
         raise NotImplementedError
 
-    def signal_rater(self, rubrics: Iterable[str]) -> str:
+    def name_signal_rater(self, rubrics: Iterable[str]) -> str:
         """Return the name of the rater that uses signals for these rubrics, or "" without one."""
-        return self.signals.signal_rater(rubrics) if self.signals else ""
+        return self.signals.name_signal_rater(rubrics) if self.signals else ""
 
-    def rated_by(self, rubrics: Iterable[str]) -> str:
+    def name_raters(self, rubrics: Iterable[str]) -> str:
         """Return the name under which reports show who rated these rubrics."""
-        return self.signal_rater(rubrics) or self.name
+        return self.name_signal_rater(rubrics) or self.name
 
 
 class NoJudge(BaseJudge):

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ragassay.agents.agent_set import Agents
-from ragassay.agents.published_judge import is_rated_by, words_of
-from ragassay.agents.tuned_judge import papers_prompt
+from ragassay.agents.published_judge import describe_prompt_texts, is_rated_by
+from ragassay.agents.tuned_judge import render_papers
 from ragassay.errors import SettingsError
-from ragassay.instruments.signals.facts import facts_text
+from ragassay.instruments.signals.facts import format_facts
 from ragassay.judges.base import BaseJudge, RatedAnswer
 from ragassay.judges.signals import SignalJudge
 from ragassay.metrics.stats.joint_judgments import BEYOND_SENTENCES, join_judgments
@@ -39,17 +39,17 @@ class HostedJudge(BaseJudge):
         case, facts = answer.case, ""
         if answer.signals:
             texts = [sentence.text for sentence in case.sentences]
-            facts = facts_text(answer.signals, rubric.name, texts)
+            facts = format_facts(answer.signals, rubric.name, texts)
         with dspy.context(lm=self.model):
             rated: Any = await agents.judge.acall(
                 case=case, rubric=rubric, facts=facts, others=others
             )
         return rated
 
-    def rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
+    def list_rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
         """Return what a rating depends on: the signals of the answer."""
         if self.signals:
-            yield from self.signals.rating_inputs(rubric, answer)
+            yield from self.signals.list_rating_inputs(rubric, answer)
         elif answer.signals:
             yield answer.signals.model_dump_json()
 
@@ -94,15 +94,15 @@ class FineTunedJudge(BaseJudge):
     async def _rate_reading(self, rubric: str, answer: RatedAnswer, agents: Agents) -> Judgment:
         import dspy
 
-        reading = self._reading(rubric, answer) or await self.read(answer.case, agents)
+        reading = self._find_reading(rubric, answer) or await self.read(answer.case, agents)
         with dspy.context(lm=self.rating_lm):
-            papers = papers_prompt(answer.case, self._source_chars)
+            papers = render_papers(answer.case, self._source_chars)
             rated: Any = await agents.tuned_judge.acall(
                 case=answer.case, reading=reading, rubric=rubric, papers=papers
             )
         return rated.model_copy(update={"usage": rated.usage + reading.usage})
 
-    def _reading(self, rubric: str, answer: RatedAnswer) -> Reading | None:
+    def _find_reading(self, rubric: str, answer: RatedAnswer) -> Reading | None:
         """Return the stored sentence marks. The usage of marking is counted for one rubric only."""
         reading = answer.readings.get(self.name)
         payer = min(answer.rubrics, key=lambda name: name in BEYOND_SENTENCES, default="")
@@ -131,22 +131,22 @@ class FineTunedJudge(BaseJudge):
         is_asked = _is_trained(rubric) and rubric not in BEYOND_SENTENCES
         return is_asked or not self.rates_by_signals(rubric)
 
-    def deliberates(self, rubric: str) -> bool:
+    def can_deliberate(self, rubric: str) -> bool:
         """Return False for trained rubrics, because their prompts cannot contain other ratings."""
-        return not _is_trained(rubric) and super().deliberates(rubric)
+        return not _is_trained(rubric) and super().can_deliberate(rubric)
 
-    def rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
+    def list_rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
         """Return what a rating depends on: signals, sentence marks and sources in the prompt."""
         if self.signals:
-            yield from self.signals.rating_inputs(rubric, answer)
+            yield from self.signals.list_rating_inputs(rubric, answer)
         reading = answer.readings.get(self.name)
         yield from reading.marks if reading else ()
         if _is_trained(rubric.name):
-            yield papers_prompt(answer.case, self._source_chars)
+            yield render_papers(answer.case, self._source_chars)
 
-    def rated_by(self, rubrics: Iterable[str]) -> str:
+    def name_raters(self, rubrics: Iterable[str]) -> str:
         """Return the name of the judge and, if signals are used, of the rater that uses them."""
-        rater = self.signal_rater(rubrics)
+        rater = self.name_signal_rater(rubrics)
         return f"{self.name} with {rater}" if rater else self.name
 
 
@@ -194,7 +194,7 @@ class PublishedJudge(BaseJudge):
 
     def require_rubrics(self, rubrics: Mapping[str, Rubric]) -> None:
         """Reject rubrics that can be rated neither by the model nor from signals."""
-        words_of(self.form)  # Raises ExtraError if the prompts are not installed.
+        describe_prompt_texts(self.form)  # Raises ExtraError if the prompts are not installed.
         rated = f"the rubrics of {self.form.rubric_set}"
         for name in rubrics:
             if name not in self._trained and not self.rates_by_signals(name):
@@ -208,22 +208,26 @@ class PublishedJudge(BaseJudge):
         """Return whether a rubric is rated from signals instead of by the model."""
         return rubric not in self._trained and super().rates_by_signals(rubric)
 
-    def deliberates(self, rubric: str) -> bool:
+    def can_deliberate(self, rubric: str) -> bool:
         """Return False for trained rubrics, because their prompts cannot contain other ratings."""
-        return rubric not in self._trained and super().deliberates(rubric)
+        return rubric not in self._trained and super().can_deliberate(rubric)
 
-    def rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
+    def list_rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
         """Return what a rating depends on: signals, the prompt format and the reference answer."""
         if self.signals:
-            yield from self.signals.rating_inputs(rubric, answer)
+            yield from self.signals.list_rating_inputs(rubric, answer)
         if rubric.name in self._trained:
-            yield from (self.form.name, words_of(self.form), *answer.case.reference_sentences)
+            yield from (
+                self.form.name,
+                describe_prompt_texts(self.form),
+                *answer.case.reference_sentences,
+            )
 
-    def signal_rater(self, rubrics: Iterable[str]) -> str:
+    def name_signal_rater(self, rubrics: Iterable[str]) -> str:
         """Return the name of the rater for rubrics that the model was not trained on."""
-        return super().signal_rater(name for name in rubrics if name not in self._trained)
+        return super().name_signal_rater(name for name in rubrics if name not in self._trained)
 
-    def rated_by(self, rubrics: Iterable[str]) -> str:
+    def name_raters(self, rubrics: Iterable[str]) -> str:
         """Return the name of the judge and, if signals are used, of the rater that uses them."""
-        rater = self.signal_rater(rubrics)
+        rater = self.name_signal_rater(rubrics)
         return f"{self.name}, and {rater} for other rubrics" if rater else self.name

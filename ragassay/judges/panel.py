@@ -26,16 +26,16 @@ class Cascade:
     second: BaseJudge
     condition: Condition
 
-    def rounds(self, question: Question) -> Rounds:
+    def run_rounds(self, question: Question) -> Rounds:
         """Ask the first judge, then the second judge for uncertain verdicts."""
-        first = yield from self.first.rounds(question)
+        first = yield from self.first.run_rounds(question)
         verdicts = {(v.evaluator, v.item): v for v in first}
         unsure = (v for v in verdicts.values() if question.is_unsure(v, self.condition))
-        escalated = [question.alone(verdict) for verdict in unsure]
+        escalated = [question.isolate_verdict(verdict) for verdict in unsure]
         replies = yield [(one, self.second) for one in escalated]
         for one, reply in zip(escalated, replies, strict=True):
             failure = reply if isinstance(reply, Failure) else None
-            for second in _verdicts_of(one, reply):
+            for second in _list_verdicts(one, reply):
                 key = second.evaluator, second.item
                 verdicts[key] = self._decide(verdicts.get(key, second), second, failure)
         return list(verdicts.values())
@@ -71,12 +71,12 @@ class Panel(BaseJudge):
         """Models of all members."""
         return tuple(dict.fromkeys(lm for one in self._members for lm in one.models))
 
-    def rounds(self, question: Question) -> Rounds:
+    def run_rounds(self, question: Question) -> Rounds:
         """Ask all members, ask them again if they disagree, and combine their verdicts."""
         if not question.asks_panel:
-            return (yield from super().rounds(question))
+            return (yield from super().run_rounds(question))
         first = yield from self._ask({one.name: question for one in self._members})
-        second = yield from self._ask(question.second_round(first))
+        second = yield from self._ask(question.build_second_round(first))
         final = {one.judge: one for one in (*first, *second)}
         return [question.join_verdicts([final[one.name] for one in self._members])]
 
@@ -84,7 +84,7 @@ class Panel(BaseJudge):
         asked = [(questions[one.name], one) for one in self._members if one.name in questions]
         replies = yield asked
         return [
-            _verdicts_of(question, reply)[0].model_copy(update={"judge": member.name})
+            _list_verdicts(question, reply)[0].model_copy(update={"judge": member.name})
             for (question, member), reply in zip(asked, replies, strict=True)
         ]
 
@@ -96,21 +96,21 @@ class Panel(BaseJudge):
         """Return whether any member uses signals."""
         return any(one.rates_by_signals(rubric) for one in self._members)
 
-    def signal_rater(self, rubrics: Iterable[str]) -> str:
+    def name_signal_rater(self, rubrics: Iterable[str]) -> str:
         """Return the name of the first member's rater that uses signals, or "" without one."""
-        names = [one.signal_rater(rubrics) for one in self._members]
+        names = [one.name_signal_rater(rubrics) for one in self._members]
         return next(filter(None, names), "")
 
-    def rated_by(self, rubrics: Iterable[str]) -> str:
+    def name_raters(self, rubrics: Iterable[str]) -> str:
         """Return the names of all members."""
         return f"a panel of {', '.join(one.name for one in self._members)}"
 
 
-def _verdicts_of(question: Question, reply: JudgeReply) -> Sequence[VerdictBase]:
+def _list_verdicts(question: Question, reply: JudgeReply) -> Sequence[VerdictBase]:
     return question.make_unscored(reply) if isinstance(reply, Failure) else reply
 
 
-def disputed_members(judgments: Sequence[Judgment]) -> list[tuple[Judgment, list[Judgment]]]:
+def list_disputed_members(judgments: Sequence[Judgment]) -> list[tuple[Judgment, list[Judgment]]]:
     """Return each judgment on a disputed rubric, with the other members' judgments on it.
 
     The result is sorted by rubric and judge. Judgments that lack a judge or a rating are ignored.
@@ -127,16 +127,16 @@ def disputed_members(judgments: Sequence[Judgment]) -> list[tuple[Judgment, list
     return disputed
 
 
-def others_text(others: Sequence[Judgment]) -> str:
+def format_other_ratings(others: Sequence[Judgment]) -> str:
     """Format the other members' ratings, sentence numbers and reasons, one line per member.
 
     The members' names are omitted, because they could influence a judge more than the reasons. The
     text comes from a model and is untrusted, so the rubric judge encloses it in delimiters.
     """
-    return "\n".join(f"{n}. {_line(other)}" for n, other in enumerate(others, 1))
+    return "\n".join(f"{n}. {_format_rating(other)}" for n, other in enumerate(others, 1))
 
 
-def _line(judgment: Judgment) -> str:
+def _format_rating(judgment: Judgment) -> str:
     words = load_prompts().panel
     low, high = judgment.scale
     lines = [words.rating.format(rating=judgment.rating, low=low, high=high)]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from ragassay.agents.agent_set import Agents
 from ragassay.errors import SettingsError
-from ragassay.instruments.signals.facts import SOURCED, reason_of
+from ragassay.instruments.signals.facts import SOURCED, explain_signal
 from ragassay.judges.base import BaseJudge, RatedAnswer
 from ragassay.model_names import INSTRUMENTS
 from ragassay.models.fitted_raters import SignalRater
@@ -47,12 +47,12 @@ class SignalJudge(BaseJudge):
         """Return whether a fitted model can rate answers on the rubric."""
         return rubric in self.rater.rubrics
 
-    def rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
+    def list_rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
         """Return what a rating depends on: the digest of the models, and the signals."""
         yield self.rater.digest
         yield answer.signals.model_dump_json() if answer.signals else ""
 
-    def signal_rater(self, rubrics: Iterable[str]) -> str:
+    def name_signal_rater(self, rubrics: Iterable[str]) -> str:
         """Return the name of the rater, or "" if it supports none of the rubrics."""
         return self.rater.model if any(map(self.rates_by_signals, rubrics)) else ""
 
@@ -64,9 +64,9 @@ class SignalJudge(BaseJudge):
         if load_signals().rubrics[rubric].needs_sources and SOURCED not in signals.values:
             failure = Failure(reason="no_evidence", detail="the answer comes without sources")
             return Judgment(rubric=rubric, failure=failure)
-        distribution = self.rater.rubrics[rubric].distribution(signals.values)
+        distribution = self.rater.rubrics[rubric].predict_distribution(signals.values)
         score = sum(rating * share for rating, share in enumerate(distribution, 1))
-        rationale, sentences = self._reasons(signals, rubric)
+        rationale, sentences = self._explain_rating(signals, rubric)
         return Judgment(
             rubric=rubric,
             scale=LIKERT,
@@ -77,13 +77,15 @@ class SignalJudge(BaseJudge):
             sentences=sentences,
         )
 
-    def _reasons(self, signals: Signals, rubric: str) -> tuple[str, tuple[int, ...]]:
+    def _explain_rating(self, signals: Signals, rubric: str) -> tuple[str, tuple[int, ...]]:
         """Describe the signals that lower the rating most, and return the affected sentences."""
-        weights = self.rater.rubrics[rubric].contributions(signals.values)
+        weights = self.rater.rubrics[rubric].compute_contributions(signals.values)
         worst = sorted(
             (name for name in weights if weights[name] <= -LEAST_WEIGHT), key=weights.__getitem__
         )
-        reasons = list(dict.fromkeys(reason_of(signals, name) for name in worst))[:MOST_REASONS]
+        reasons = list(dict.fromkeys(explain_signal(signals, name) for name in worst))[
+            :MOST_REASONS
+        ]
         if not reasons:
             return load_signals().reasons.none, ()
         numbers = dict.fromkeys(n for reason in reasons for n in reason.sentences)

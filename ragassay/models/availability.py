@@ -24,10 +24,10 @@ from ragassay.model_names import (
     SIGNALS_VERIFIER,
     SMOLLM2,
     SMOLLM2_VERIFIER,
+    find_provider,
     is_local,
-    provider_of,
 )
-from ragassay.models.weights import sha256_of
+from ragassay.models.weights import compute_sha256
 from ragassay.prompts.model_forms import PublishedChecker, load_verifier_kinds
 from ragassay.records.base import Frozen
 
@@ -40,17 +40,17 @@ CONVERTING = ("accelerate", "gguf")
 
 def need_judge(model: str) -> None:
     """Raise `ExtraError` if a judge needs a library or package that is not installed."""
-    provider = provider_of(model)
+    provider = find_provider(model)
     module, requirement = PROVIDERS.get(provider, ("", ""))
     if module and not is_installed(module):
         raise ExtraError(f'{provider} needs {module}: pip install "{requirement}"')
     if not is_local(model) or model == INSTRUMENTS:
         return
     need(*EXTRAS["local"])
-    from ragassay.models.tuned import adapter_folder, read_note
+    from ragassay.models.tuned import find_adapter_folder, read_note
 
     name = model.removeprefix(f"{PROVIDER}/")
-    folder = adapter_folder(name)
+    folder = find_adapter_folder(name)
     if (read_note(folder).base if folder else name) == SMOLLM2:
         _need_smollm2()
 
@@ -65,15 +65,15 @@ def need_verifier(name: str) -> None:
     if name in (SMOLLM2_VERIFIER, MEAN_VERIFIER):
         _need_smollm2()
     if name.endswith(".json"):
-        need_verifier(_fitted_verifier(Path(name)))
+        need_verifier(_read_fitted_verifier(Path(name)))
     elif is_of_hub(name):
         need(*EXTRAS["hub"])
     if not is_local(name) or name in (*SHIPPED_VERIFIERS, SIGNALS_VERIFIER):
         return
-    from ragassay.models.adapters import adapter_of, read_shape
+    from ragassay.models.adapters import find_adapter, read_shape
     from ragassay.models.entailment import PACKAGED
 
-    adapter = adapter_of(name)
+    adapter = find_adapter(name)
     if adapter is None:
         need_judge(name)
         return
@@ -101,7 +101,7 @@ def need_verifiers(names: Iterable[str]) -> None:
         need_verifier(name)
 
 
-def _fitted_verifier(path: Path) -> str:
+def _read_fitted_verifier(path: Path) -> str:
     """Return the verifier for which a file of thresholds was fitted, or "" for other files."""
     from ragassay.models.fitted_models import FittedThresholds
 
@@ -112,10 +112,10 @@ def _fitted_verifier(path: Path) -> str:
 
 
 def _need_smollm2() -> None:
-    from ragassay.models.weights import SMOLLM2_PACKAGE, packaged_file
+    from ragassay.models.weights import SMOLLM2_PACKAGE, find_packaged_file
 
     need(*CONVERTING, *EXTRAS["hub"])
-    packaged_file(SMOLLM2_PACKAGE, ".gguf")
+    find_packaged_file(SMOLLM2_PACKAGE, ".gguf")
 
 
 _FOLDER = "fetched"
@@ -143,7 +143,7 @@ class FetchedModel(Frozen):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all weights, equal to `folder_digest`."""
+        """SHA-256 of all weights, equal to `hash_folder`."""
         digests = "".join(self.sha256[name] for name in sorted(self.sha256))
         return hashlib.sha256(digests.encode()).hexdigest()
 
@@ -151,7 +151,7 @@ class FetchedModel(Frozen):
 def read_fetched(repository: str, cache_dir: Path) -> FetchedModel | None:
     """Return the record of a downloaded model, or None if the record or the folder is missing."""
     try:
-        note = FetchedModel.model_validate_json(_note_file(repository, cache_dir).read_bytes())
+        note = FetchedModel.model_validate_json(_locate_note(repository, cache_dir).read_bytes())
     except (OSError, ValueError, ValidationError):
         return None
     folders = [note.folder, *([note.base_folder] if note.base_folder else [])]
@@ -178,7 +178,7 @@ def fetch(name: str, cache_dir: Path) -> FetchedModel:
     if note := read_fetched(published.repository, cache_dir):
         return note
     note = _download(short, published, facts.checkers[published.kind].beside)
-    file = _note_file(published.repository, cache_dir)
+    file = _locate_note(published.repository, cache_dir)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
@@ -189,7 +189,7 @@ def fetch(name: str, cache_dir: Path) -> FetchedModel:
     return note
 
 
-def unavailable_text(repository: str) -> str:
+def explain_missing_checker(repository: str) -> str:
     """Return an error message with instructions for a missing fact checker."""
     found = load_verifier_kinds().facts.find_published(repository)
     text = f"{repository} is not on this machine, and Hugging Face is unreachable"
@@ -202,7 +202,7 @@ def unavailable_text(repository: str) -> str:
     )
 
 
-def better_verifier_text(cache_dir: Path) -> str:
+def suggest_better_verifier(cache_dir: Path) -> str:
     """Return a hint that MiniCheck is more accurate than the embedded verifier."""
     facts = load_verifier_kinds().facts
     checkers = {name: c for name, c in facts.published.items() if c.kind == "minicheck"}
@@ -213,7 +213,7 @@ def better_verifier_text(cache_dir: Path) -> str:
     return f"MiniCheck is more accurate (see its paper): run ragassay models get {best}"
 
 
-def _note_file(repository: str, cache_dir: Path) -> Path:
+def _locate_note(repository: str, cache_dir: Path) -> Path:
     name = repository.replace("/", "--").replace("\\", "--")
     return cache_dir / _FOLDER / f"{name}.json"
 
@@ -225,13 +225,13 @@ def _download(short: str, published: PublishedChecker, base: str) -> FetchedMode
     # The HTTP library of this error depends on the version of huggingface_hub.
     http_error: type[Exception] = HfHubHTTPError.__bases__[0]
     try:
-        info = _hub_info(published.repository)
+        info = _fetch_hub_info(published.repository)
         names = [sibling.rfilename for sibling in info.siblings or ()]
         is_safe = any(name.endswith(".safetensors") for name in names)
-        folder = _snapshot(
+        folder = _download_snapshot(
             published.repository, info.sha, (*_TEXTS, _SAFE if is_safe else _PICKLED)
         )
-        base_folder = _snapshot(base, _hub_info(base).sha, _BASE) if base else ""
+        base_folder = _download_snapshot(base, _fetch_hub_info(base).sha, _BASE) if base else ""
     except (http_error, OSError, ValueError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise SettingsError(
@@ -245,25 +245,25 @@ def _download(short: str, published: PublishedChecker, base: str) -> FetchedMode
     return FetchedModel(
         repository=published.repository,
         revision=info.sha,
-        licence=_licence_of(info) or published.licence,
+        licence=_read_licence(info) or published.licence,
         folder=folder,
-        sha256={file.name: sha256_of(file) for file in files},
+        sha256={file.name: compute_sha256(file) for file in files},
         base_folder=base_folder,
     )
 
 
-def _hub_info(repository: str) -> Any:
+def _fetch_hub_info(repository: str) -> Any:
     from huggingface_hub import HfApi
 
     return HfApi().model_info(repository, timeout=_TIMEOUT_S)
 
 
-def _snapshot(repository: str, revision: str, patterns: tuple[str, ...]) -> str:
+def _download_snapshot(repository: str, revision: str, patterns: tuple[str, ...]) -> str:
     from huggingface_hub import snapshot_download
 
     return snapshot_download(repository, revision=revision, allow_patterns=list(patterns))
 
 
-def _licence_of(info: Any) -> str:
+def _read_licence(info: Any) -> str:
     card = getattr(info, "card_data", None)
     return str(getattr(card, "license", None) or "")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import BatchError, FatalModelError, ModelError
-from ragassay.model_names import provider_of
+from ragassay.model_names import find_provider
 from ragassay.models.batch_services import (
     CANCELLED,
     EXPIRED,
@@ -21,7 +21,13 @@ from ragassay.models.batch_services import (
     BatchRequest,
     UnknownBatchError,
 )
-from ragassay.models.batches import Batches, ItemReply, JsonBody, SubmittedBatch, current_batches
+from ragassay.models.batches import (
+    Batches,
+    ItemReply,
+    JsonBody,
+    SubmittedBatch,
+    get_current_batches,
+)
 from ragassay.models.litellm_library import estimate_usd
 from ragassay.models.received import note_error, receive
 from ragassay.records import FailureReason
@@ -71,7 +77,7 @@ class BatchQueue:
         self._ready: dict[str, ItemReply] = {}
         self._n_asked: Counter[str] = Counter()
         self._gathering: asyncio.Task[None] | None = None
-        self.client = _waiting_client(provider_of(model), self._respond)
+        self.client = _build_waiting_client(find_provider(model), self._respond)
         self._resume()
 
     async def ask(self, body: JsonBody) -> ItemReply:
@@ -107,11 +113,11 @@ class BatchQueue:
         return Response(reply.status, json=reply.body)
 
     def _resume(self) -> None:
-        for batch in self._batches.store.batches():
+        for batch in self._batches.store.read_batches():
             if (batch.model, batch.endpoint) != (self._model, self._endpoint):
                 continue
             if batch.state == "collected":
-                replies = self._batches.store.replies(batch)
+                replies = self._batches.store.read_replies(batch)
                 self._ready |= {key: r for key, r in replies.items() if r.status == 200}
             else:
                 self._submitted |= dict.fromkeys(batch.keys)
@@ -207,7 +213,7 @@ class BatchQueue:
 
     async def _wait_for(self, batch: SubmittedBatch, wait_s: float) -> None:
         while True:
-            self._batches.tell(_progress(batch, wait_s))
+            self._batches.tell(_describe_progress(batch, wait_s))
             await asyncio.sleep(wait_s)
             status = await self._calls.check(batch.id)
             if status.is_over:
@@ -255,14 +261,14 @@ def _build_missing_reply_error(reply: ItemReply) -> BatchError:
     )
 
 
-def _progress(batch: SubmittedBatch, wait_s: float) -> str:
+def _describe_progress(batch: SubmittedBatch, wait_s: float) -> str:
     n = len(batch.keys)
     cost = "" if batch.estimate_usd is None else f", at most ${batch.estimate_usd:.4f}"
     questions = f"{n} question{'' if n == 1 else 's'}{cost}"
     return f"submitted batch {batch.id} with {questions}; next check in {wait_s:.0f} s"
 
 
-def _waiting_client(provider: str, respond: Any) -> Any:
+def _build_waiting_client(provider: str, respond: Any) -> Any:
     """Return an HTTP client for LiteLLM that gets its responses from the queue."""
     import httpx
 
@@ -285,9 +291,9 @@ def _waiting_client(provider: str, respond: Any) -> Any:
     return AsyncHTTPHandler(transport=transport, event_hooks=hooks)
 
 
-def batch_queue(model: str, api_base: str | None) -> BatchQueue | None:
+def open_batch_queue(model: str, api_base: str | None) -> BatchQueue | None:
     """Return the queue for a model in the current run, or None outside of `batching`."""
-    batches, key = current_batches(), (model, api_base)
+    batches, key = get_current_batches(), (model, api_base)
     if batches is None:
         return None
     if key not in batches.queues:

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ragassay.errors import FatalModelError, ModelError, TransientModelError, UnparsableReplyError
-from ragassay.model_names import provider_of
+from ragassay.model_names import find_provider
 from ragassay.models.batches import ItemReply, JsonBody
 from ragassay.models.litellm_library import import_litellm
-from ragassay.models.provider_errors import retry_after_s, typed_error
+from ragassay.models.provider_errors import convert_error, retry_after_s
 
 MIB = 2**20
 TIMEOUT_S = 600.0
@@ -65,7 +65,7 @@ class BatchService(ABC):
         self._litellm = import_litellm()
         self._model, self._base = model, api_base
         self._options: dict[str, Any] = {
-            "custom_llm_provider": provider_of(model),
+            "custom_llm_provider": find_provider(model),
             "timeout": TIMEOUT_S,
         }
         if api_base:
@@ -85,15 +85,17 @@ class BatchService(ABC):
     async def check(self, batch_id: str) -> BatchStatus:
         """Return the status of a batch."""
         return self.read_status(
-            await _in_thread(self._litellm.retrieve_batch, batch_id=batch_id, **self._options)
+            await _call_in_thread(self._litellm.retrieve_batch, batch_id=batch_id, **self._options)
         )
 
     async def collect(self, status: BatchStatus) -> dict[str, ItemReply]:
         """Download the replies of a finished batch, keyed by request."""
         replies: dict[str, ItemReply] = {}
         for file in status.files:
-            content = await _in_thread(self._litellm.file_content, file_id=file, **self._options)
-            found = map(self.read_reply, _lines(content.content))
+            content = await _call_in_thread(
+                self._litellm.file_content, file_id=file, **self._options
+            )
+            found = map(self.read_reply, _parse_lines(content.content))
             replies |= {reply.key: reply for reply in found if reply}
         return replies
 
@@ -106,10 +108,10 @@ class BatchService(ABC):
         """Parse a line of a reply file. Returns None if the line has no request key."""
 
 
-def batch_service(model: str, api_base: str | None) -> BatchService:
+def create_batch_service(model: str, api_base: str | None) -> BatchService:
     """Return the batch API of a model's provider. See `model_names.BATCH_PROVIDERS`."""
     services = {"anthropic": AnthropicBatches, "vertex_ai": VertexBatches}
-    return services.get(provider_of(model), FileBatches)(model, api_base)
+    return services.get(find_provider(model), FileBatches)(model, api_base)
 
 
 class FileBatches(BatchService):
@@ -121,19 +123,19 @@ class FileBatches(BatchService):
     def __init__(self, model: str, api_base: str | None) -> None:
         super().__init__(model, api_base)
         # Azure documents the path without a version.
-        self._path = "/chat/completions" if provider_of(model) == "azure" else _OPENAI_PATH
+        self._path = "/chat/completions" if find_provider(model) == "azure" else _OPENAI_PATH
         self._options["max_retries"] = 0  # BatchCalls retries instead.
 
     async def submit(self, name: str, requests: Sequence[BatchRequest]) -> str:
         """Upload the requests and create a batch."""
         lines = "".join(f"{json.dumps(self.write_line(request))}\n" for request in requests)
-        file = await _in_thread(
+        file = await _call_in_thread(
             self._litellm.create_file,
             file=(f"{name}.jsonl", lines.encode(), "application/jsonl"),
             purpose="batch",
             **self._upload_options(),
         )
-        batch = await _in_thread(
+        batch = await _call_in_thread(
             self._litellm.create_batch,
             completion_window="24h",
             endpoint=_OPENAI_PATH,
@@ -145,7 +147,7 @@ class FileBatches(BatchService):
 
     async def find(self, name: str) -> str | None:
         """Search the latest batches for ragassay's batch name."""
-        listed = await _in_thread(self._litellm.list_batches, limit=100, **self._options)
+        listed = await _call_in_thread(self._litellm.list_batches, limit=100, **self._options)
         ids = (str(b.id) for b in listed.data or () if (b.metadata or {}).get("ragassay") == name)
         return next(ids, None)
 
@@ -178,7 +180,7 @@ class FileBatches(BatchService):
             is_cancelled = (error or {}).get("code") == "batch_cancelled"
             status = CANCELLED if is_cancelled else TOO_LATE
             body = {"error": error or {"message": EXPIRED}}
-        return ItemReply(key=line["custom_id"], status=status, body=_object(body))
+        return ItemReply(key=line["custom_id"], status=status, body=_read_object(body))
 
 
 class VertexBatches(FileBatches):
@@ -197,15 +199,15 @@ class VertexBatches(FileBatches):
     def write_line(self, request: BatchRequest) -> JsonBody:
         """Return a request as it is written to the request file."""
         # Replies are unordered and have no id, but include the request with its labels.
-        labels = {**_object(request.body.get("labels")), _LABEL: request.key}
+        labels = {**_read_object(request.body.get("labels")), _LABEL: request.key}
         return {"request": {**request.body, "labels": labels}}
 
     def read_reply(self, line: Mapping[str, Any]) -> ItemReply | None:
         """Parse a line of a reply file. Returns None if the line has no request key."""
-        key = _object(_object(line.get("request")).get("labels")).get(_LABEL)
+        key = _read_object(_read_object(line.get("request")).get("labels")).get(_LABEL)
         if not key:
             return None
-        body, problem = _object(line.get("response")), line.get("status")
+        body, problem = _read_object(line.get("response")), line.get("status")
         if body and not problem:
             return ItemReply(key=str(key), status=200, body=body)
         return ItemReply(key=str(key), status=503, body={"error": {"message": problem or EXPIRED}})
@@ -229,7 +231,7 @@ class AnthropicBatches(BatchService):
             {}, self._model, [], nothing, {"api_base": self._base}, api_base=self._base
         )
         body = {"requests": [{"custom_id": r.key, "params": r.body} for r in requests]}
-        reply = await _in_thread(
+        reply = await _call_in_thread(
             HTTPHandler(timeout=TIMEOUT_S).post, url, json=body, headers=headers
         )
         return str(reply.json()["id"])
@@ -242,13 +244,13 @@ class AnthropicBatches(BatchService):
         """Parse a line of a reply file."""
         from litellm.llms.anthropic.common_utils import ANTHROPIC_ERROR_STATUS_CODE_MAP
 
-        result = _object(line.get("result"))
+        result = _read_object(line.get("result"))
         key, kind = str(line.get("custom_id")), result.get("type")
         if kind == "succeeded":
-            return ItemReply(key=key, status=200, body=_object(result.get("message")))
+            return ItemReply(key=key, status=200, body=_read_object(result.get("message")))
         if kind == "errored":
-            error = _object(result.get("error"))
-            inner = _object(error.get("error"))
+            error = _read_object(result.get("error"))
+            inner = _read_object(error.get("error"))
             status = ANTHROPIC_ERROR_STATUS_CODE_MAP.get(str(inner.get("type")), 500)
             return ItemReply(key=key, status=status, body=error)
         message = EXPIRED if kind == "expired" else f"the request was {kind}"
@@ -260,12 +262,12 @@ _OPENAI_PATH = "/v1/chat/completions"
 _LABEL = "ragassay_key"
 
 
-async def _in_thread(function: Callable[..., Any], *values: Any, **options: Any) -> Any:
+async def _call_in_thread(function: Callable[..., Any], *values: Any, **options: Any) -> Any:
     """Call LiteLLM in a thread, because its async functions reuse clients of closed event loops."""
     return await asyncio.to_thread(function, *values, **options)
 
 
-def _lines(content: bytes) -> Iterator[Mapping[str, Any]]:
+def _parse_lines(content: bytes) -> Iterator[Mapping[str, Any]]:
     for line in content.splitlines():
         if line.strip():
             try:
@@ -276,7 +278,7 @@ def _lines(content: bytes) -> Iterator[Mapping[str, Any]]:
                 yield found
 
 
-def _object(value: object) -> dict[str, Any]:
+def _read_object(value: object) -> dict[str, Any]:
     return dict(value) if isinstance(value, Mapping) else {}
 
 
@@ -299,7 +301,7 @@ class BatchCalls:
 
     def __init__(self, model: str, api_base: str | None) -> None:
         self._model, self._base = model, api_base or ""
-        self._service = batch_service(model, api_base)
+        self._service = create_batch_service(model, api_base)
         self.most_requests = self._service.most_requests
         self.most_bytes = self._service.most_bytes
 
@@ -345,7 +347,7 @@ class BatchCalls:
             except Exception as error:  # Providers raise their own types, converted here.
                 if getattr(error, "status_code", None) == 404:
                     raise UnknownBatchError(self._model) from None
-                typed = typed_error(error, self._model, self._base, None)
+                typed = convert_error(error, self._model, self._base, None)
                 is_temporary = isinstance(typed, TransientModelError | UnparsableReplyError)
                 if not is_temporary or attempt == N_ATTEMPTS:
                     # Error messages may quote the key, so they are not chained.

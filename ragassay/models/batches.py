@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ragassay.errors import StorageError
-from ragassay.store import storing
+from ragassay.store import convert_storage_errors
 
 if TYPE_CHECKING:
     from ragassay.models.limiter import RunLimiter
@@ -72,7 +72,7 @@ class BatchStore:
     def __init__(self, run: Path | None) -> None:
         self._folder = run / BATCHES if run else None
 
-    def batches(self) -> list[SubmittedBatch]:
+    def read_batches(self) -> list[SubmittedBatch]:
         """Return all batches of the run. Raises `StorageError` if a file is damaged."""
         if self._folder is None or not self._folder.is_dir():
             return []
@@ -88,30 +88,30 @@ class BatchStore:
         if self._folder is not None:
             # ASCII escapes, because a reply may contain unpaired surrogates.
             lines = (f"{json.dumps(asdict(reply))}\n" for reply in replies.values())
-            _write(self._replies_file(batch.name), "".join(lines))
+            _write(self._locate_replies(batch.name), "".join(lines))
         self.save(batch.model_copy(update={"state": "collected"}))
 
-    def replies(self, batch: SubmittedBatch) -> dict[str, ItemReply]:
+    def read_replies(self, batch: SubmittedBatch) -> dict[str, ItemReply]:
         """Return the collected replies by key, or an empty dictionary if their file is missing."""
-        if self._folder is None or not self._replies_file(batch.name).is_file():
+        if self._folder is None or not self._locate_replies(batch.name).is_file():
             return {}
-        lines = self._replies_file(batch.name).read_bytes().splitlines()
+        lines = self._locate_replies(batch.name).read_bytes().splitlines()
         replies = (ItemReply(**json.loads(line)) for line in lines)
         return {reply.key: reply for reply in replies}
 
     def forget(self, batch: SubmittedBatch) -> None:
         """Delete a batch that the provider does not know or that ended without replies."""
         if self._folder is not None:
-            self._replies_file(batch.name).unlink(missing_ok=True)
+            self._locate_replies(batch.name).unlink(missing_ok=True)
             (self._folder / f"{batch.name}.json").unlink(missing_ok=True)
 
     def forget_collected(self) -> None:
         """Delete collected batches, so that their requests are sent again."""
-        for batch in self.batches():
+        for batch in self.read_batches():
             if batch.state == "collected":
                 self.forget(batch)
 
-    def _replies_file(self, name: str) -> Path:
+    def _locate_replies(self, name: str) -> Path:
         assert self._folder is not None
         return self._folder / f"{name}.replies.jsonl"
 
@@ -127,7 +127,7 @@ def _read_batch(file: Path) -> SubmittedBatch:
 
 def _write(file: Path, text: str) -> None:
     partial = file.with_name(f".{file.name}.partial")
-    with storing(file):
+    with convert_storage_errors(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("w", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
@@ -178,7 +178,7 @@ _BATCHES: contextvars.ContextVar[Batches | None] = contextvars.ContextVar(
 
 
 @asynccontextmanager
-async def batching(
+async def batch_calls(
     run: Path | None, limiter: RunLimiter, tell: Callable[[str], None]
 ) -> AsyncIterator[None]:
     """Send the calls of judges with `batch=True` in batches while the context is active.
@@ -197,6 +197,6 @@ async def batching(
         await batches.close()
 
 
-def current_batches() -> Batches | None:
+def get_current_batches() -> Batches | None:
     """Return the batches of the current run, or None outside of `batching`."""
     return _BATCHES.get()

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ragassay.model_names import is_local, parse_options, provider_of
+from ragassay.model_names import find_provider, is_local, parse_options
 
 if TYPE_CHECKING:
     from ragassay.settings import Settings
@@ -124,7 +124,7 @@ _UNNAMED = re.compile("the requested parameters", re.IGNORECASE)
 _CLIENT_ERRORS = {*range(400, 500)} - {401, 402, 408, 429}
 
 
-def refused_parameter(status: int, message: str, sent: Mapping[str, Any]) -> str:
+def find_refused_parameter(status: int, message: str, sent: Mapping[str, Any]) -> str:
     """Return the parameter that an endpoint refused, or an empty string for other errors.
 
     Args:
@@ -132,9 +132,9 @@ def refused_parameter(status: int, message: str, sent: Mapping[str, Any]) -> str
         sent: Options that were sent with the call.
 
     Example:
-        >>> refused_parameter(403, "You may not request logprobs", {"logprobs": True})
+        >>> find_refused_parameter(403, "You may not request logprobs", {"logprobs": True})
         'logprobs'
-        >>> refused_parameter(400, "The prompt is too long", {"logprobs": True})
+        >>> find_refused_parameter(400, "The prompt is too long", {"logprobs": True})
         ''
     """
     if not (status in _CLIENT_ERRORS or status in (500, 501)) or _SPENT.search(message):
@@ -143,7 +143,7 @@ def refused_parameter(status: int, message: str, sent: Mapping[str, Any]) -> str
         return next((param.name for param in REFUSABLE if _is_sent(param, sent)), "")
     positions: list[tuple[int, str]] = []
     for param in REFUSABLE:
-        match = _refusal_pattern(param.words).search(message) if _is_sent(param, sent) else None
+        match = _compile_refusal(param.words).search(message) if _is_sent(param, sent) else None
         if match:
             positions.append((match.start("name" if match["name"] else "after"), param.name))
     # Messages that suggest another parameter name the refused one first.
@@ -151,7 +151,7 @@ def refused_parameter(status: int, message: str, sent: Mapping[str, Any]) -> str
 
 
 @functools.cache
-def _refusal_pattern(words: str) -> re.Pattern[str]:
+def _compile_refusal(words: str) -> re.Pattern[str]:
     return re.compile(
         rf"(?P<name>{words})\b[^\n]{{0,160}}?(?:{_REFUSES})"
         rf"|(?:{_REFUSES})[^\n]{{0,160}}?\b(?P<after>{words})\b",
@@ -165,7 +165,7 @@ def _is_sent(param: RefusableParameter, sent: Mapping[str, Any]) -> bool:
     return any(sent.get(name) is not None for name in param.sent_as)
 
 
-def options_of(name: str) -> tuple[str, ...]:
+def list_call_options(name: str) -> tuple[str, ...]:
     """Return the call options of a parameter in `REFUSABLE`."""
     return next((param.sent_as for param in REFUSABLE if param.name == name), ())
 
@@ -192,7 +192,7 @@ def apply_learned(options: Mapping[str, Any], learnt: Collection[str]) -> dict[s
     return remaining
 
 
-def base_parameters(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
+def build_base_parameters(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the parameters of every call, before refused parameters are removed.
 
     Returns:
@@ -215,17 +215,17 @@ def base_parameters(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]
     return options, own_names
 
 
-def parameters_of(
+def build_call_parameters(
     settings: Settings, supported: Collection[str], litellm: Any
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the parameters for all calls to a model, and the user's options that override them."""
-    options, own_names = base_parameters(settings)
+    options, own_names = build_base_parameters(settings)
     if litellm.supports_reasoning(settings.judge.model):
         has_limit = any("tokens" in name for name in parse_options(settings.judge.model_options))
         options = {"temperature": None, "max_tokens": options["max_tokens"] if has_limit else None}
     elif not {"logprobs", "top_logprobs"} <= set(supported):
         options = {n: v for n, v in options.items() if n not in ("logprobs", "top_logprobs")}
-    if provider_of(settings.judge.model).startswith("azure"):
+    if find_provider(settings.judge.model).startswith("azure"):
         options["max_retries"] = 0  # Azure uses OpenAI's client, which would retry on its own.
     if settings.judge.api_base:
         options["api_base"] = settings.judge.api_base
@@ -238,7 +238,7 @@ _LEARNT: dict[tuple[str, str], list[str]] = {}
 """Refused parameters and `REASONING`, by model and endpoint."""
 
 
-def learned_parameters(model: str, api_base: str | None) -> tuple[str, ...]:
+def list_learned_parameters(model: str, api_base: str | None) -> tuple[str, ...]:
     """Return what `learn` has recorded for a model and endpoint in this process, in order."""
     return tuple(_LEARNT.get((model, api_base or ""), ()))
 
@@ -255,7 +255,7 @@ def learn(model: str, api_base: str | None, *names: str) -> None:
     known += [name for name in names if name not in known]
 
 
-def learnt_note(model: str, learnt: Collection[str]) -> str:
+def describe_refusals(model: str, learnt: Collection[str]) -> str:
     """Return a note for the user about refused parameters, or "" if there are none."""
     refused = [param.without for param in REFUSABLE if param.name in learnt]
     if "max_completion_tokens" in learnt:  # Replaces the note about max_tokens.
@@ -266,7 +266,7 @@ def learnt_note(model: str, learnt: Collection[str]) -> str:
     return f"{model}: {'; '.join(refused)}" if refused else ""
 
 
-def portable_format(response_format: Mapping[str, Any]) -> dict[str, Any]:
+def strip_constraints(response_format: Mapping[str, Any]) -> dict[str, Any]:
     """Return a schema without the constraints that strict modes of providers refuse."""
 
     def strip_node(node: Any) -> Any:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import RefusedError, UnparsableReplyError
 from ragassay.records import Usage
-from ragassay.safe_text import without_known
-from ragassay.text.faults import find_reasoning, with_whole_characters
+from ragassay.safe_text import hide_known_secrets
+from ragassay.text.faults import find_reasoning, replace_surrogates
 
 if TYPE_CHECKING:
     from litellm.types.utils import ModelResponse
@@ -20,7 +20,7 @@ MOST_CHARS = 120
 """Maximum length of a stored model name or fingerprint, because servers can send any text."""
 
 
-def answered_by(asked: str, response: Any) -> str:
+def identify_system(asked: str, response: Any) -> str:
     """Return the system that answered, in the format of `Usage.answered_by`.
 
     Args:
@@ -30,7 +30,7 @@ def answered_by(asked: str, response: Any) -> str:
     Example:
         >>> from types import SimpleNamespace
         >>> reply = SimpleNamespace(model="gpt-4.1-mini-2025-04-14", system_fingerprint="fp_4470")
-        >>> answered_by("openai/gpt-4.1-mini", reply)
+        >>> identify_system("openai/gpt-4.1-mini", reply)
         'openai/gpt-4.1-mini: gpt-4.1-mini-2025-04-14 fp_4470'
     """
     names = (getattr(response, name, None) for name in ("model", "system_fingerprint"))
@@ -40,11 +40,12 @@ def answered_by(asked: str, response: Any) -> str:
     return SEPARATOR.join([asked, " ".join(parts)]) if parts else asked
 
 
-def mixture_notes(answered: Iterable[str]) -> tuple[str, ...]:
+def describe_mixtures(answered: Iterable[str]) -> tuple[str, ...]:
     """Return a note for each model that answered under several names or fingerprints.
 
     Example:
-        >>> notes = mixture_notes(["openai/a: a-2025 fp_1", "openai/a: a-2025 fp_2", "openai/b: b"])
+        >>> answered = ["openai/a: a-2025 fp_1", "openai/a: a-2025 fp_2", "openai/b: b"]
+        >>> notes = describe_mixtures(answered)
         >>> [note.partition(".")[0] for note in notes]
         ['openai/a answered as 2 systems: a-2025 fp_1; a-2025 fp_2']
     """
@@ -75,7 +76,7 @@ def read_usage(response: ModelResponse, is_local: bool) -> Usage:
     )
 
 
-def unbooked_usage(paid: Usage, booked: Usage) -> Usage:
+def compute_unbooked_usage(paid: Usage, booked: Usage) -> Usage:
     """Return the usage of failed calls that were paid for but not yet recorded."""
     n_failed = paid.n_calls - booked.n_calls
     if n_failed <= 0:
@@ -104,7 +105,7 @@ LiteLLM passes on reasons that it does not know.
 """
 
 
-def reply_of(response: ModelResponse, model: str) -> dict[str, Any]:
+def convert_reply(response: ModelResponse, model: str) -> dict[str, Any]:
     """Return a reply in the format that DSPy adapters expect.
 
     Returns:
@@ -119,10 +120,10 @@ def reply_of(response: ModelResponse, model: str) -> dict[str, Any]:
         raise UnparsableReplyError("the reply has no choices")
     choice: Any = response.choices[0]
     message = choice.message
-    refusal = with_whole_characters(refusal_in(message))
+    refusal = replace_surrogates(find_refusal(message))
     if refusal or choice.finish_reason == "content_filter":
         raise RefusedError(f"{model} refused: {refusal or 'content filter'}")
-    text = without_known(with_whole_characters(_text_of(message.content)))
+    text = hide_known_secrets(replace_surrogates(_join_text(message.content)))
     is_cut = choice.finish_reason in CUT
     return {
         "text": text,
@@ -134,13 +135,13 @@ def reply_of(response: ModelResponse, model: str) -> dict[str, Any]:
     }
 
 
-def refusal_in(message: Any) -> str | None:
+def find_refusal(message: Any) -> str | None:
     """Return the refusal text of a message, or None."""
     fields = getattr(message, "provider_specific_fields", None) or {}
     return getattr(message, "refusal", None) or fields.get("refusal")
 
 
-def _text_of(content: Any) -> str:
+def _join_text(content: Any) -> str:
     """Return the text of a message, which some servers send as a list of parts."""
     if not isinstance(content, list):
         return content or ""

@@ -19,7 +19,7 @@ from pydantic import SkipValidation
 
 from ragassay.errors import ModelError
 from ragassay.models.gateway import JudgeLM
-from ragassay.text.faults import with_whole_characters
+from ragassay.text.faults import replace_surrogates
 
 
 class ToolCaller(BaseChatModel):
@@ -58,7 +58,7 @@ class ToolCaller(BaseChatModel):
             "_skip_mcp_handler": True,
         }
         reply = (await self.lm.acall(messages=convert_to_openai_messages(messages), **options))[0]
-        calls, invalid = _tool_calls(reply["tool_calls"])
+        calls, invalid = _parse_tool_calls(reply["tool_calls"])
         message = AIMessage(content=reply["text"], tool_calls=calls, invalid_tool_calls=invalid)
         return ChatResult(generations=[ChatGeneration(message=message)])
 
@@ -72,16 +72,16 @@ class ToolCaller(BaseChatModel):
         raise ModelError("the gateway is asynchronous; use ainvoke")
 
 
-def _tool_calls(raw_calls: Sequence[Any]) -> tuple[list[ToolCall], list[InvalidToolCall]]:
+def _parse_tool_calls(raw_calls: Sequence[Any]) -> tuple[list[ToolCall], list[InvalidToolCall]]:
     calls: list[ToolCall] = []
     invalid: list[InvalidToolCall] = []
     for call in raw_calls:
-        raw = with_whole_characters(call.model_dump())
+        raw = replace_surrogates(call.model_dump())
         try:
             parsed = parse_tool_call(raw, return_id=True)
         except OutputParserException as error:
             invalid.append(make_invalid_tool_call(raw, str(error)))
         else:
             if parsed:
-                calls.append(ToolCall(**with_whole_characters(parsed)))
+                calls.append(ToolCall(**replace_surrogates(parsed)))
     return calls, invalid

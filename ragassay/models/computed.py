@@ -58,7 +58,7 @@ class ComputedStore:
         self, kind: str, digest: str, inputs: Sequence[Any], compute: Compute
     ) -> list[NDArray[np.floating]]:
         """Return an array for each input, calling `compute` for inputs that are not cached."""
-        keys = [_key(kind, digest, item) for item in inputs]
+        keys = [_build_key(kind, digest, item) for item in inputs]
         found = {key: self._read(key) for key in keys}
         missing = {key: item for key, item in zip(keys, inputs, strict=True) if found[key] is None}
         if missing:
@@ -110,7 +110,7 @@ _OPEN: list[ComputedStore] = []
 
 
 @contextmanager
-def caching_results(folder: Path, most_mb: int) -> Iterator[None]:
+def cache_results(folder: Path, most_mb: int) -> Iterator[None]:
     """Cache computed arrays in a folder, for all threads, while the context is active.
 
     A maximum size of 0 disables the cache. Concurrent runs may exit their contexts in any order.
@@ -135,7 +135,7 @@ def is_kept(digest: str) -> bool:
     return bool(_OPEN and digest)
 
 
-def computed_once(
+def compute_arrays(
     kind: str, digest: str, inputs: Sequence[Any], compute: Compute
 ) -> Sequence[NDArray[np.floating]]:
     """Return an array for each input, using the open cache if there is one."""
@@ -145,13 +145,13 @@ def computed_once(
     return store.fill(kind, digest, inputs, compute)
 
 
-def _key(kind: str, digest: str, arguments: Any) -> str:
-    text = json.dumps([kind, digest, *_versions(), arguments])
+def _build_key(kind: str, digest: str, arguments: Any) -> str:
+    text = json.dumps([kind, digest, *_list_versions(), arguments])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @functools.cache
-def _versions() -> tuple[str, ...]:
+def _list_versions() -> tuple[str, ...]:
     """Return the versions of the numerical libraries, because they affect the last digits."""
     found = [*MINILM_PARTS.values()]
     for name in ("ragassay", "onnxruntime", "tokenizers", "torch", "transformers"):

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from ragassay.errors import SettingsError
 from ragassay.model_names import COSINE, JUDGE, PROVIDER
-from ragassay.models.adapters import CORRECTNESS, adapter_of, read_shape
-from ragassay.models.embeddings import closest_cosine
+from ragassay.models.adapters import CORRECTNESS, find_adapter, read_shape
+from ragassay.models.embeddings import find_closest_cosine
 from ragassay.models.entailment import (
     COLUMNS,
     SUPPORTS,
@@ -23,12 +23,12 @@ from ragassay.models.entailment import (
     EntailmentModel,
     Pair,
     as_contradiction,
-    doubt_about,
+    explain_doubt,
 )
 from ragassay.models.fitted_models import CLASSIFIER, FittedThresholds, PairClassifier
-from ragassay.models.verifiers import AdaptedVerifier, adapted_verifier, entailment_model
+from ragassay.models.verifiers import AdaptedVerifier, load_adapted_verifier, open_entailment_model
 from ragassay.records import Bound, Failure
-from ragassay.text.differences import difference_of
+from ragassay.text.differences import find_difference
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,14 +52,14 @@ class CorrectnessModel(Protocol):
     bounds: tuple[Bound, ...]
     """Minimum probabilities for a label to count. Without bounds, all labels count."""
 
-    def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def score_pairs(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return support scores, shape (n_pairs,).
 
         Higher scores mean more support, and nan means undecided.
         """
         ...
 
-    def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
+    def find_doubt(self, pairs: Sequence[Pair]) -> Failure | None:
         """Return the reason why a sentence is undecided given its passages, or None."""
         ...
 
@@ -77,29 +77,29 @@ class EntailmentCorrectness:
         self.name, self.digest, self.threshold = model.name, model.digest, 0.5
         self.bounds = self._model.bounds
 
-    def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def score_pairs(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return support probabilities in [0, 1], or nan if the model returned no label."""
-        return self._model.probabilities(pairs)[:, SUPPORTS]
+        return self._model.predict_probabilities(pairs)[:, SUPPORTS]
 
-    def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
+    def find_doubt(self, pairs: Sequence[Pair]) -> Failure | None:
         """Return why a sentence is undecided, or None if a passage clearly supports it.
 
         If there are bounds, a passage with a different number, direction or negation does not
         support the sentence, but a number missing in one passage may occur in another.
         """
-        shares = self._model.probabilities(pairs).tolist()
+        shares = self._model.predict_probabilities(pairs).tolist()
         if not self.bounds:
-            return doubt_about((), COLUMNS, shares)
+            return explain_doubt((), COLUMNS, shares)
         # The first line of a passage is its title.
         bodies = [(claim, passage.split("\n")[1:]) for claim, passage in pairs]
         texts = [passage for _, passage in pairs]
         for n, (claim, body) in enumerate(bodies):
-            if difference_of(claim, body, "", texts[:n] + texts[n + 1 :]):
+            if find_difference(claim, body, "", texts[:n] + texts[n + 1 :]):
                 shares[n] = as_contradiction(shares[n])
         cosines: list[float] = []
         if self._embedder and any(bound.least_cosine is not None for bound in self.bounds):
-            cosines = [closest_cosine(claim, body, self._embedder) for claim, body in bodies]
-        return doubt_about(self.bounds, COLUMNS, shares, cosines)
+            cosines = [find_closest_cosine(claim, body, self._embedder) for claim, body in bodies]
+        return explain_doubt(self.bounds, COLUMNS, shares, cosines)
 
 
 class HeadCorrectness:
@@ -111,13 +111,15 @@ class HeadCorrectness:
         self._model = model
         self.name, self.digest, self.bounds = model.name, model.digest, model.bounds
 
-    def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def score_pairs(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return probabilities of "correct", shape (n_pairs,)."""
-        return self._model.probabilities(pairs)[:, 0]
+        return self._model.predict_probabilities(pairs)[:, 0]
 
-    def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
+    def find_doubt(self, pairs: Sequence[Pair]) -> Failure | None:
         """Return why a sentence is undecided, or None if a passage clearly supports it."""
-        return doubt_about(self.bounds, CORRECTNESS, self._model.probabilities(pairs).tolist())
+        return explain_doubt(
+            self.bounds, CORRECTNESS, self._model.predict_probabilities(pairs).tolist()
+        )
 
 
 class CosineCorrectness:
@@ -136,7 +138,7 @@ class CosineCorrectness:
         self.digest = embedder.digest
         self.threshold = embedder.form.threshold if threshold is None else threshold
 
-    def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def score_pairs(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return cosines in [-1, 1]."""
         import numpy as np
 
@@ -146,21 +148,23 @@ class CosineCorrectness:
         vectors = self._embedder.encode(claims), self._embedder.encode(passages)
         return (vectors[0] * vectors[1]).sum(axis=1).astype(np.float64)
 
-    def doubt(self, pairs: Sequence[Pair]) -> None:
+    def find_doubt(self, pairs: Sequence[Pair]) -> None:
         """Return None, because cosines have no bounds."""
 
 
-def identity_of(model: CorrectnessModel) -> tuple[str, ...]:
+def identify_model(model: CorrectnessModel) -> tuple[str, ...]:
     """Return the model's name, digest and bounds."""
     return (model.name, model.digest, *(bound.model_dump_json() for bound in model.bounds))
 
 
-def correctness_model(name: str, embedder: Embedder, cache_dir: Path) -> CorrectnessModel | None:
+def open_correctness_model(
+    name: str, embedder: Embedder, cache_dir: Path
+) -> CorrectnessModel | None:
     """Open the model selected by a setting.
 
     Args:
         name: `JUDGE`, `COSINE`, `ragassay/FOLDER` from `ragassay finetune correctness`, the path of
-            a fitted classifier (.json), or a name for `entailment_model`, including a file of
+            a fitted classifier (.json), or a name for `open_entailment_model`, including a file of
             fitted thresholds (.json).
         embedder: Embedder for `COSINE` and for cosine bounds.
         cache_dir: Folder for converted weights.
@@ -174,19 +178,19 @@ def correctness_model(name: str, embedder: Embedder, cache_dir: Path) -> Correct
     if name == JUDGE:
         return None
     if name.partition(":")[0] == COSINE:
-        return CosineCorrectness(embedder, _threshold_in(name))
+        return CosineCorrectness(embedder, _parse_threshold(name))
     folder = Path(name.removeprefix(f"{PROVIDER}/"))
     if name.startswith(f"{PROVIDER}/") and (folder / CLASSIFIER).is_file():
         return PairClassifier.read(folder / CLASSIFIER, name)
-    adapter = adapter_of(name)
+    adapter = find_adapter(name)
     if adapter is not None and read_shape(adapter.folder).labels == CORRECTNESS:
-        return HeadCorrectness(adapted_verifier(adapter, cache_dir))
+        return HeadCorrectness(load_adapted_verifier(adapter, cache_dir))
     if name.endswith(".json") and not _has_thresholds(Path(name)):
         return PairClassifier.read(Path(name))
-    return EntailmentCorrectness(entailment_model(name, cache_dir), embedder)
+    return EntailmentCorrectness(open_entailment_model(name, cache_dir), embedder)
 
 
-def _threshold_in(name: str) -> float | None:
+def _parse_threshold(name: str) -> float | None:
     """Return the threshold in "cosine:0.6", or None for "cosine"."""
     text = name.partition(":")[2]
     if not text:

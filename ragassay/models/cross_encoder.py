@@ -21,10 +21,10 @@ from ragassay.models.adapters import (
     read_shape,
 )
 from ragassay.models.layers import pack
-from ragassay.models.weights import check_digest, sha256_of
-from ragassay.process import cores, use_one_core
+from ragassay.models.weights import check_digest, compute_sha256
+from ragassay.process import get_core_pool, use_one_core
 from ragassay.records import Bound
-from ragassay.text.search import with_closest
+from ragassay.text.search import insert_closest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,13 +52,13 @@ class PairEncoder(nn.Module, ABC):
         self.base, self.head = base, head
         self.base_name, self.base_sha256 = base_name, base_sha256
 
-    def batch(self, rows: Sequence[Row]) -> dict[str, Tensor]:
+    def build_batch(self, rows: Sequence[Row]) -> dict[str, Tensor]:
         """Return padded rows on the model's device. See `pad_rows`."""
         device = next(self.parameters()).device
         return {name: tensor.to(device) for name, tensor in pad_rows(rows).items()}
 
     @abstractmethod
-    def row(self, claim: str, passage: str, n_tokens: int) -> Row:
+    def encode_pair(self, claim: str, passage: str, n_tokens: int) -> Row:
         """Return the model inputs for a pair, truncated to `n_tokens` tokens."""
 
     @abstractmethod
@@ -76,7 +76,7 @@ class CrossEncoder:
     def __init__(self, encoder: PairEncoder, shape: Shape) -> None:
         self._encoder, self._shape = encoder.eval(), shape
         # Sets the tokenizer's limits, which is not thread-safe.
-        encoder.row("", "", shape.n_tokens)
+        encoder.encode_pair("", "", shape.n_tokens)
 
     @classmethod
     def load(cls, adapter: Adapter, encoder: PairEncoder) -> CrossEncoder:
@@ -88,21 +88,25 @@ class CrossEncoder:
         pack(encoder.base)
         return cls(encoder, shape)
 
-    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+    def predict_probabilities(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
         """Return label probabilities, shape (n_pairs, n_labels).
 
         Pairs are computed one by one, so that results do not depend on the batch.
         """
         import numpy as np
 
-        rows = list(cores().map(self._shares, pairs))
+        rows = list(get_core_pool().map(self._predict_shares, pairs))
         return np.array(rows).reshape(len(rows), len(self._shape.labels))
 
-    def _shares(self, pair: tuple[str, str]) -> NDArray[np.float64]:
+    def _predict_shares(self, pair: tuple[str, str]) -> NDArray[np.float64]:
         use_one_core()
         with torch.inference_mode():
-            tokens = self._encoder.batch(
-                [self._encoder.row(*read_as(self._shape.reads, *pair), self._shape.n_tokens)]
+            tokens = self._encoder.build_batch(
+                [
+                    self._encoder.encode_pair(
+                        *read_as(self._shape.reads, *pair), self._shape.n_tokens
+                    )
+                ]
             )
             logits = self._encoder(tokens)[0] / self._shape.temperature
             return logits.cpu().double().softmax(-1).numpy()
@@ -110,7 +114,7 @@ class CrossEncoder:
 
 def read_as(form: Form, claim: str, passage: str) -> tuple[str, str]:
     """Return claim and passage in the format in which an adapter was trained."""
-    return claim, (with_closest(claim, passage) if form == "closest_first" else passage).strip()
+    return claim, (insert_closest(claim, passage) if form == "closest_first" else passage).strip()
 
 
 def merge(adapter: Adapter, encoder: PairEncoder) -> Shape:
@@ -136,7 +140,7 @@ def pad_rows(rows: Sequence[Row]) -> dict[str, Tensor]:
     }
 
 
-def mean_where(states: Tensor, mask: Tensor) -> Tensor:
+def average_states(states: Tensor, mask: Tensor) -> Tensor:
     """Return the mean of hidden states (n_pairs, n_tokens, width) where the mask is 1.
 
     The mean is computed in float32.
@@ -188,7 +192,7 @@ def save_adapter(
     shape = Shape(
         base=base,
         base_sha256=base_sha256,
-        weights_sha256=sha256_of(folder / WEIGHTS),
+        weights_sha256=compute_sha256(folder / WEIGHTS),
         scale=scale,
         n_tokens=n_tokens,
         temperature=round(temperature, 4),
@@ -217,7 +221,7 @@ class BidirectionalEncoder(PairEncoder):
         super().__init__(base, nn.Linear(2 * width, n_labels), name, sha256)
         self._tokenizer = tokenizer
 
-    def row(self, claim: str, passage: str, n_tokens: int) -> Row:
+    def encode_pair(self, claim: str, passage: str, n_tokens: int) -> Row:
         """Return the model inputs for a pair.
 
         If the pair is too long, the longer text is truncated.
@@ -236,7 +240,7 @@ class BidirectionalEncoder(PairEncoder):
     def pool(self, tokens: Mapping[str, Tensor]) -> Tensor:
         """Return the first and the mean hidden state, shape (n_pairs, 2 * width)."""
         states = self.base(**tokens).last_hidden_state
-        means = mean_where(states, tokens["attention_mask"])
+        means = average_states(states, tokens["attention_mask"])
         return torch.cat([states[:, 0].to(means.dtype), means], -1)
 
 
@@ -309,14 +313,17 @@ class CausalEncoder(PairEncoder):
             if hasattr(base, norm):
                 setattr(base, norm, nn.Identity())
         self._tokenizer = tokenizer
-        self._before = [*tokenizer.encode(""), *self._ids(BEFORE)]  # includes any start token
-        self._between, self._question = self._ids(BETWEEN), self._ids(QUESTION)
+        self._before = [
+            *tokenizer.encode(""),
+            *self._encode_text(BEFORE),
+        ]  # includes any start token
+        self._between, self._question = self._encode_text(BETWEEN), self._encode_text(QUESTION)
 
-    def row(self, claim: str, passage: str, n_tokens: int) -> Row:
+    def encode_pair(self, claim: str, passage: str, n_tokens: int) -> Row:
         """Return the model inputs for a pair, with masks of the claim and the question."""
-        claim_ids = self._ids(claim)[:N_CLAIM]
+        claim_ids = self._encode_text(claim)[:N_CLAIM]
         fixed = len(self._before) + len(self._between) + len(self._question)
-        passage_ids = self._ids(passage)[: max(0, n_tokens - fixed - len(claim_ids))]
+        passage_ids = self._encode_text(passage)[: max(0, n_tokens - fixed - len(claim_ids))]
         before = [*self._before, *passage_ids, *self._between]
         parts = (before, claim_ids, self._question)
         return {
@@ -333,10 +340,10 @@ class CausalEncoder(PairEncoder):
             attention_mask=tokens["attention_mask"],
             use_cache=False,
         ).last_hidden_state
-        means = [mean_where(states, tokens[name]) for name in ("claim", "question")]
+        means = [average_states(states, tokens[name]) for name in ("claim", "question")]
         return torch.cat(means, -1)
 
-    def _ids(self, text: str) -> list[int]:
+    def _encode_text(self, text: str) -> list[int]:
         # Evaluated text is plain text, even if it contains the model's special tokens.
         return self._tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True)
 

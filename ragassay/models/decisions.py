@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import TransientModelError
-from ragassay.models.call_reply import answered_by
-from ragassay.models.provider_errors import typed_error
+from ragassay.models.call_reply import identify_system
+from ragassay.models.provider_errors import convert_error
 from ragassay.records import Usage
 
 if TYPE_CHECKING:
@@ -45,13 +45,16 @@ async def decide(
             try:
                 response = await _ask(lm, prompt, choices)
             except Exception as error:  # Providers raise their own types, converted here.
-                typed = typed_error(error, lm.model, lm.kwargs.get("api_base") or "", None)
+                typed = convert_error(error, lm.model, lm.kwargs.get("api_base") or "", None)
                 if isinstance(typed, TransientModelError):
                     continue
                 lm.has_decisions = False
                 return None
-            paid.usage = _usage(response, lm.model)
-        found = {name: _shares(response.answers, name, labels) for name, labels in choices.items()}
+            paid.usage = _read_usage(response, lm.model)
+        found = {
+            name: _extract_shares(response.answers, name, labels)
+            for name, labels in choices.items()
+        }
         usable = {name: shares for name, shares in found.items() if shares}
         return usable if len(usable) == len(choices) else None
     return None
@@ -63,14 +66,14 @@ async def _ask(lm: JudgeLM, prompt: str, choices: Mapping[str, Sequence[str]]) -
     return await litellm.adecisions(
         model=lm.model,
         input=prompt,
-        questions=[_question(field, labels) for field, labels in choices.items()],
+        questions=[_build_question(field, labels) for field, labels in choices.items()],
         api_base=lm.kwargs.get("api_base"),
         timeout=lm.kwargs.get("timeout"),
         drop_params=True,
     )
 
 
-def _question(field: str, labels: Sequence[str]) -> dict[str, Any]:
+def _build_question(field: str, labels: Sequence[str]) -> dict[str, Any]:
     return {
         "type": "choice",
         "name": field,
@@ -79,7 +82,9 @@ def _question(field: str, labels: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _shares(answers: Sequence[Any], field: str, labels: Sequence[str]) -> dict[str, float] | None:
+def _extract_shares(
+    answers: Sequence[Any], field: str, labels: Sequence[str]
+) -> dict[str, float] | None:
     """Return the probabilities of a field, normalized over its labels, or None if invalid."""
     answer = next((item for item in answers if getattr(item, "name", None) == field), None)
     by_value = {str(item.value): item.probability for item in getattr(answer, "probabilities", ())}
@@ -89,12 +94,12 @@ def _shares(answers: Sequence[Any], field: str, labels: Sequence[str]) -> dict[s
     return {label: share / total for label, share in shares.items()} if is_usable else None
 
 
-def _usage(response: Any, model: str) -> Usage:
+def _read_usage(response: Any, model: str) -> Usage:
     usage = response.usage
     return Usage(
         n_calls=1,
         n_prompt_tokens=getattr(usage, "input_tokens", 0) or 0,
         n_completion_tokens=getattr(usage, "output_tokens", 0) or 0,
         cost_usd=response.hidden_params.get("response_cost"),
-        answered_by=(answered_by(model, response),),
+        answered_by=(identify_system(model, response),),
     )

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from ragassay.extras import EXTRAS, need
 from ragassay.model_names import MINILM
-from ragassay.models.computed import computed_once, is_kept
-from ragassay.models.hosting import Encoded, Recipe, current_host
+from ragassay.models.computed import compute_arrays, is_kept
+from ragassay.models.hosting import Encoded, Recipe, get_current_host
 from ragassay.models.weights import MINILM_SAFETENSORS_SHA256
-from ragassay.process import Rebuilt, cores
-from ragassay.prompts.model_forms import TextRole, form_of
-from ragassay.text.search import rank
+from ragassay.process import Rebuilt, get_core_pool
+from ragassay.prompts.model_forms import TextRole, find_embedder_form
+from ragassay.text.search import rank_texts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,7 +52,7 @@ class Embedder(Rebuilt):
     def __init__(self, model: str = MINILM) -> None:
         if model != MINILM:
             need(*EXTRAS["hub"])
-        self.name, self.form = model, form_of(model)
+        self.name, self.form = model, find_embedder_form(model)
         self.digest = MINILM_SAFETENSORS_SHA256 if model == MINILM else self.form.digest
         self._model: MiniLMTexts | HubTexts | None = None
         self._vectors: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
@@ -62,16 +62,16 @@ class Embedder(Rebuilt):
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return unit vectors of texts, shape (n_texts, n_dimensions), or (0, 0) for no texts."""
-        return self.encode_as_given(self._in_role(texts, "text"))
+        return self.encode_as_given(self._add_prefix(texts, "text"))
 
     def encode_role(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
         """Embed texts in the role of a query or a document. Returns unit vectors like `encode`."""
-        if self.form.prefix(role) == self.form.prefix("text"):
+        if self.form.build_prefix(role) == self.form.build_prefix("text"):
             return self.encode(texts)
-        return self.encode_as_given(self._in_role(texts, role))
+        return self.encode_as_given(self._add_prefix(texts, role))
 
-    def _in_role(self, texts: Sequence[str], role: TextRole) -> Sequence[str]:
-        prefix = self.form.prefix(role)
+    def _add_prefix(self, texts: Sequence[str], role: TextRole) -> Sequence[str]:
+        prefix = self.form.build_prefix(role)
         return [prefix + text for text in texts] if prefix else texts
 
     def encode_as_given(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -98,8 +98,8 @@ class Embedder(Rebuilt):
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
         with self._lock:
-            batches = _batches(self._load_model(), list(dict.fromkeys(texts)))
-            found = list(cores().map(partial(_vectors, self._load_model()), batches))
+            batches = _group_by_length(self._load_model(), list(dict.fromkeys(texts)))
+            found = list(get_core_pool().map(partial(_embed_batch, self._load_model()), batches))
         vectors = {
             text: vector
             for batch, rows in zip(batches, found, strict=True)
@@ -136,9 +136,9 @@ class Embedder(Rebuilt):
     def _load_model(self) -> MiniLMTexts | HubTexts:
         if self._model is None:
             if self.name == MINILM:
-                from ragassay.models.minilm import minilm_texts
+                from ragassay.models.minilm import load_minilm_texts
 
-                self._model = minilm_texts()
+                self._model = load_minilm_texts()
             else:
                 from ragassay.models.layers import HubTexts
 
@@ -146,19 +146,19 @@ class Embedder(Rebuilt):
         return self._model
 
     def _compute_vectors(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-        host = current_host() if texts else None
+        host = get_current_host() if texts else None
         if host is not None:
             recipe = Recipe(Embedder, (self.name,))
             return list(host(recipe, "encode_as_given", (texts,)).result())
-        return list(computed_once("vector", self._stored_as, texts, self._compute_rows))
+        return list(compute_arrays("vector", self._stored_as, texts, self._compute_rows))
 
     def _compute_tokens(self, texts: Sequence[str]) -> list[Encoded]:
-        host = current_host() if texts else None
+        host = get_current_host() if texts else None
         if host is not None:
             return host(Recipe(Embedder, (self.name,)), "encode_tokens", (texts,)).result()
         if not is_kept(self._stored_as):
             return self._compute(texts)
-        rows = computed_once("tokens", self._stored_as, texts, self._compute_tables)
+        rows = compute_arrays("tokens", self._stored_as, texts, self._compute_tables)
         return [Encoded(row[0], row[1:]) for row in rows]
 
     def _compute_rows(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
@@ -176,14 +176,20 @@ class Embedder(Rebuilt):
 
     def _compute(self, texts: Sequence[str]) -> list[Encoded]:
         """Embed texts one by one, so that the vector of a text does not depend on other texts."""
-        return list(cores().map(partial(_encode_text, self._load_model()), texts)) if texts else []
+        return (
+            list(get_core_pool().map(partial(_encode_text, self._load_model()), texts))
+            if texts
+            else []
+        )
 
 
-def _batches(model: MiniLMTexts | HubTexts, texts: list[str]) -> list[list[str]]:
+def _group_by_length(model: MiniLMTexts | HubTexts, texts: list[str]) -> list[list[str]]:
     """Return batches of texts with equal token counts (to avoid padding), longest first."""
     batches: list[list[str]] = []
     last = 0
-    for length, text in sorted(zip(model.lengths(texts), texts, strict=True), reverse=True):
+    for length, text in sorted(
+        zip(model.count_text_tokens(texts), texts, strict=True), reverse=True
+    ):
         if length != last or (len(batches[-1]) + 1) * length > N_BATCH_TOKENS:
             batches.append([])
         batches[-1].append(text)
@@ -191,16 +197,16 @@ def _batches(model: MiniLMTexts | HubTexts, texts: list[str]) -> list[list[str]]
     return batches
 
 
-def _vectors(model: MiniLMTexts | HubTexts, batch: list[str]) -> NDArray[np.float32]:
-    return _unit(model.vectors(batch))
+def _embed_batch(model: MiniLMTexts | HubTexts, batch: list[str]) -> NDArray[np.float32]:
+    return _normalize_vectors(model.embed_texts(batch))
 
 
 def _encode_text(model: MiniLMTexts | HubTexts, text: str) -> Encoded:
-    vector, tokens = model.vector_and_tokens(text)
-    return Encoded(_unit(vector), _unit(tokens))
+    vector, tokens = model.embed_text_and_tokens(text)
+    return Encoded(_normalize_vectors(vector), _normalize_vectors(tokens))
 
 
-def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+def _normalize_vectors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     import numpy as np
 
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
@@ -260,11 +266,11 @@ class RoleEncoder:
     def __init__(self, model: str = MINILM, embedder: Embedder | VectorCache | None = None) -> None:
         self.name = model
         self._embedder = embedder or Embedder(model)
-        self._form = form_of(model)
+        self._form = find_embedder_form(model)
 
     def __call__(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
         """Return unit vectors, shape (n_texts, n_dimensions), or (0, 0) for no texts."""
-        prefix = self._form.prefix(role)
+        prefix = self._form.build_prefix(role)
         return self._embedder.encode_many([prefix + text for text in texts])
 
 
@@ -272,14 +278,14 @@ N_NEAR = 12
 """Number of sentences, ranked by BM25, to compare with a claim."""
 
 
-def closest_cosine(claim: str, sentences: Sequence[str], embedder: Embedder) -> float:
+def find_closest_cosine(claim: str, sentences: Sequence[str], embedder: Embedder) -> float:
     """Return the cosine of a claim and the most similar sentence in a text, in [-1, 1].
 
     Args:
         sentences: Sentences of the text. Only the `N_NEAR` sentences with the highest BM25 scores
             are embedded. If the text has no sentences, the result is 0.
     """
-    near = [sentences[index] for index, _ in rank(claim, sentences)[:N_NEAR]] or sentences[:1]
+    near = [sentences[index] for index, _ in rank_texts(claim, sentences)[:N_NEAR]] or sentences[:1]
     if not near:
         return 0.0
     vectors = embedder.encode([claim, *near])

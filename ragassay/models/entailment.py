@@ -14,16 +14,16 @@ from ragassay.errors import SettingsError
 from ragassay.extras import EXTRAS, need
 from ragassay.metrics.stats.calibration import bound_of, explain_undecided
 from ragassay.model_names import MINILM, SMOLLM2
-from ragassay.models.hosting import computed_by_host
+from ragassay.models.hosting import run_on_host
 from ragassay.models.weights import (
     MINILM_SAFETENSORS_SHA256,
     SMOLLM2_GGUF_SHA256,
     LazyModel,
     check_hub,
+    guard_loading,
     load_pretrained,
-    loading,
+    locate_model,
     read_config,
-    source_of,
 )
 from ragassay.records import VERDICT_SETS, Bound, Failure, UnsupportedSpan, Verdict
 
@@ -57,7 +57,7 @@ class EntailmentModel(Protocol):
     bounds: tuple[Bound, ...] = ()
     """Minimum probabilities for a label to count. Without bounds, all labels count."""
 
-    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def predict_probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return the probabilities of support, contradiction and neutrality.
 
         The result has shape (n_pairs, 3). Rows sum to 1, or are nan if the model returned no label.
@@ -69,13 +69,13 @@ class CachedEntailment:
     """Verifier with an LRU cache of pairs, because perturbed answers share most sentences."""
 
     def __init__(self, model: EntailmentModel, n_kept: int = 4096) -> None:
-        self.name, self.digest, self.bounds = model.name, model.digest, bounds_of(model)
-        self.n_labels, self.reads_whole = labels_known(model), reads_whole(model)
+        self.name, self.digest, self.bounds = model.name, model.digest, get_model_bounds(model)
+        self.n_labels, self.reads_whole = count_labels(model), can_read_documents(model)
         self._model, self._n_kept = model, n_kept
         self._known: OrderedDict[Pair, NDArray[np.float64]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def predict_probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return the model's probabilities, shape (n_pairs, 3)."""
         import numpy as np
 
@@ -83,7 +83,7 @@ class CachedEntailment:
             found = {pair: self._known.get(pair) for pair in pairs}
         new = [pair for pair, shares in found.items() if shares is None]
         if new:
-            found.update(zip(new, self._model.probabilities(new), strict=True))
+            found.update(zip(new, self._model.predict_probabilities(new), strict=True))
         with self._lock:
             for pair, shares in found.items():
                 if shares is not None:
@@ -98,24 +98,24 @@ NO_LABEL = Failure(reason="unparsable", detail="the most likely reply is not a l
 """Failure reported for pairs whose probabilities are nan."""
 
 
-def labels_known(model: EntailmentModel) -> int:
+def count_labels(model: EntailmentModel) -> int:
     """Return a model's number of labels: 3, or 2 if it does not detect contradictions."""
     return getattr(model, "n_labels", 3)
 
 
-def reads_whole(model: EntailmentModel) -> bool:
+def can_read_documents(model: EntailmentModel) -> bool:
     """Return whether a model reads whole documents instead of at most 512 tokens."""
     return getattr(model, "reads_whole", False)
 
 
-def bounds_of(model: EntailmentModel) -> tuple[Bound, ...]:
+def get_model_bounds(model: EntailmentModel) -> tuple[Bound, ...]:
     """Return the bounds of a model, or no bounds if a third-party model does not define any."""
     return getattr(model, "bounds", ())
 
 
-def unsupported_spans(model: EntailmentModel, pair: Pair) -> tuple[UnsupportedSpan, ...]:
+def find_unsupported_spans(model: EntailmentModel, pair: Pair) -> tuple[UnsupportedSpan, ...]:
     """Return the unsupported parts of a claim, or nothing if the model does not label tokens."""
-    spans = getattr(model, "spans", None)
+    spans = getattr(model, "find_spans", None)
     return spans(*pair) if spans else ()
 
 
@@ -124,7 +124,7 @@ def as_contradiction(shares: Sequence[float]) -> list[float]:
     return [0.0, shares[SUPPORTS] + shares[CONTRADICTS], shares[NEUTRAL]]
 
 
-def doubt_about(
+def explain_doubt(
     bounds: Sequence[Bound],
     labels: Sequence[str],
     shares: Sequence[Sequence[float]],
@@ -146,8 +146,8 @@ def doubt_about(
 
     Example:
         >>> bound = Bound(label="correct", threshold=0.9, risk=0.2, delta=0.1, n=90)
-        >>> doubt_about([bound], ["correct", "incorrect"], [(0.7, 0.3), (0.95, 0.05)])
-        >>> doubt_about([bound], ["correct", "incorrect"], [(0.7, 0.3)]).reason
+        >>> explain_doubt([bound], ["correct", "incorrect"], [(0.7, 0.3), (0.95, 0.05)])
+        >>> explain_doubt([bound], ["correct", "incorrect"], [(0.7, 0.3)]).reason
         'undecided'
     """
     doubts: list[Failure | None] = []
@@ -187,7 +187,7 @@ class NliModel:
         check_hub(name)
         labels: Mapping[int, str] = read_config(name).id2label
         self.name, self.digest, self.made_of = name, "", (name,)
-        self._columns = entailment_columns(labels)
+        self._columns = map_entailment_columns(labels)
         if SUPPORTS not in self._columns.values():
             raise SettingsError(
                 f"{name} is not a natural language inference model: none of its labels "
@@ -195,8 +195,8 @@ class NliModel:
             )
         self.model = LazyModel(lambda: load_pretrained("AutoModelForSequenceClassification", name))
 
-    @computed_by_host
-    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    @run_on_host
+    def predict_probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return the probabilities of support, contradiction and neutrality."""
         import numpy as np
 
@@ -217,11 +217,11 @@ class NliModel:
         return found
 
 
-def entailment_columns(labels: Mapping[int, str]) -> dict[int, int]:
+def map_entailment_columns(labels: Mapping[int, str]) -> dict[int, int]:
     """Return the probability column of each classifier output, based on the label names.
 
     Example:
-        >>> entailment_columns({0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"})
+        >>> map_entailment_columns({0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"})
         {0: 1, 1: 2, 2: 0}
     """
     found: dict[int, int] = {}
@@ -239,7 +239,7 @@ PACKAGED: Mapping[str, str] = {SMOLLM2: SMOLLM2_GGUF_SHA256, MINILM: MINILM_SAFE
 """Packaged base models and the SHA-256 of their weights."""
 
 
-def pair_encoder(base: str, cache_dir: Path, n_labels: int = 3) -> PairEncoder:
+def load_pair_encoder(base: str, cache_dir: Path, n_labels: int = 3) -> PairEncoder:
     """Load a base model as a cross-encoder with an untrained head.
 
     Hugging Face models run in bfloat16 on a GPU if there is one. Packaged models always run on the
@@ -260,7 +260,7 @@ def pair_encoder(base: str, cache_dir: Path, n_labels: int = 3) -> PairEncoder:
 
     on_gpu = base not in PACKAGED and torch.cuda.is_available()
     dtype = torch.bfloat16 if on_gpu else torch.float32
-    encoder = _load_encoder(base, source_of(base, cache_dir), dtype, n_labels)
+    encoder = _load_encoder(base, locate_model(base, cache_dir), dtype, n_labels)
     return encoder.to("cuda") if on_gpu else encoder
 
 
@@ -271,11 +271,11 @@ def _load_encoder(name: str, source: str, dtype: torch.dtype, n_labels: int) -> 
     from ragassay.models.cross_encoder import READ, BidirectionalEncoder, CausalEncoder
     from ragassay.models.layers import load_minilm
 
-    with loading(name):
+    with guard_loading(name):
         config: Any = AutoConfig.from_pretrained(source, trust_remote_code=False)
     if config.is_encoder_decoder or not hasattr(config, "num_hidden_layers"):
         raise SettingsError(f"{name} cannot be a cross-encoder; pass a text encoder or decoder")
-    with loading(name):
+    with guard_loading(name):
         reads_both_ways = config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES
         options = {} if reads_both_ways else _lower_layers(config, READ)
         if name == MINILM:

@@ -12,21 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from ragassay.errors import SettingsError
-from ragassay.metrics.papers.verifier_scores import filled_chunks
-from ragassay.models.availability import read_fetched, unavailable_text
-from ragassay.models.hosting import computed_by_host
-from ragassay.models.scorers import weights_file
+from ragassay.metrics.papers.verifier_scores import fill_chunks
+from ragassay.models.availability import explain_missing_checker, read_fetched
+from ragassay.models.hosting import run_on_host
+from ragassay.models.scorers import fetch_weights_file
 from ragassay.models.weights import (
     LazyModel,
     check_hub,
-    folder_digest,
+    guard_loading,
+    hash_folder,
     load_pretrained,
-    loading,
     on_device,
     read_config,
 )
 from ragassay.prompts.model_forms import CheckerForm, load_verifier_kinds
-from ragassay.prompts.texts import around_passage
+from ragassay.prompts.texts import fill_around_passage
 from ragassay.records import UnsupportedSpan
 
 HHEM_FILE = "model.safetensors"
@@ -62,7 +62,7 @@ def open_checker(kind: str, model: str, cache_dir: Path) -> MiniCheck | Hhem | L
     if fetched is None:
         _check_reach(name)
     place = fetched.folder if fetched else name
-    digest = fetched.digest if fetched else folder_digest(name)
+    digest = fetched.digest if fetched else hash_folder(name)
     source = CheckerSource(name if facts.find_published(name) else f"{kind}:{name}", place, digest)
     if kind == "minicheck":
         return MiniCheck(source)
@@ -72,9 +72,9 @@ def open_checker(kind: str, model: str, cache_dir: Path) -> MiniCheck | Hhem | L
     file = Path(place) / HHEM_FILE
     if not Path(place).exists():
         try:
-            file = weights_file(f"{place}/{HHEM_FILE}")
+            file = fetch_weights_file(f"{place}/{HHEM_FILE}")
         except SettingsError as error:
-            raise SettingsError(unavailable_text(name)) from error
+            raise SettingsError(explain_missing_checker(name)) from error
     return Hhem(replace(source, place=str(file)), base)
 
 
@@ -91,35 +91,35 @@ class MiniCheck:
     """
 
     def __init__(self, source: CheckerSource) -> None:
-        self._form, self._is_writer = _form_of("minicheck", source)
+        self._form, self._is_writer = _read_form("minicheck", source)
         self.name, self.digest, self.made_of = source.name, source.digest, (source,)
         kind = "AutoModelForSeq2SeqLM" if self._is_writer else "AutoModelForSequenceClassification"
         self.model = LazyModel(lambda: load_pretrained(kind, source.place, "float32"))
 
-    @computed_by_host
+    @run_on_host
     def score(self, claim: str, passage: str) -> float:
         """Return the probability that the passage supports the claim."""
         form = self._form
         with self.model.lend() as (tokenizer, model):
 
-            def length_of(sentence: str) -> int:
+            def measure_length(sentence: str) -> int:
                 if form.unit == "words":
                     return len(sentence.split())
-                return _n_tokens(tokenizer, sentence, add_special_tokens=False)
+                return _count_tokens(tokenizer, sentence, add_special_tokens=False)
 
             lines = [_break_special(line, tokenizer) for line in passage.split("\n") if line]
-            chunks = filled_chunks(lines, form.chunk, length_of)
+            chunks = fill_chunks(lines, form.chunk, measure_length)
             return max(self._score_chunk(chunk, claim, tokenizer, model) for chunk in chunks)
 
     def _score_chunk(self, chunk: str, claim: str, tokenizer: Any, model: Any) -> float:
         import torch
 
-        tokens = _fitted_tokens(tokenizer, self._form, claim, chunk).to(model.device)
+        tokens = _tokenize_pair(tokenizer, self._form, claim, chunk).to(model.device)
         first = {}
         if self._is_writer:
             first["decoder_input_ids"] = torch.zeros((1, 1), dtype=torch.long, device=model.device)
         logits = model(**tokens, **first).logits
-        return _share(logits[0, -1] if self._is_writer else logits[0], self._form)
+        return _compute_share(logits[0, -1] if self._is_writer else logits[0], self._form)
 
 
 class Hhem:
@@ -142,29 +142,29 @@ class Hhem:
         self._file, self._base = Path(source.place), base
         self.model = LazyModel(self._load)
 
-    @computed_by_host
+    @run_on_host
     def score(self, claim: str, passage: str) -> float:
         """Return how consistent the claim is with the passage, in [0, 1]."""
         with self.model.lend() as (tokenizer, model):
             premise = _break_special(" ".join(passage.split()), tokenizer)
-            tokens = _fitted_tokens(tokenizer, self._form, claim, premise)
-            return _share(model(**tokens.to(model.device)).logits[0, 0], self._form)
+            tokens = _tokenize_pair(tokenizer, self._form, claim, premise)
+            return _compute_share(model(**tokens.to(model.device)).logits[0, 0], self._form)
 
     def _load(self) -> tuple[Any, Any]:
         from transformers import AutoTokenizer, T5ForTokenClassification
 
-        with loading(self._base):
+        with guard_loading(self._base):
             tokenizer = AutoTokenizer.from_pretrained(self._base, trust_remote_code=False)
             model: Any = T5ForTokenClassification(self._config)
         try:
             keys = model.load_state_dict(_read_hhem(self._file), strict=False)
         except RuntimeError as error:
-            raise self._misfit(str(error).partition("\n")[2].strip()) from error
+            raise self._build_misfit_error(str(error).partition("\n")[2].strip()) from error
         if mismatched := [*keys.missing_keys, *keys.unexpected_keys]:
-            raise self._misfit(mismatched[0])
+            raise self._build_misfit_error(mismatched[0])
         return tokenizer, on_device(model)
 
-    def _misfit(self, problem: str) -> SettingsError:
+    def _build_misfit_error(self, problem: str) -> SettingsError:
         return SettingsError(
             f"{self._file} contains no HHEM-2.1-Open weights for {self._base}: {problem[:200]}"
         )
@@ -181,29 +181,31 @@ class LettuceDetect:
     """
 
     def __init__(self, source: CheckerSource) -> None:
-        self._form, _ = _form_of("lettucedetect", source)
+        self._form, _ = _read_form("lettucedetect", source)
         self.name, self.digest, self.made_of = source.name, source.digest, (source,)
         self.model = LazyModel(
             lambda: load_pretrained("AutoModelForTokenClassification", source.place, "float32")
         )
-        self._examine = lru_cache(N_CACHED)(self._examine_new)
+        self._examine = lru_cache(N_CACHED)(self._examine_pair)
 
-    @computed_by_host
+    @run_on_host
     def score(self, claim: str, passage: str) -> float:
         """Return the support for the least supported claim token, in [0, 1]."""
         return self._examine(claim, passage)[0]
 
-    @computed_by_host
-    def spans(self, claim: str, passage: str) -> tuple[UnsupportedSpan, ...]:
+    @run_on_host
+    def find_spans(self, claim: str, passage: str) -> tuple[UnsupportedSpan, ...]:
         """Return the unsupported parts of the claim, in order."""
         return self._examine(claim, passage)[1]
 
-    def _examine_new(self, claim: str, passage: str) -> tuple[float, tuple[UnsupportedSpan, ...]]:
-        shares, offsets = self._token_shares(claim, passage)
-        return 1 - max(shares, default=0.0), _merged_spans(claim, shares, offsets)
+    def _examine_pair(self, claim: str, passage: str) -> tuple[float, tuple[UnsupportedSpan, ...]]:
+        shares, offsets = self._predict_token_shares(claim, passage)
+        return 1 - max(shares, default=0.0), _merge_spans(claim, shares, offsets)
 
-    def _token_shares(self, claim: str, passage: str) -> tuple[list[float], list[tuple[int, int]]]:
-        text = " ".join(passage.split()).join(around_passage(self._form.text))
+    def _predict_token_shares(
+        self, claim: str, passage: str
+    ) -> tuple[list[float], list[tuple[int, int]]]:
+        text = " ".join(passage.split()).join(fill_around_passage(self._form.text))
         with self.model.lend() as (tokenizer, model):
             tokens = tokenizer(
                 text,
@@ -222,7 +224,7 @@ class LettuceDetect:
         return [float(shares[n]) for n in indices], [tuple(offsets[n]) for n in indices]
 
 
-def _merged_spans(
+def _merge_spans(
     claim: str, shares: list[float], offsets: list[tuple[int, int]]
 ) -> tuple[UnsupportedSpan, ...]:
     """Merge adjacent unsupported tokens into spans with the maximum probability of their tokens.
@@ -260,7 +262,7 @@ def _check_reach(name: str) -> None:
         raise
 
 
-def _form_of(kind: str, source: CheckerSource) -> tuple[CheckerForm, bool]:
+def _read_form(kind: str, source: CheckerSource) -> tuple[CheckerForm, bool]:
     """Return the input format for a model's architecture, and whether it is an encoder-decoder."""
     config = read_config(source.place)
     forms = load_verifier_kinds().facts.checkers[kind].forms
@@ -305,15 +307,15 @@ def _break_special(text: str, tokenizer: Any) -> str:
     return text
 
 
-def _n_tokens(tokenizer: Any, text: str, **options: bool) -> int:
+def _count_tokens(tokenizer: Any, text: str, **options: bool) -> int:
     return len(tokenizer(text, **options).input_ids)
 
 
-def _fitted_tokens(tokenizer: Any, form: CheckerForm, claim: str, passage: str) -> Any:
+def _tokenize_pair(tokenizer: Any, form: CheckerForm, claim: str, passage: str) -> Any:
     """Return the tokens of a claim and its passage, truncating the passage if needed."""
     claim_text = _break_special(claim, tokenizer)
-    before, after = around_passage(form.text, claim=claim_text, end=tokenizer.eos_token)
-    excess = _n_tokens(tokenizer, f"{before}{passage}{after}") - form.n_tokens
+    before, after = fill_around_passage(form.text, claim=claim_text, end=tokenizer.eos_token)
+    excess = _count_tokens(tokenizer, f"{before}{passage}{after}") - form.n_tokens
     if excess > 0:
         encoding = tokenizer(passage, add_special_tokens=False, return_offsets_mapping=True)
         ends = [end for _, end in encoding.offset_mapping][:-excess]
@@ -326,5 +328,5 @@ def _fitted_tokens(tokenizer: Any, form: CheckerForm, claim: str, passage: str) 
     )
 
 
-def _share(logits: Any, form: CheckerForm) -> float:
+def _compute_share(logits: Any, form: CheckerForm) -> float:
     return float(logits[list(form.labels)].float().softmax(-1)[1])

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, ValidationError
 
-from ragassay.errors import SettingsError, first_problem
+from ragassay.errors import SettingsError, find_first_problem
 from ragassay.files import read_small
-from ragassay.metrics.papers.verifier_scores import Thresholds, decided_shares
+from ragassay.metrics.papers.verifier_scores import Thresholds, reweight_shares
 from ragassay.models.adapters import CORRECTNESS
 from ragassay.models.entailment import (
     EntailmentModel,
     Pair,
-    doubt_about,
-    labels_known,
-    reads_whole,
-    unsupported_spans,
+    can_read_documents,
+    count_labels,
+    explain_doubt,
+    find_unsupported_spans,
 )
 from ragassay.records import Bound, Failure, NuggetMatcher, Score, UnsupportedSpan
 from ragassay.records.base import Frozen
@@ -40,12 +40,12 @@ class FittedThresholds(Frozen):
 
     Attributes:
         digest: SHA-256 of the verifier's weights, or "" if unknown.
-        thresholds: Thresholds for the label probabilities. See `decided_shares`.
+        thresholds: Thresholds for the label probabilities. See `reweight_shares`.
         objective: Metric maximized on the training claims.
         learnt: Value of the metric on the training claims, with the thresholds.
         before: Value of the metric on the held-out claims, without the thresholds.
         after: Value of the metric on the held-out claims, with the thresholds.
-        texts: Hash prefixes of the training claims and documents. See `mark_of`.
+        texts: Hash prefixes of the training claims and documents. See `hash_text`.
     """
 
     version: Literal[1] = 1
@@ -73,7 +73,7 @@ class FittedThresholds(Frozen):
             ) from error
 
 
-def mark_of(text: str) -> str:
+def hash_text(text: str) -> str:
     """Return the start of the SHA-256 of a text, with whitespace normalized."""
     return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:N_DIGITS]
 
@@ -98,17 +98,17 @@ class FittedVerifier:
         self.digest = hashlib.sha256(
             f"{model.digest} {fitted.thresholds.model_dump_json()}".encode()
         ).hexdigest()
-        self.n_labels = min(fitted.n_labels, labels_known(model))
-        self.reads_whole = reads_whole(model)
+        self.n_labels = min(fitted.n_labels, count_labels(model))
+        self.reads_whole = can_read_documents(model)
         self.fitted, self._model = fitted, model
 
-    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def predict_probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return label probabilities that are highest for the label selected by the thresholds."""
-        return decided_shares(self._model.probabilities(pairs), self.fitted.thresholds)
+        return reweight_shares(self._model.predict_probabilities(pairs), self.fitted.thresholds)
 
-    def spans(self, claim: str, passage: str) -> tuple[UnsupportedSpan, ...]:
+    def find_spans(self, claim: str, passage: str) -> tuple[UnsupportedSpan, ...]:
         """Return the unsupported parts of a claim, if the verifier labels tokens."""
-        return unsupported_spans(self._model, (claim, passage))
+        return find_unsupported_spans(self._model, (claim, passage))
 
 
 Family = Literal["svm", "logistic"]
@@ -168,7 +168,7 @@ class PairClassifier:
                 "finetune correctness`"
             ) from error
 
-    def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def score_pairs(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return the probabilities of support, shape (n_pairs,)."""
         import numpy as np
         from scipy.special import expit
@@ -177,15 +177,17 @@ class PairClassifier:
             return np.zeros(0)
         weights = self.weights
         coefficients = np.array([*weights.shared, *weights.missing, weights.cosine])
-        decisions = pair_features(fitted_vectorizer(weights), pairs) @ coefficients
+        decisions = compute_pair_features(restore_vectorizer(weights), pairs) @ coefficients
         return expit(weights.slope * (decisions + weights.intercept) + weights.offset)
 
-    def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
+    def find_doubt(self, pairs: Sequence[Pair]) -> Failure | None:
         """Return why a sentence is undecided, or None if a passage clearly supports it."""
-        return doubt_about(self.bounds, CORRECTNESS, [(p, 1 - p) for p in self.scores(pairs)])
+        return explain_doubt(
+            self.bounds, CORRECTNESS, [(p, 1 - p) for p in self.score_pairs(pairs)]
+        )
 
 
-def new_vectorizer(least: int = 3) -> TfidfVectorizer:
+def create_vectorizer(least: int = 3) -> TfidfVectorizer:
     """Return a sublinear TF-IDF vectorizer of the words and word pairs in `least` or more texts."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -198,17 +200,17 @@ def new_vectorizer(least: int = 3) -> TfidfVectorizer:
     )
 
 
-def fitted_vectorizer(weights: PairWeights) -> TfidfVectorizer:
+def restore_vectorizer(weights: PairWeights) -> TfidfVectorizer:
     """Return the vectorizer of a fitted classifier."""
     import numpy as np
 
-    vectorizer = new_vectorizer()
+    vectorizer = create_vectorizer()
     vectorizer.vocabulary_ = {word: column for column, word in enumerate(weights.words)}
     vectorizer.idf_ = np.array(weights.idf)
     return vectorizer
 
 
-def pair_features(vectorizer: TfidfVectorizer, pairs: Sequence[Pair]) -> csr_matrix:
+def compute_pair_features(vectorizer: TfidfVectorizer, pairs: Sequence[Pair]) -> csr_matrix:
     """Return pair features, shape (n_pairs, 2 * n_words + 1).
 
     The first columns contain, for each word, the product of its TF-IDF weights in the two texts.
@@ -224,7 +226,7 @@ def pair_features(vectorizer: TfidfVectorizer, pairs: Sequence[Pair]) -> csr_mat
     return csr_matrix(hstack([shared, missing, csr_matrix(shared.sum(axis=1))]))
 
 
-def opened_matcher(path: str, embedder: str) -> NuggetMatcher | None:
+def open_matcher(path: str, embedder: str) -> NuggetMatcher | None:
     """Read a matcher from `ragassay nuggets fit`, if a path is given. May raise `SettingsError`."""
     if not path:
         return None
@@ -233,7 +235,7 @@ def opened_matcher(path: str, embedder: str) -> NuggetMatcher | None:
     except OSError as error:
         raise SettingsError(f"nugget_matcher: cannot read {path}: {error.strerror}") from error
     except ValidationError as error:
-        field, problem = first_problem(error)
+        field, problem = find_first_problem(error)
         raise SettingsError(
             f"nugget_matcher: {path} is not a matcher from `ragassay nuggets fit`: "
             f"{field or 'the file'}: {problem}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from pydantic import Field, ValidationError
 
-from ragassay.errors import SettingsError, first_problem
+from ragassay.errors import SettingsError, find_first_problem
 from ragassay.model_names import SIGNALS
 from ragassay.records import MOST_EXAM_RATING, Bound, ItemKind
 from ragassay.records.base import Frozen
@@ -51,11 +51,11 @@ class FittedNumbers(Frozen):
         except OSError as error:
             raise SettingsError(f"cannot read {path}: {error.strerror}") from error
         except ValidationError as error:
-            field, problem = first_problem(error)
+            field, problem = find_first_problem(error)
             raise SettingsError(f"{path} is damaged: {field}: {problem}; fit it again") from error
 
     @classmethod
-    def digest_in(cls, path: Path) -> str:
+    def read_digest(cls, path: Path) -> str:
         """Return the digest of the model that is stored in a file. See `read`."""
         return cls.read(path).digest
 
@@ -77,7 +77,7 @@ class LinearScorer(Frozen):
     vector_weights: tuple[float, ...] = ()
     openers: dict[str, float] = Field(default_factory=dict)
 
-    def logits(
+    def compute_logits(
         self,
         rows: Sequence[Mapping[str, float]],
         vectors: NDArray[np.float32] | None = None,
@@ -92,7 +92,7 @@ class LinearScorer(Frozen):
         """
         import numpy as np
 
-        found = self.bias + np.array([weighted_sum(self, row) for row in rows], dtype=float)
+        found = self.bias + np.array([sum_contributions(self, row) for row in rows], dtype=float)
         if self.vector_weights and vectors is not None:
             found += vectors @ np.array(self.vector_weights)
         for i, opening in enumerate(openings):
@@ -117,20 +117,20 @@ class RubricRater(Frozen):
     weights: tuple[float, ...]
     thresholds: tuple[float, float, float, float]
 
-    def distribution(self, signals: Mapping[str, float]) -> tuple[float, ...]:
+    def predict_distribution(self, signals: Mapping[str, float]) -> tuple[float, ...]:
         """Return the probabilities of the ratings 1 to 5.
 
         Missing signals are replaced by their mean.
         """
-        z = weighted_sum(self, signals)
+        z = sum_contributions(self, signals)
         below = [sigmoid(threshold - z) for threshold in self.thresholds]
         return tuple(
             max(0.0, high - low) for low, high in zip([0.0, *below], [*below, 1.0], strict=True)
         )
 
-    def contributions(self, signals: Mapping[str, float]) -> dict[str, float]:
+    def compute_contributions(self, signals: Mapping[str, float]) -> dict[str, float]:
         """Return the contribution of each signal to the rating, in logits."""
-        return dict(_contributions(self, signals))
+        return dict(_iterate_contributions(self, signals))
 
 
 class SignalRater(FittedNumbers):
@@ -157,20 +157,20 @@ class SignalRater(FittedNumbers):
 
 
 @functools.cache
-def shipped_rater() -> SignalRater:
+def load_shipped_rater() -> SignalRater:
     """Load the shipped rubric rater."""
     return SignalRater.read(SIGNALS_FILE)
 
 
-def weighted_sum(model: LinearScorer | RubricRater, values: Mapping[str, float]) -> float:
+def sum_contributions(model: LinearScorer | RubricRater, values: Mapping[str, float]) -> float:
     """Return the weighted sum of standardized features.
 
     Missing features are replaced by their mean.
     """
-    return math.fsum(value for _, value in _contributions(model, values))
+    return math.fsum(value for _, value in _iterate_contributions(model, values))
 
 
-def _contributions(
+def _iterate_contributions(
     model: LinearScorer | RubricRater, values: Mapping[str, float]
 ) -> Iterator[tuple[str, float]]:
     for name, mean, scale, weight in zip(
@@ -223,7 +223,7 @@ class ExamModel(FittedNumbers):
 
 
 @functools.cache
-def shipped_exam_model() -> ExamModel:
+def load_exam_model() -> ExamModel:
     """Load the shipped passage grader."""
     return ExamModel.read(EXAM_FILE)
 
@@ -249,12 +249,12 @@ class RelevanceModel(FittedNumbers):
     covered: float
     bounds: tuple[Bound, ...] = ()
 
-    def probability(self, closest: float, covered: float) -> float:
+    def predict_probability(self, closest: float, covered: float) -> float:
         """Return the probability that a question is about the paper."""
         return sigmoid(self.bias + self.closest * closest + self.covered * covered)
 
 
 @functools.cache
-def shipped_relevance() -> RelevanceModel:
+def load_relevance_model() -> RelevanceModel:
     """Load the shipped pair rater."""
     return RelevanceModel.read(PAIRS_FILE)

@@ -21,35 +21,35 @@ from ragassay.errors import (
     ModelError,
     SettingsError,
 )
-from ragassay.model_names import INSTRUMENTS, is_local, is_ragassay_model, provider_of
-from ragassay.models.batch_queue import BatchQueue, batch_queue
+from ragassay.model_names import INSTRUMENTS, find_provider, is_local, is_ragassay_model
+from ragassay.models.batch_queue import BatchQueue, open_batch_queue
 from ragassay.models.call_parameters import (
     REASONING,
     apply_learned,
+    build_call_parameters,
+    find_refused_parameter,
     learn,
-    learned_parameters,
-    options_of,
-    parameters_of,
+    list_call_options,
+    list_learned_parameters,
     parse_refusal,
-    portable_format,
-    refused_parameter,
+    strip_constraints,
 )
-from ragassay.models.call_reply import answered_by, read_usage, reply_of
-from ragassay.models.limiter import RunLimiter, current_limiter
-from ragassay.models.litellm_library import batch_price_usd, disable_logging, import_litellm
+from ragassay.models.call_reply import convert_reply, identify_system, read_usage
+from ragassay.models.limiter import RunLimiter, get_current_limiter
+from ragassay.models.litellm_library import compute_batch_price_usd, disable_logging, import_litellm
 from ragassay.models.local.provider import register_provider
 from ragassay.models.prompt_caching import PromptCaching
 from ragassay.models.provider_errors import (
     PROVIDERS,
+    convert_error,
+    format_missing_key,
     is_about_the_question,
     lacks_key,
-    missing_key_message,
     needs_key,
     retry_after_s,
     trim_error,
-    typed_error,
 )
-from ragassay.models.received import Arrival, arriving, bounded_client
+from ragassay.models.received import Arrival, open_bounded_client, record_arrival
 from ragassay.records import Usage
 from ragassay.tracing import call_span
 
@@ -107,7 +107,7 @@ class JudgeLM(dspy.LM):
         supported = frozenset(litellm.get_supported_openai_params(settings.judge.model) or ())
         self.takes_schema = "response_format" in supported
         self.calls_tools = "tools" in supported and not is_ragassay_model(settings.judge.model)
-        options, self._user_options = parameters_of(settings, supported, litellm)
+        options, self._user_options = build_call_parameters(settings, supported, litellm)
         super().__init__(
             settings.judge.model,
             engine="litellm",
@@ -121,8 +121,8 @@ class JudgeLM(dspy.LM):
         self._n_slots = settings.n_slots
         self._slots: dict[asyncio.AbstractEventLoop, asyncio.Semaphore] = {}
         self._first_replies: dict[asyncio.AbstractEventLoop, asyncio.Lock] = {}
-        self._endpoint = settings.judge.api_base or provider_of(settings.judge.model)
-        self._own_limiter = RunLimiter.of(settings)
+        self._endpoint = settings.judge.api_base or find_provider(settings.judge.model)
+        self._own_limiter = RunLimiter.from_settings(settings)
         self.fatal: FatalModelError | None = None
         """Error after which no call can succeed. Later calls raise the same error immediately."""
         self.n_samples = settings.prompting.samples
@@ -133,7 +133,7 @@ class JudgeLM(dspy.LM):
         self.has_decisions = takes_decisions(settings, litellm, bool(options.get("logprobs")))
         self._acompletion = litellm.acompletion
         self._caching = PromptCaching(settings)
-        is_openai = provider_of(settings.judge.model) == "openai"
+        is_openai = find_provider(settings.judge.model) == "openai"
         self._lacks_key = (
             is_openai
             and needs_key(settings.judge.model, settings.judge.api_base)
@@ -152,7 +152,7 @@ class JudgeLM(dspy.LM):
                 option.
 
         Returns:
-            A list with one reply, in the format of `reply_of`.
+            A list with one reply, in the format of `convert_reply`.
 
         Raises:
             ModelError: The call failed. The subclasses are listed in `ragassay.errors`.
@@ -160,29 +160,31 @@ class JudgeLM(dspy.LM):
         messages = messages or [{"role": "user", "content": prompt}]
         requested, response = self.kwargs | kwargs | self._user_options, None
         if requested.get("response_format") and not is_ragassay_model(self.model):
-            requested["response_format"] = portable_format(requested["response_format"])
+            requested["response_format"] = strip_constraints(requested["response_format"])
         # In batch mode, a separate first call would take as long as all the others together.
-        first = nullcontext() if self.is_batched else self._caching.first_alone(messages, requested)
+        first = (
+            nullcontext() if self.is_batched else self._caching.wait_for_prefix(messages, requested)
+        )
         async with first, self.admit() as paid:
             if self._lacks_key:  # LiteLLM's own client would send the request without a key.
-                self.fatal = FatalModelError(f"{self.model}: {_missing_key(self.model)}")
+                self.fatal = FatalModelError(f"{self.model}: {_describe_missing_key(self.model)}")
             while response is None:
                 if self.fatal is not None:
                     raise self.fatal
                 options = apply_learned(requested, self._learnt)
-                with arriving() as arrival:
+                with record_arrival() as arrival:
                     try:
-                        async with self._sending(messages, options) as (sent, note):
+                        async with self._open_call(messages, options) as (sent, note):
                             response = await self._acompletion(**sent)
                             note(response)
                     except Exception as error:  # Providers raise their own types, converted here.
                         await self._learn_or_raise(error, requested, options, arrival)
             paid.usage = read_usage(response, is_local(self.model))
-            paid.usage += Usage(answered_by=(answered_by(self.model, response),))
+            paid.usage += Usage(answered_by=(identify_system(self.model, response),))
             if self._queue:
-                price = batch_price_usd(self.model, getattr(response, "usage", None))
+                price = compute_batch_price_usd(self.model, getattr(response, "usage", None))
                 paid.usage = paid.usage.model_copy(update={"cost_usd": price})
-        reply = reply_of(response, self.model)
+        reply = convert_reply(response, self.model)
         # A single token, as in a probe, does not show whether the model reasons.
         if reply["reasons"] and not self.reasons and requested.get("max_tokens") != 1:
             learn(self.model, self._api_base, REASONING)
@@ -223,23 +225,23 @@ class JudgeLM(dspy.LM):
             return
         wait_s = retry_after_s(error)
         if wait_s is not None and wait_s <= MOST_COOLDOWN_S:
-            await current_limiter(self._own_limiter).hold(self._endpoint, wait_s)
+            await get_current_limiter(self._own_limiter).hold(self._endpoint, wait_s)
         # Errors of hosted models may quote the key, so they are not chained.
         cause = error if is_local(self.model) else None
         raise self.fatal or self._convert_error(error, arrival) from cause
 
     @property
     def _learnt(self) -> Any:
-        return learned_parameters(self.model, self._api_base)
+        return list_learned_parameters(self.model, self._api_base)
 
     def _learn_from(self, error: Exception, options: Mapping[str, Any]) -> None:
         if is_local(self.model) or is_about_the_question(error):
             return
         status, message = int(getattr(error, "status_code", 0) or 0), str(error)
-        refused = refused_parameter(status, message, options)
+        refused = find_refused_parameter(status, message, options)
         if not refused:
             return
-        by_user = sorted(set(self._user_options) & set(options_of(refused)))
+        by_user = sorted(set(self._user_options) & set(list_call_options(refused)))
         if by_user:
             self.fatal = FatalModelError(
                 f"{self.model} refuses {by_user[0]}, set by --model-option: {trim_error(error)}"
@@ -248,18 +250,18 @@ class JudgeLM(dspy.LM):
         learn(self.model, self._api_base, *parse_refusal(refused, message))
 
     @asynccontextmanager
-    async def _sending(
+    async def _open_call(
         self, messages: Any, options: Mapping[str, Any]
     ) -> AsyncIterator[tuple[dict[str, Any], Callable[[Any], None]]]:
         """Open a trace span and a timeout for a call.
 
         Yields the call's arguments and a function that records the response.
         """
-        provider, queue, options = provider_of(self.model), self._queue, dict(options)
+        provider, queue, options = find_provider(self.model), self._queue, dict(options)
         if queue:
             options["client"] = queue.client
         elif provider in BOUNDED:
-            options["client"] = bounded_client(provider)
+            options["client"] = open_bounded_client(provider)
         is_waiting = is_local(self.model) or queue
         with call_span(self.model, messages, options) as note:
             # LiteLLM limits only the time between chunks, so a slow server could send forever.
@@ -270,7 +272,7 @@ class JudgeLM(dspy.LM):
 
     @property
     def _queue(self) -> BatchQueue | None:
-        return batch_queue(self.model, self._api_base) if self.is_batched else None
+        return open_batch_queue(self.model, self._api_base) if self.is_batched else None
 
     @property
     def _slot(self) -> asyncio.Semaphore:
@@ -281,7 +283,7 @@ class JudgeLM(dspy.LM):
 
     @asynccontextmanager
     async def _admit_call(self) -> AsyncIterator[Meter]:
-        limiter, paid = current_limiter(self._own_limiter), Meter()
+        limiter, paid = get_current_limiter(self._own_limiter), Meter()
         try:
             await limiter.admit(self._endpoint)
         except FatalModelError as error:
@@ -310,9 +312,9 @@ class JudgeLM(dspy.LM):
         else:
             base = self._api_base or ""
             typed = (
-                FatalModelError(_missing_key(self.model))
+                FatalModelError(_describe_missing_key(self.model))
                 if lacks_key(error)
-                else typed_error(error, self.model, base, arrival.start)
+                else convert_error(error, self.model, base, arrival.start)
             )
         if isinstance(typed, FatalModelError):
             # The name is needed if there are several judges.
@@ -324,9 +326,9 @@ def _has_key(model: str) -> bool:
     return bool(import_litellm().validate_environment(model)["keys_in_environment"])
 
 
-def _missing_key(model: str) -> str:
+def _describe_missing_key(model: str) -> str:
     missing = import_litellm().validate_environment(model).get("missing_keys") or ()
-    return missing_key_message(sorted(name for name in missing if name.endswith("_KEY")))
+    return format_missing_key(sorted(name for name in missing if name.endswith("_KEY")))
 
 
 DECISIONS = "/v1/decisions"

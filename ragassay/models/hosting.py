@@ -46,7 +46,7 @@ The future raises the same errors as a local call.
 _HOST: ModelHost | None = None
 
 
-def current_host() -> ModelHost | None:
+def get_current_host() -> ModelHost | None:
     """Return the host of this process, or None if this process loads its own models."""
     return _HOST
 
@@ -62,7 +62,7 @@ def use_host(host: ModelHost | None) -> Iterator[None]:
         _HOST = before
 
 
-def computed_by_host(method: Method) -> Method:
+def run_on_host(method: Method) -> Method:
     """Decorate a model method so that it runs on the current host, if there is one.
 
     The arguments of the method must be positional. The model's attribute `made_of` contains the
@@ -71,7 +71,7 @@ def computed_by_host(method: Method) -> Method:
 
     @functools.wraps(method)
     def compute_by_host(self: Any, *arguments: Any) -> Any:
-        host = current_host()
+        host = get_current_host()
         if host is None:
             return method(self, *arguments)
         return host(Recipe(type(self), self.made_of), method.__name__, arguments).result()
@@ -83,7 +83,7 @@ _LOCK = threading.Lock()
 _MODELS: dict[Recipe, Any] = {}
 
 
-def own_model(recipe: Recipe) -> Any:
+def load_own_model(recipe: Recipe) -> Any:
     """Return a model in this process, which is constructed once and shared by all threads."""
     with _LOCK:
         if recipe not in _MODELS:
@@ -96,5 +96,5 @@ class OwnModels:
 
     def compute(self, recipe: Recipe, method: str, arguments: Sequence[Any]) -> Any:
         """Call a method of a model, and return its result or the result of the returned future."""
-        result = getattr(own_model(recipe), method)(*arguments)
+        result = getattr(load_own_model(recipe), method)(*arguments)
         return result.result() if isinstance(result, Future) else result

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from ragassay.errors import SettingsError
-from ragassay.models.minilm import minilm_weights
-from ragassay.models.weights import loading, minilm_folder, read_config
+from ragassay.models.minilm import read_minilm_weights
+from ragassay.models.weights import guard_loading, locate_minilm, read_config
 from ragassay.process import use_one_core
 
 if TYPE_CHECKING:
@@ -35,13 +35,13 @@ class HubTexts:
     def __init__(self, name: str, form: EmbedderForm) -> None:
         from sentence_transformers import SentenceTransformer
 
-        with loading(name):
+        with guard_loading(name):
             self._model = SentenceTransformer(name, device="cpu", trust_remote_code=False)
         set_pooling(self._model, name, form)
         # Sets the tokenizer's limits, which is not thread-safe.
         self._model.encode([""], show_progress_bar=False)
 
-    def lengths(self, texts: Sequence[str]) -> list[int]:
+    def count_text_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens read from each text, or 1 for static models."""
         tokenizer: Any = self._model.tokenizer
         if not callable(tokenizer):  # a static model, which does not pad
@@ -51,12 +51,12 @@ class HubTexts:
         )
         return [len(row) for row in encoded["input_ids"]]
 
-    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return embeddings of texts with equal token counts, shape (n_texts, n_dimensions)."""
         use_one_core()
         return self._model.encode(list(texts), batch_size=len(texts), show_progress_bar=False)
 
-    def vector_and_tokens(self, text: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def embed_text_and_tokens(self, text: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the embeddings of a text and of its tokens, without special tokens."""
         import numpy as np
 
@@ -137,9 +137,9 @@ def load_minilm() -> PreTrainedModel:
     """
     from transformers import AutoModel
 
-    model = AutoModel.from_config(read_config(str(minilm_folder())), dtype=torch.float32)
+    model = AutoModel.from_config(read_config(str(locate_minilm())), dtype=torch.float32)
     # Copy the arrays, which are shared by all models in this process.
-    weights = {name: torch.tensor(rows) for name, rows in minilm_weights().items()}
+    weights = {name: torch.tensor(rows) for name, rows in read_minilm_weights().items()}
     model.load_state_dict(weights, strict=True)
     return model.eval()
 

@@ -38,7 +38,7 @@ class Limiter(Protocol):
         """Record the cost of an admitted call, or None if its price is unknown."""
         ...
 
-    async def n_tokens(self) -> int:
+    async def count_spent_tokens(self) -> int:
         """Return the number of tokens sent and received since the run was started or resumed."""
         ...
 
@@ -69,7 +69,7 @@ class RunLimiter:
         self._paused: dict[str, float] = {}
 
     @classmethod
-    def of(cls, settings: Settings) -> RunLimiter:
+    def from_settings(cls, settings: Settings) -> RunLimiter:
         """Create the limiter from the settings."""
         # A batch is a single call, and its requests do not count toward the rate limit.
         return cls(0 if settings.limits.batch else settings.limits.max_rpm, settings.limits.max_usd)
@@ -99,7 +99,7 @@ class RunLimiter:
         self._n_in_flight += 1
         is_admitted = False
         try:
-            await self._turn(endpoint)
+            await self._wait_for_turn(endpoint)
             is_admitted = True
         finally:
             self._n_in_flight -= not is_admitted
@@ -112,7 +112,7 @@ class RunLimiter:
         self._completed_usd += cost_usd or 0.0
         self.count(cost_usd)
 
-    async def n_tokens(self) -> int:
+    async def count_spent_tokens(self) -> int:
         """Return the number of tokens in the calls whose cost was recorded."""
         return self._n_tokens
 
@@ -123,7 +123,7 @@ class RunLimiter:
             self._paused[endpoint] = until
             self._next[endpoint] = max(until, self._next.get(endpoint, 0.0))
 
-    async def _turn(self, endpoint: str) -> None:
+    async def _wait_for_turn(self, endpoint: str) -> None:
         """Wait for a time slot, and get a new slot if the endpoint was paused in the meantime."""
         while True:
             now, until = time.monotonic(), self._paused.get(endpoint, 0.0)
@@ -175,6 +175,6 @@ def limit_calls(limiter: Limiter) -> Iterator[None]:
         _LIMITER.reset(token)
 
 
-def current_limiter(default: Limiter) -> Limiter:
+def get_current_limiter(default: Limiter) -> Limiter:
     """Return the limiter of the current run, or the model's own limiter outside a run."""
     return _LIMITER.get() or default

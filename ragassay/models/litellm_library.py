@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from ragassay.model_names import BATCH_PROVIDERS, is_local, provider_of
+from ragassay.model_names import BATCH_PROVIDERS, find_provider, is_local
 from ragassay.models.prompt_caching import CHARS_PER_TOKEN
-from ragassay.process import importing
+from ragassay.process import speed_up_import
 
 CALLBACKS = (
     "callbacks",
@@ -30,7 +30,7 @@ def import_litellm() -> Any:
     os.environ.setdefault("LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "True")
     # The OpenAI client takes as much CPU time as the rest of a call.
     os.environ.setdefault("EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER", "True")
-    with importing("litellm"):
+    with speed_up_import("litellm"):
         litellm: Any = importlib.import_module("litellm")
     litellm.telemetry = False
     litellm.suppress_debug_info = True
@@ -55,7 +55,7 @@ def disable_logging() -> AbstractContextManager[None]:
     return internal_sub_call()
 
 
-def listed_price_usd(
+def compute_price_usd(
     model: str,
     n_prompt_tokens: int,
     n_completion_tokens: int,
@@ -98,7 +98,7 @@ UNBOUNDED_REPLY_TOKENS = 2_000
 _BOUNDS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
 
 
-def batch_price_usd(model: str, usage: Any) -> float | None:
+def compute_batch_price_usd(model: str, usage: Any) -> float | None:
     """Return the batch price of LiteLLM's `Usage` in USD, or None if the model has no listed price.
 
     If only a regular price is listed, the batch price is half of it.
@@ -122,20 +122,22 @@ def estimate_usd(model: str, bodies: Iterable[tuple[int, Mapping[str, Any]]]) ->
     n_sent = n_received = 0
     for n_chars, body in bodies:
         n_sent += n_chars // CHARS_PER_TOKEN
-        n_received += _most_reply_tokens(body)
-    return batch_tokens_usd(model, n_sent, n_received)
+        n_received += _read_reply_limit(body)
+    return price_batch_tokens_usd(model, n_sent, n_received)
 
 
-def batch_tokens_usd(model: str, n_prompt_tokens: int, n_completion_tokens: int) -> float | None:
+def price_batch_tokens_usd(
+    model: str, n_prompt_tokens: int, n_completion_tokens: int
+) -> float | None:
     """Return the batch price of tokens in USD, without caching.
 
     The price is None if the provider has no batch API, or the model is not in the price list.
     """
     from litellm.types.utils import Usage
 
-    if provider_of(model) not in BATCH_PROVIDERS:
+    if find_provider(model) not in BATCH_PROVIDERS:
         return None
-    return batch_price_usd(
+    return compute_batch_price_usd(
         model,
         Usage(
             prompt_tokens=n_prompt_tokens,
@@ -145,7 +147,7 @@ def batch_tokens_usd(model: str, n_prompt_tokens: int, n_completion_tokens: int)
     )
 
 
-def _most_reply_tokens(body: Mapping[str, Any]) -> int:
+def _read_reply_limit(body: Mapping[str, Any]) -> int:
     nested = body.get("generationConfig")  # used by Gemini
     parameters = {**(nested if isinstance(nested, Mapping) else {}), **body}
     limits = (parameters.get(name) for name in _BOUNDS)

@@ -76,21 +76,21 @@ class ServerAnswers:
 
     by_path: Mapping[str, Any]
 
-    def object_at(self, path: str) -> Mapping[str, Any]:
+    def read_object(self, path: str) -> Mapping[str, Any]:
         """Return the JSON object at a path, or an empty object."""
-        return _object(self.by_path.get(path))
+        return _read_object(self.by_path.get(path))
 
-    def rows_at(self, path: str, field: str) -> list[Mapping[str, Any]] | None:
+    def list_objects(self, path: str, field: str) -> list[Mapping[str, Any]] | None:
         """Return the JSON objects in a list at a path, or None if there is no such list."""
-        listed = self.object_at(path).get(field)
+        listed = self.read_object(path).get(field)
         # Servers without models may return null.
-        if listed is None and field in self.object_at(path):
+        if listed is None and field in self.read_object(path):
             return []
         if not isinstance(listed, list):
             return None
         return [row for row in listed if isinstance(row, dict)]
 
-    def refuses(self, path: str) -> bool:
+    def requires_key(self, path: str) -> bool:
         """Return whether a path requires an API key."""
         return self.by_path.get(path) is REFUSED
 
@@ -102,36 +102,42 @@ def read_server(answers: ServerAnswers) -> ServerDescription | None:
 
 def _read_by_owner(answers: ServerAnswers) -> ServerDescription | None:
     """Recognize vLLM and llama.cpp by their responses. llama.cpp also supports Ollama's paths."""
-    rows = answers.rows_at("/v1/models", "data") or []
-    kind = next(filter(None, (_OWNERS.get(_text(row, "owned_by").lower()) for row in rows)), None)
-    props = answers.object_at("/props")
+    rows = answers.list_objects("/v1/models", "data") or []
+    kind = next(
+        filter(None, (_OWNERS.get(_read_text(row, "owned_by").lower()) for row in rows)), None
+    )
+    props = answers.read_object("/props")
     if kind is None and "default_generation_settings" in props:
         kind = "llama_cpp"
     if kind == "llama_cpp":
-        n_context = _number(_object(props.get("default_generation_settings")), "n_ctx")
-        version = _text(props, "build_info")
+        n_context = _read_number(_read_object(props.get("default_generation_settings")), "n_ctx")
+        version = _read_text(props, "build_info")
         return ServerDescription(
-            kind, version, tuple(_llama_cpp_model(row, n_context) for row in rows)
+            kind, version, tuple(_read_llama_cpp_model(row, n_context) for row in rows)
         )
     if kind == "vllm":
         models = tuple(
-            replace(_plain(row), n_context=_number(row, "max_model_len")) for row in rows
+            replace(_read_plain_model(row), n_context=_read_number(row, "max_model_len"))
+            for row in rows
         )
-        return ServerDescription(kind, _text(answers.object_at("/version"), "version"), models)
+        return ServerDescription(
+            kind, _read_text(answers.read_object("/version"), "version"), models
+        )
     return None
 
 
 def _read_lm_studio(answers: ServerAnswers) -> ServerDescription | None:
-    rows = answers.rows_at("/api/v0/models", "data")
+    rows = answers.list_objects("/api/v0/models", "data")
     if rows is None:
         return None
     models = tuple(
         ServerModel(
-            name=_text(row, "id"),
-            can_judge=_text(row, "type") in ("llm", "vlm"),
-            quantization=_text(row, "quantization"),
-            n_context=_number(row, "loaded_context_length") or _number(row, "max_context_length"),
-            is_loaded=_text(row, "state") == "loaded",
+            name=_read_text(row, "id"),
+            can_judge=_read_text(row, "type") in ("llm", "vlm"),
+            quantization=_read_text(row, "quantization"),
+            n_context=_read_number(row, "loaded_context_length")
+            or _read_number(row, "max_context_length"),
+            is_loaded=_read_text(row, "state") == "loaded",
         )
         for row in rows
     )
@@ -139,23 +145,26 @@ def _read_lm_studio(answers: ServerAnswers) -> ServerDescription | None:
 
 
 def _read_ollama(answers: ServerAnswers) -> ServerDescription | None:
-    rows = answers.rows_at("/api/tags", "models")
-    version = _text(answers.object_at("/api/version"), "version")
+    rows = answers.list_objects("/api/tags", "models")
+    version = _read_text(answers.read_object("/api/version"), "version")
     if rows is None or not version:
         return None
-    return ServerDescription("ollama", version, tuple(map(_ollama_model, rows)))
+    return ServerDescription("ollama", version, tuple(map(_read_ollama_model, rows)))
 
 
-def _ollama_model(row: Mapping[str, Any]) -> ServerModel:
-    name, details = _text(row, "name") or _text(row, "model"), _object(row.get("details"))
-    embeds = _text(details, "family") in EMBEDDING_FAMILIES
+def _read_ollama_model(row: Mapping[str, Any]) -> ServerModel:
+    name, details = (
+        _read_text(row, "name") or _read_text(row, "model"),
+        _read_object(row.get("details")),
+    )
+    embeds = _read_text(details, "family") in EMBEDDING_FAMILIES
     return ServerModel(
         name=name,
         can_judge=not embeds and not _NO_JUDGE.search(name),
-        n_bytes=_number(row, "size"),
-        parameters=_text(details, "parameter_size"),
-        quantization=_text(details, "quantization_level"),
-        remote_host=_text(row, "remote_host"),
+        n_bytes=_read_number(row, "size"),
+        parameters=_read_text(details, "parameter_size"),
+        quantization=_read_text(details, "quantization_level"),
+        remote_host=_read_text(row, "remote_host"),
     )
 
 
@@ -164,25 +173,25 @@ def read_ollama_details(model: ServerModel, answer: Any) -> ServerModel:
 
     Old versions of Ollama return fewer fields.
     """
-    details = _object(answer)
+    details = _read_object(answer)
     capabilities = details.get("capabilities")
     is_listed = isinstance(capabilities, list)
     can_judge = "completion" in capabilities if is_listed else model.can_judge
-    sizes = _object(details.get("model_info"))
-    lengths = [_number(sizes, key) for key in sizes if key.endswith(".context_length")]
-    remote_host = _text(details, "remote_host") or model.remote_host
+    sizes = _read_object(details.get("model_info"))
+    lengths = [_read_number(sizes, key) for key in sizes if key.endswith(".context_length")]
+    remote_host = _read_text(details, "remote_host") or model.remote_host
     n_context = next(iter(lengths), None)
     return replace(model, can_judge=can_judge, n_context=n_context, remote_host=remote_host)
 
 
 def _read_other(answers: ServerAnswers) -> ServerDescription | None:
-    rows = answers.rows_at("/v1/models", "data")
+    rows = answers.list_objects("/v1/models", "data")
     if rows is not None:
-        return ServerDescription("other", "", tuple(map(_plain, rows)))
-    if not answers.refuses("/v1/models"):
+        return ServerDescription("other", "", tuple(map(_read_plain_model, rows)))
+    if not answers.requires_key("/v1/models"):
         return None
     # vLLM requires the key only under /v1.
-    version = _text(answers.object_at("/version"), "version")
+    version = _read_text(answers.read_object("/version"), "version")
     return ServerDescription("vllm" if version else "other", version, None)
 
 
@@ -195,33 +204,33 @@ _READERS: Sequence[Callable[[ServerAnswers], ServerDescription | None]] = (
 """Functions that recognize a server, from the most specific to the least specific."""
 
 
-def _llama_cpp_model(row: Mapping[str, Any], n_context: int | None) -> ServerModel:
-    sizes = _object(row.get("meta"))
-    n_parameters = _number(sizes, "n_params")
-    state = _text(_object(row.get("status")), "value")
+def _read_llama_cpp_model(row: Mapping[str, Any], n_context: int | None) -> ServerModel:
+    sizes = _read_object(row.get("meta"))
+    n_parameters = _read_number(sizes, "n_params")
+    state = _read_text(_read_object(row.get("status")), "value")
     return replace(
-        _plain(row),
-        n_bytes=_number(sizes, "size"),
+        _read_plain_model(row),
+        n_bytes=_read_number(sizes, "size"),
         parameters=f"{n_parameters / 1e9:.1f}B" if n_parameters else "",
-        n_context=n_context or _number(sizes, "n_ctx_train"),
+        n_context=n_context or _read_number(sizes, "n_ctx_train"),
         is_loaded=state == "loaded" if state else None,
     )
 
 
-def _plain(row: Mapping[str, Any]) -> ServerModel:
-    name = _text(row, "id")
+def _read_plain_model(row: Mapping[str, Any]) -> ServerModel:
+    name = _read_text(row, "id")
     return ServerModel(name=name, can_judge=not _NO_JUDGE.search(name))
 
 
-def _object(value: Any) -> Mapping[str, Any]:
+def _read_object(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _text(row: Mapping[str, Any], field: str) -> str:
+def _read_text(row: Mapping[str, Any], field: str) -> str:
     value = row.get(field)
     return value if isinstance(value, str) else ""
 
 
-def _number(row: Mapping[str, Any], field: str) -> int | None:
+def _read_number(row: Mapping[str, Any], field: str) -> int | None:
     value = row.get(field)
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

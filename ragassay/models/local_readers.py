@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ragassay.models.hosting import computed_by_host
-from ragassay.models.weights import LazyModel, half_on_gpu, load_pretrained
+from ragassay.models.hosting import run_on_host
+from ragassay.models.weights import LazyModel, choose_gpu_dtype, load_pretrained
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,18 +39,20 @@ class Text2Text:
         self.made_of = (name, n_tokens, is_halved)
         self.model = LazyModel(
             lambda: load_pretrained(
-                "AutoModelForSeq2SeqLM", name, half_on_gpu() if is_halved else "float32"
+                "AutoModelForSeq2SeqLM", name, choose_gpu_dtype() if is_halved else "float32"
             )
         )
 
-    @computed_by_host
-    def fits(self, prompt: Prompt) -> bool:
+    @run_on_host
+    def can_fit_prompt(self, prompt: Prompt) -> bool:
         """Return whether the prompt without its passage fits into the model's input."""
         with self.model.lend() as (tokenizer, _):
-            return passage_budget(tokenizer, prompt, self._n_tokens) >= 0
+            return compute_passage_budget(tokenizer, prompt, self._n_tokens) >= 0
 
-    @computed_by_host
-    def shares(self, prompts: Sequence[Prompt], words: Sequence[str]) -> NDArray[np.float64]:
+    @run_on_host
+    def predict_word_shares(
+        self, prompts: Sequence[Prompt], words: Sequence[str]
+    ) -> NDArray[np.float64]:
         """Return the probability that the reply starts with each word.
 
         The result has shape (n_prompts, n_words). Rows may sum to less than 1, because replies can
@@ -61,16 +63,16 @@ class Text2Text:
         rows: list[NDArray[np.float64]] = []
         with self.model.lend() as (tokenizer, model):
             word_ids = [tokenizer(word, add_special_tokens=False).input_ids for word in words]
-            for batch in _batches(tokenizer, prompts, model.device, self._n_tokens):
+            for batch in _tokenize_batches(tokenizer, prompts, model.device, self._n_tokens):
                 rows.append(_start_shares(model, batch, word_ids).cpu().double().numpy())
         return np.concatenate(rows) if rows else np.zeros((0, len(words)))
 
-    @computed_by_host
+    @run_on_host
     def write_replies(self, prompts: Sequence[Prompt]) -> list[str]:
         """Return the reply to each prompt, using greedy decoding."""
         texts: list[str] = []
         with self.model.lend() as (tokenizer, model):
-            for batch in _batches(tokenizer, prompts, model.device, self._n_tokens):
+            for batch in _tokenize_batches(tokenizer, prompts, model.device, self._n_tokens):
                 tokens = model.generate(
                     **batch, do_sample=False, num_beams=1, max_new_tokens=N_NEW_TOKENS
                 )
@@ -78,7 +80,7 @@ class Text2Text:
         return [text.strip() for text in texts]
 
 
-def passage_budget(tokenizer: Any, prompt: Prompt, n_tokens: int = N_TOKENS) -> int:
+def compute_passage_budget(tokenizer: Any, prompt: Prompt, n_tokens: int = N_TOKENS) -> int:
     """Return the number of tokens available for the passage."""
     before, _, after = prompt
     return n_tokens - len(tokenizer(f"{before}\n{after}", split_special_tokens=True).input_ids)
@@ -87,7 +89,7 @@ def passage_budget(tokenizer: Any, prompt: Prompt, n_tokens: int = N_TOKENS) -> 
 def fit_prompt(tokenizer: Any, prompt: Prompt, n_tokens: int = N_TOKENS) -> str:
     """Return a prompt whose passage is truncated to fit. The text around the passage is kept."""
     before, passage, after = prompt
-    n_free = passage_budget(tokenizer, prompt, n_tokens)
+    n_free = compute_passage_budget(tokenizer, prompt, n_tokens)
     encoding = tokenizer(
         passage, add_special_tokens=False, return_offsets_mapping=True, split_special_tokens=True
     )
@@ -97,7 +99,7 @@ def fit_prompt(tokenizer: Any, prompt: Prompt, n_tokens: int = N_TOKENS) -> str:
     return f"{before}{passage}{after}"
 
 
-def _batches(
+def _tokenize_batches(
     tokenizer: Any, prompts: Sequence[Prompt], device: torch.device, n_tokens: int
 ) -> Iterator[dict[str, torch.Tensor]]:
     texts = [fit_prompt(tokenizer, prompt, n_tokens) for prompt in prompts]
@@ -167,7 +169,7 @@ class SpanReader:
             lambda: load_pretrained("AutoModelForQuestionAnswering", name, "float32")
         )
 
-    @computed_by_host
+    @run_on_host
     def read(self, questions: Sequence[str], passage: str) -> list[Span]:
         """Return the best span for each question. Passages that are too long are truncated."""
         spans: list[Span] = []
@@ -189,11 +191,13 @@ class SpanReader:
                 for row in range(len(chunk)):
                     in_passage = [part == 1 for part in batch.sequence_ids(row)]
                     scores = output.start_logits[row].cpu(), output.end_logits[row].cpu()
-                    spans.append(_best_span(*scores, in_passage, offsets[row].tolist(), passage))
+                    spans.append(
+                        _choose_best_span(*scores, in_passage, offsets[row].tolist(), passage)
+                    )
         return spans
 
 
-def _best_span(
+def _choose_best_span(
     starts: torch.Tensor,
     ends: torch.Tensor,
     in_passage: Sequence[bool],

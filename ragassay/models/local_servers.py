@@ -102,12 +102,12 @@ class LocalServer:
         """Return the value of `--api-base` for the server's models."""
         return f"{self.url}/v1"
 
-    def judge_name(self, model: ServerModel) -> str:
+    def build_judge_name(self, model: ServerModel) -> str:
         """Return the value of `--model` for a model of the server."""
         return f"{KINDS[self.kind].provider}/{model.name}"
 
 
-def default_urls(environment: Mapping[str, str]) -> tuple[str, ...]:
+def list_default_urls(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return the addresses to check, from environment variables and default ports."""
     configured = [
         as_url(environment[variable], kind.port)
@@ -177,12 +177,12 @@ async def _look_at(client: httpx.AsyncClient, url: str) -> LocalServer | None:
         return replace(server, problem=f"listing its models requires a key (set {key})")
     models = tuple(model for model in description.models if model.name)
     if description.kind == "ollama":
-        models = await _with_details(client, url, models)
+        models = await _add_details(client, url, models)
     judges = tuple(model for model in models if model.can_judge)
     return replace(server, models=judges, n_left_out=len(models) - len(judges))
 
 
-async def _with_details(
+async def _add_details(
     client: httpx.AsyncClient, url: str, models: Sequence[ServerModel]
 ) -> tuple[ServerModel, ...]:
     listed = models[:MOST_DETAILS]

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragassay.models.adapters import WEIGHTS, Adapter, Shape, read_shape
-from ragassay.models.weights import MINILM_PARTS, check_digest, minilm_folder
-from ragassay.process import cores
-from ragassay.text.search import with_closest
+from ragassay.models.weights import MINILM_PARTS, check_digest, locate_minilm
+from ragassay.process import get_core_pool
+from ragassay.text.search import insert_closest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,12 +40,14 @@ class MiniLM:
     """
 
     def __init__(self, adapter: Adapter | None = None) -> None:
-        weights = minilm_weights()
+        weights = read_minilm_weights()
         if adapter is not None:
-            weights = _with_adapter(weights, adapter_tensors(adapter), read_shape(adapter.folder))
-        self._session = _session(_arrange_weights(weights))
+            weights = _merge_adapter(
+                weights, read_adapter_tensors(adapter), read_shape(adapter.folder)
+            )
+        self._session = _create_session(_arrange_weights(weights))
 
-    def states(
+    def compute_states(
         self, ids: Sequence[Sequence[int]], types: Sequence[Sequence[int]]
     ) -> NDArray[np.float32]:
         """Return the last hidden states of texts of equal length, (n_texts, n_tokens, 384)."""
@@ -61,33 +63,37 @@ class MiniLMTexts:
 
     def __init__(self) -> None:
         self._model = MiniLM()
-        self._tokenizer = tokenizer(LONGEST_TEXT)
+        self._tokenizer = load_tokenizer(LONGEST_TEXT)
         ids = map(self._tokenizer.token_to_id, _SPECIAL)
         self._special = [token for token in ids if token is not None]
 
-    def lengths(self, texts: Sequence[str]) -> list[int]:
+    def count_text_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens read from each text."""
         encodings = self._tokenizer.encode_batch([text.strip() for text in texts])
         return [len(encoding.ids) for encoding in encodings]
 
-    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return embeddings of texts with equal token counts, shape (n_texts, 384)."""
-        return self._states([self._tokenizer.encode(text.strip()) for text in texts]).mean(axis=1)
+        return self._compute_states([self._tokenizer.encode(text.strip()) for text in texts]).mean(
+            axis=1
+        )
 
-    def vector_and_tokens(self, text: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def embed_text_and_tokens(self, text: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the embeddings of a text and of its tokens, without special tokens."""
         import numpy as np
 
         encoding = self._tokenizer.encode(text.strip())
-        states = self._states([encoding])[0]
+        states = self._compute_states([encoding])[0]
         return states.mean(axis=0), states[~np.isin(encoding.ids, self._special)]
 
-    def _states(self, encodings: Sequence[Encoding]) -> NDArray[np.float32]:
-        return self._model.states([e.ids for e in encodings], [e.type_ids for e in encodings])
+    def _compute_states(self, encodings: Sequence[Encoding]) -> NDArray[np.float32]:
+        return self._model.compute_states(
+            [e.ids for e in encodings], [e.type_ids for e in encodings]
+        )
 
 
 @functools.cache
-def minilm_texts() -> MiniLMTexts:
+def load_minilm_texts() -> MiniLMTexts:
     """Return the embedder of this process."""
     return MiniLMTexts()
 
@@ -97,49 +103,49 @@ class MiniLMPairs:
 
     def __init__(self, adapter: Adapter) -> None:
         self._shape = read_shape(adapter.folder)
-        tensors = adapter_tensors(adapter)
+        tensors = read_adapter_tensors(adapter)
         self._weight, self._bias = tensors["head.weight"], tensors["head.bias"]
         self._model = MiniLM(adapter)
-        self._tokenizer = tokenizer(self._shape.n_tokens)
+        self._tokenizer = load_tokenizer(self._shape.n_tokens)
         # Evaluated text is plain text, even if it contains the model's special tokens.
         self._tokenizer.encode_special_tokens = True
 
-    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+    def predict_probabilities(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
         """Return label probabilities of claim-passage pairs, shape (n_pairs, n_labels).
 
         Pairs are computed one by one, so that results do not depend on the batch.
         """
         import numpy as np
 
-        rows = list(cores().map(self._shares, pairs))
+        rows = list(get_core_pool().map(self._predict_shares, pairs))
         return np.array(rows).reshape(len(rows), len(self._shape.labels))
 
-    def _shares(self, pair: tuple[str, str]) -> NDArray[np.float64]:
+    def _predict_shares(self, pair: tuple[str, str]) -> NDArray[np.float64]:
         import numpy as np
         from scipy.special import softmax
 
         claim, passage = pair
         if self._shape.reads == "closest_first":
-            passage = with_closest(claim, passage)
+            passage = insert_closest(claim, passage)
         # If there is no passage, the input is a single text, as in training.
         encoding = self._tokenizer.encode(claim, passage.strip() or None)
-        states = self._model.states([encoding.ids], [encoding.type_ids])[0]
+        states = self._model.compute_states([encoding.ids], [encoding.type_ids])[0]
         pooled = np.concatenate([states[0], states.mean(axis=0)])
         logits = (self._weight @ pooled + self._bias) / np.float32(self._shape.temperature)
         return softmax(logits.astype(np.float64))
 
 
-def tokenizer(n_tokens: int) -> Tokenizer:
+def load_tokenizer(n_tokens: int) -> Tokenizer:
     """Return the model's tokenizer, which truncates the longer text of a pair first."""
     from tokenizers import Tokenizer
 
-    found = Tokenizer.from_file(str(minilm_folder() / "tokenizer.json"))
+    found = Tokenizer.from_file(str(locate_minilm() / "tokenizer.json"))
     found.no_padding()
     found.enable_truncation(n_tokens, strategy="longest_first")
     return found
 
 
-def adapter_tensors(adapter: Adapter) -> dict[str, NDArray[np.float32]]:
+def read_adapter_tensors(adapter: Adapter) -> dict[str, NDArray[np.float32]]:
     """Read an adapter as float32. Raises `SettingsError` if the adapter's digest is wrong."""
     import numpy as np
     from safetensors.numpy import load_file
@@ -150,21 +156,21 @@ def adapter_tensors(adapter: Adapter) -> dict[str, NDArray[np.float32]]:
 
 
 @functools.cache
-def minilm_weights() -> dict[str, NDArray[np.float32]]:
+def read_minilm_weights() -> dict[str, NDArray[np.float32]]:
     """Read the packaged weights as float32. Raises `SettingsError` if a digest is wrong."""
     import numpy as np
     from safetensors.numpy import load_file
 
     parts: dict[str, list[NDArray[np.float16]]] = {}
     for file, digest in MINILM_PARTS.items():
-        check_digest(minilm_folder() / file, digest)
-        for name, rows in load_file(minilm_folder() / file).items():
+        check_digest(locate_minilm() / file, digest)
+        for name, rows in load_file(locate_minilm() / file).items():
             parts.setdefault(name, []).append(rows)
     # Large matrices are split across files.
     return {name: np.concatenate(rows, dtype=np.float32) for name, rows in parts.items()}
 
 
-def _with_adapter(
+def _merge_adapter(
     weights: Mapping[str, NDArray[np.float32]],
     tensors: Mapping[str, NDArray[np.float32]],
     shape: Shape,
@@ -194,7 +200,7 @@ def _arrange_weights(weights: Mapping[str, NDArray[np.float32]]) -> dict[str, ND
     return found
 
 
-def _session(weights: Mapping[str, NDArray[np.float32]]) -> InferenceSession:
+def _create_session(weights: Mapping[str, NDArray[np.float32]]) -> InferenceSession:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

@@ -18,28 +18,28 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import ExtraError, FatalModelError, ModelError
-from ragassay.model_names import is_local, provider_of
+from ragassay.model_names import find_provider, is_local
 from ragassay.models.call_parameters import (
     REASONING,
     apply_learned,
-    base_parameters,
+    build_base_parameters,
+    find_refused_parameter,
     learn,
-    learned_parameters,
-    options_of,
+    list_call_options,
+    list_learned_parameters,
     parse_refusal,
-    refused_parameter,
 )
 from ragassay.models.provider_errors import (
     PROVIDERS,
     Provider,
-    address_of,
-    meaning_of,
-    missing_key_message,
+    detect_meaning,
+    explain_client_error,
+    explain_unreachable,
+    find_address,
+    format_missing_key,
+    format_quota_message,
     needs_key,
-    quota_message,
-    refusal,
     trim_error,
-    unreachable,
 )
 from ragassay.models.received import MOST_ERROR_BYTES, refuse_elsewhere
 
@@ -118,32 +118,32 @@ def _preload_litellm() -> None:
 
 def _check(settings: Settings) -> None:
     judge = settings.judge
-    provider = PROVIDERS.get(provider_of(judge.model))
+    provider = PROVIDERS.get(find_provider(judge.model))
     if provider is None or not provider.speaks_openai or _has_key_in_code(judge.model):
         _check_by_litellm(settings)
         return
-    base = address_of(provider, judge.api_base)
+    base = find_address(provider, judge.api_base)
     if not base:
         raise FatalModelError(f"{judge.model} has no endpoint; pass it with --api-base URL")
-    options, own_names = base_parameters(settings)
+    options, own_names = build_base_parameters(settings)
     requested = options | {"response_format": PROBE_FORMAT} | own_names | {"max_tokens": 1}
     while True:  # Each iteration leaves out one more refused parameter.
-        learnt = learned_parameters(judge.model, judge.api_base)
+        learnt = list_learned_parameters(judge.model, judge.api_base)
         options = apply_learned(requested, [name for name in learnt if name != REASONING])
-        status, message = _answer_by_http(judge.model, base, provider, options)
-        meaning = meaning_of(status, message) if status >= 400 else None
-        refused = "" if meaning else refused_parameter(status, message, options)
-        if not refused or set(options_of(refused)) & set(own_names):
+        status, message = _post_probe(judge.model, base, provider, options)
+        meaning = detect_meaning(status, message) if status >= 400 else None
+        refused = "" if meaning else find_refused_parameter(status, message, options)
+        if not refused or set(list_call_options(refused)) & set(own_names):
             break
         learn(judge.model, judge.api_base, *parse_refusal(refused, message))
     if meaning == "quota":
-        raise FatalModelError(quota_message(judge.model, trim_error(message)))
+        raise FatalModelError(format_quota_message(judge.model, trim_error(message)))
     if meaning == "no_model" or (status in (401, 403, 404) and not refused):
-        reason = refusal(404 if meaning else status, message, judge.model, base)
+        reason = explain_client_error(404 if meaning else status, message, judge.model, base)
         raise FatalModelError(f"{judge.model}: {reason}")
 
 
-def _answer_by_http(
+def _post_probe(
     model: str, base: str, provider: Provider, options: Mapping[str, Any]
 ) -> tuple[int, str]:
     """Send the test request over HTTP.
@@ -169,7 +169,7 @@ def _answer_by_http(
     except FatalModelError as error:
         raise FatalModelError(f"{model}: {error}") from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        if reason := unreachable(error, base):
+        if reason := explain_unreachable(error, base):
             raise FatalModelError(f"{model}: {reason}") from error
         return 0, ""
     return status, error_body[:MOST_ERROR_BYTES].decode("utf-8", "replace")
@@ -203,18 +203,18 @@ def _check_by_litellm(settings: Settings) -> None:
             raise ExtraError(
                 f"{judge.model}: LiteLLM needs a missing library for this provider: {missing[0]}"
             ) from error
-        if reason := unreachable(error, judge.api_base or ""):
+        if reason := explain_unreachable(error, judge.api_base or ""):
             raise FatalModelError(f"{judge.model}: {reason}") from error
 
 
 def _require_key(model: str, api_base: str | None) -> None:
-    provider = PROVIDERS.get(provider_of(model))
+    provider = PROVIDERS.get(find_provider(model))
     has_key = provider is None or any(map(os.environ.get, provider.keys)) or _has_key_in_code(model)
     if provider and not has_key and needs_key(model, api_base):
-        raise FatalModelError(f"{model}: {missing_key_message(provider.keys)}")
+        raise FatalModelError(f"{model}: {format_missing_key(provider.keys)}")
 
 
 def _has_key_in_code(model: str) -> bool:
     litellm = sys.modules.get("litellm")
-    names = ("api_key", f"{provider_of(model)}_key")
+    names = ("api_key", f"{find_provider(model)}_key")
     return any(getattr(litellm, name, None) for name in names)

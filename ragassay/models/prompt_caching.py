@@ -25,7 +25,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from ragassay.model_names import is_local, provider_of
+from ragassay.model_names import find_provider, is_local
 
 if TYPE_CHECKING:
     from ragassay.settings import Settings
@@ -86,9 +86,9 @@ class SharedPrompt(str):
         return prompt
 
 
-def way_of(model: str, api_base: str = "") -> Way:
+def detect_caching_way(model: str, api_base: str = "") -> Way:
     """Return how a model's provider caches prompts."""
-    provider = provider_of(model)
+    provider = find_provider(model)
     if is_local(model) or (provider == "openai" and not _is_openai(api_base)):
         return "none"  # Other servers with an OpenAI API may reject the marker and the key.
     name = model.partition("/")[2].lower()
@@ -113,7 +113,7 @@ def takes_breakpoint(model: str) -> bool:
     return supports_openai_prompt_cache_breakpoint(model, "openai")
 
 
-def min_cached_tokens(model: str) -> int:
+def find_min_cached_tokens(model: str) -> int:
     """Return the minimum number of tokens in a cached prefix, from LiteLLM's model list."""
     from litellm.utils import get_prompt_cache_min_tokens
 
@@ -124,22 +124,22 @@ class PromptCaching:
     """Prompt caching for one judge."""
 
     def __init__(self, settings: Settings) -> None:
-        self._provider = provider_of(settings.judge.model)
-        self.way = way_of(settings.judge.model, settings.judge.api_base or "")
-        min_tokens = min_cached_tokens(settings.judge.model) if self.way != "none" else 0
+        self._provider = find_provider(settings.judge.model)
+        self.way = detect_caching_way(settings.judge.model, settings.judge.api_base or "")
+        min_tokens = find_min_cached_tokens(settings.judge.model) if self.way != "none" else 0
         self._least_chars = min_tokens * CHARS_PER_TOKEN
         self._locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
         self._last_used: dict[str, float] = {}
 
     @asynccontextmanager
-    async def first_alone(
+    async def wait_for_prefix(
         self, messages: Sequence[Mapping[str, Any]] | None, options: Mapping[str, Any]
     ) -> AsyncIterator[None]:
         """Wait while another call writes the same prefix to the cache.
 
         If the other call fails, the next waiting call writes the prefix.
         """
-        prefix = self._prefix(messages or (), options)
+        prefix = self._hash_prefix(messages or (), options)
         if prefix and not self._is_cached(prefix):
             lock = self._locks.setdefault(prefix, asyncio.Lock())
             async with lock:
@@ -162,17 +162,17 @@ class PromptCaching:
         if self.way == "marked":
             found["messages"] = [_mark_shared(message) for message in messages]
         if self._provider in KEYED and "prompt_cache_key" not in options:
-            found["prompt_cache_key"] = _digest(system, shared)[:32]
+            found["prompt_cache_key"] = _hash_parts(system, shared)[:32]
         return found
 
-    def _prefix(
+    def _hash_prefix(
         self, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
     ) -> str | None:
         """Return a digest of what a cache entry depends on, or None if nothing is cached."""
         system, shared = self._find_shared_text(messages)
         # Providers place the reply schema before the messages.
         schema = json.dumps(options.get("response_format"))
-        return _digest(schema, system, shared) if shared else None
+        return _hash_parts(schema, system, shared) if shared else None
 
     def _find_shared_text(self, messages: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
         """Return the system message and the shared text.
@@ -208,7 +208,7 @@ def _mark_shared(message: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**message, "content": parts}
 
 
-def _digest(*parts: str) -> str:
+def _hash_parts(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()
 
 

@@ -20,10 +20,10 @@ from ragassay.errors import (
     TransientModelError,
     UnparsableReplyError,
 )
-from ragassay.model_names import VLLM, provider_of
-from ragassay.models.received import no_completion
-from ragassay.safe_text import without_secrets
-from ragassay.text.faults import with_whole_characters
+from ragassay.model_names import VLLM, find_provider
+from ragassay.models.received import describe_invalid_reply
+from ragassay.safe_text import hide_secrets
+from ragassay.text.faults import replace_surrogates
 
 Meaning = Literal["quota", "too_long", "no_model", "busy"]
 
@@ -63,11 +63,11 @@ LONGEST_WAIT_S = 3600
 """Longest wait, in seconds, for a rate limit. A longer wait means that the quota is used up."""
 
 
-def meaning_of(status: int, message: str) -> Meaning | None:
+def detect_meaning(status: int, message: str) -> Meaning | None:
     """Return what an error message means, or None if only the status code matters.
 
     Example:
-        >>> meaning_of(400, "Your credit balance is too low")
+        >>> detect_meaning(400, "Your credit balance is too low")
         'quota'
     """
     wait = _WAIT.search(message)
@@ -79,15 +79,15 @@ def meaning_of(status: int, message: str) -> Meaning | None:
     return next((meaning for meaning, pattern in _MEANINGS if pattern.search(message)), None)
 
 
-def quota_message(model: str, message: str) -> str:
+def format_quota_message(model: str, message: str) -> str:
     """Return the error message for a quota that is used up."""
     return f"the quota of {model} is used up; pay its provider or choose another model ({message})"
 
 
-def unreachable(error: BaseException, base: str = "") -> str:
+def explain_unreachable(error: BaseException, base: str = "") -> str:
     """Return the error message for an unreachable endpoint, or "" for other errors."""
     at = f" at {base}" if base else ""
-    for cause in causes_of(error):
+    for cause in iterate_causes(error):
         if isinstance(cause, ConnectionRefusedError):
             return f"connection refused{at}; start the server or check --api-base"
         if isinstance(cause, socket.gaierror):
@@ -98,7 +98,7 @@ def unreachable(error: BaseException, base: str = "") -> str:
                 f"({cause.verify_message}); set SSL_CERT_FILE to the certificates of its "
                 "authority, or check --api-base"
             )
-        if isinstance(cause, _wrong_addresses()):
+        if isinstance(cause, _list_address_errors()):
             return f"{base or 'its endpoint'} is not an address; use http://HOST:PORT/v1"
     return ""
 
@@ -107,14 +107,14 @@ def explain_lost_connection(error: BaseException) -> str:
     """Return the error message for an interrupted connection, or "" for other errors."""
     import httpx
 
-    for cause in causes_of(error):
+    for cause in iterate_causes(error):
         if isinstance(cause, httpx.NetworkError | httpx.RemoteProtocolError | ConnectionError):
             detail = " ".join(str(cause).split())[:100]
             return f"the connection was interrupted: {detail or type(cause).__name__}"
     return ""
 
 
-def causes_of(error: BaseException) -> Iterator[BaseException]:
+def iterate_causes(error: BaseException) -> Iterator[BaseException]:
     """Yield an error and all errors that caused it."""
     seen: set[int] = set()
     waiting: list[Any] = [error]
@@ -128,7 +128,7 @@ def causes_of(error: BaseException) -> Iterator[BaseException]:
         waiting += [cause.__cause__, cause.__context__, *inner]
 
 
-def _wrong_addresses() -> tuple[type[Exception], ...]:
+def _list_address_errors() -> tuple[type[Exception], ...]:
     import httpx
 
     return httpx.UnsupportedProtocol, httpx.InvalidURL
@@ -137,7 +137,7 @@ def _wrong_addresses() -> tuple[type[Exception], ...]:
 def trim_error(reply_text: BaseException | str) -> str:
     """Return an error message as one line of at most 300 characters, without secrets."""
     # Secrets are removed first, because truncation could leave half a key.
-    text = without_secrets(with_whole_characters(" ".join(str(reply_text).split())))
+    text = hide_secrets(replace_surrogates(" ".join(str(reply_text).split())))
     return text if len(text) <= 300 else text[:297] + "..."
 
 
@@ -188,7 +188,7 @@ PROVIDERS = {
 """Providers whose API key variables are known without importing LiteLLM."""
 
 
-def address_of(known: Provider, api_base: str | None) -> str:
+def find_address(known: Provider, api_base: str | None) -> str:
     """Return the address of a provider, or an empty string if none is configured."""
     elsewhere = (os.environ.get(name) for name in known.bases)
     return next(filter(None, (api_base, *elsewhere, known.base)), "").rstrip("/")
@@ -199,22 +199,22 @@ def needs_key(model: str, api_base: str | None) -> bool:
 
     `openai/NAME` may also be a model on a user's own server, such as Ollama, without a key.
     """
-    known = PROVIDERS.get(provider_of(model))
+    known = PROVIDERS.get(find_provider(model))
     if known is None or not known.needs_key:
         return False
-    is_elsewhere = address_of(known, api_base) != known.base
-    return not (provider_of(model) == "openai" and is_elsewhere)
+    is_elsewhere = find_address(known, api_base) != known.base
+    return not (find_provider(model) == "openai" and is_elsewhere)
 
 
-def missing_key_message(names: Sequence[str]) -> str:
+def format_missing_key(names: Sequence[str]) -> str:
     """Return the error message for a missing key, with the environment variables to set."""
     variables = " or ".join(names) or "the API key of the provider"
     return f"no key for this model; set {variables} in the environment ({ANY_KEY})"
 
 
-def refusal(status: int, reply_text: str, model: str, base: str) -> str:
+def explain_client_error(status: int, reply_text: str, model: str, base: str) -> str:
     """Return the error message for status code 401, 403 or 404."""
-    known = PROVIDERS.get(provider_of(model))
+    known = PROVIDERS.get(find_provider(model))
     at = base or "its provider"
     if status != 404:
         names = " or ".join(known.keys) if known else "the provider's key"
@@ -241,10 +241,13 @@ def is_about_the_question(error: Exception) -> bool:
     from litellm import exceptions as kinds
 
     prompt_errors = kinds.ContextWindowExceededError | kinds.ContentPolicyViolationError
-    return isinstance(error, prompt_errors) or meaning_of(_status_of(error), str(error)) is not None
+    return (
+        isinstance(error, prompt_errors)
+        or detect_meaning(_read_status(error), str(error)) is not None
+    )
 
 
-def _status_of(error: Exception) -> int:
+def _read_status(error: Exception) -> int:
     return int(getattr(error, "status_code", 0) or 0)
 
 
@@ -253,7 +256,7 @@ def lacks_key(error: Exception) -> bool:
     return _NO_KEY.search(str(error)) is not None
 
 
-def typed_error(error: Exception, model: str, base: str, arrived: bytes | None) -> ModelError:
+def convert_error(error: Exception, model: str, base: str, arrived: bytes | None) -> ModelError:
     """Convert an error from LiteLLM to one of ragassay's types.
 
     Args:
@@ -264,11 +267,11 @@ def typed_error(error: Exception, model: str, base: str, arrived: bytes | None) 
     from litellm import exceptions as kinds
 
     message = trim_error(error)
-    status = _status_of(error)
+    status = _read_status(error)
     if arrived is not None and isinstance(error, kinds.APIError | kinds.APIConnectionError):
         # LiteLLM reports unreadable responses as server or connection errors.
-        return UnparsableReplyError(no_completion(arrived))
-    known = _typed_by_meaning(meaning_of(status, str(error)), message, model, base)
+        return UnparsableReplyError(describe_invalid_reply(arrived))
+    known = _convert_by_meaning(detect_meaning(status, str(error)), message, model, base)
     if known is not None:
         return known
     if isinstance(error, kinds.ContextWindowExceededError):
@@ -282,28 +285,28 @@ def typed_error(error: Exception, model: str, base: str, arrived: bytes | None) 
     if isinstance(
         error, kinds.AuthenticationError | kinds.PermissionDeniedError | kinds.NotFoundError
     ) or status in (401, 403, 404):
-        return FatalModelError(refusal(status or 401, message, model, base))
-    lost = unreachable(error, base) or explain_lost_connection(error)
+        return FatalModelError(explain_client_error(status or 401, message, model, base))
+    lost = explain_unreachable(error, base) or explain_lost_connection(error)
     if lost or isinstance(error, kinds.APIConnectionError | ConnectionError):
         return TransientModelError(lost or message, "connection")
     if isinstance(error, kinds.JSONSchemaValidationError | kinds.APIResponseValidationError):
         return UnparsableReplyError(message)
-    return _typed_by_status(status, message)
+    return _convert_by_status(status, message)
 
 
-def _typed_by_meaning(
+def _convert_by_meaning(
     meaning: Meaning | None, message: str, model: str, base: str
 ) -> ModelError | None:
     if meaning == "quota":
-        return FatalModelError(quota_message(model, message))
+        return FatalModelError(format_quota_message(model, message))
     if meaning == "too_long":
         return PromptTooLongError(message)
     if meaning == "no_model":
-        return FatalModelError(refusal(404, message, model, base))
+        return FatalModelError(explain_client_error(404, message, model, base))
     return TransientModelError(message, "server_error") if meaning == "busy" else None
 
 
-def _typed_by_status(status: int, message: str) -> ModelError:
+def _convert_by_status(status: int, message: str) -> ModelError:
     if status >= 500:
         return TransientModelError(message, "server_error")
     return RefusedError(message) if status >= 400 else ModelError(message)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import FatalModelError, ModelError, UnparsableReplyError
-from ragassay.safe_text import without_secrets
+from ragassay.safe_text import hide_secrets
 
 if TYPE_CHECKING:
     import httpx
@@ -59,7 +59,7 @@ _ARRIVAL: ContextVar[Arrival | None] = ContextVar("ragassay_arrival", default=No
 
 
 @contextmanager
-def arriving() -> Iterator[Arrival]:
+def record_arrival() -> Iterator[Arrival]:
     """Record the response of the enclosed call."""
     arrival = Arrival()
     token = _ARRIVAL.set(arrival)
@@ -76,7 +76,7 @@ def note_error(error: ModelError) -> None:
         arrival.error = error
 
 
-def bounded_client(provider: str) -> Any:
+def open_bounded_client(provider: str) -> Any:
     """Return LiteLLM's HTTP client for a provider, with limits on the size of responses."""
     from litellm.llms.custom_httpx.http_handler import get_async_httpx_client
 
@@ -95,7 +95,7 @@ async def receive(response: httpx.Response) -> None:
     arrival = _ARRIVAL.get() or Arrival()
     try:
         refuse_elsewhere(response)
-        body = await _body_of(response)
+        body = await _read_body(response)
     except ModelError as error:
         arrival.error = error
         raise
@@ -119,11 +119,11 @@ async def prepare(request: httpx.Request) -> None:
 _HOOKS = {"request": [prepare], "response": [receive]}
 
 
-def no_completion(start: bytes) -> str:
+def describe_invalid_reply(start: bytes) -> str:
     """Return an error message for an invalid response that starts with these bytes."""
     if not start.strip():
         return "the reply is empty"
-    quote = without_secrets(start.decode("utf-8", "replace"))
+    quote = hide_secrets(start.decode("utf-8", "replace"))
     return f"the reply is not a chat completion: {quote[:N_CHARS_QUOTED]!r}"
 
 
@@ -135,17 +135,17 @@ def refuse_elsewhere(response: httpx.Response) -> None:
     target = source.join(response.headers["location"])
     if (target.scheme, target.host, target.port) != (source.scheme, source.host, source.port):
         raise FatalModelError(
-            f"{_origin(source)} redirects to another server, {_origin(target)}; if that is "
-            "intended, pass its address as --api-base"
+            f"{_format_origin(source)} redirects to another server, {_format_origin(target)}; "
+            "if that is intended, pass its address as --api-base"
         )
 
 
-def _origin(url: httpx.URL) -> str:
+def _format_origin(url: httpx.URL) -> str:
     port = f":{url.port}" if url.port else ""
     return f"{url.scheme}://{url.host}{port}"
 
 
-async def _body_of(response: httpx.Response) -> bytes:
+async def _read_body(response: httpx.Response) -> bytes:
     stream, parts, n_bytes = response.stream, list[bytes](), 0
     limit = MOST_REPLY_BYTES if response.is_success else MOST_ERROR_BYTES
     try:
@@ -164,7 +164,7 @@ async def _body_of(response: httpx.Response) -> bytes:
     if n_bytes > limit:
         raise UnparsableReplyError(f"the reply is longer than {limit // 2**20} MiB")
     if n_bytes > MOST_UNCHECKED_BYTES and not _is_json(body):
-        raise UnparsableReplyError(no_completion(body[:N_BYTES_KEPT]))
+        raise UnparsableReplyError(describe_invalid_reply(body[:N_BYTES_KEPT]))
     return body
 
 

@@ -14,7 +14,7 @@ from ragassay import model_names as names
 from ragassay.errors import ExtraError, InputError, SettingsError
 from ragassay.model_names import MINILM, PROVIDER
 from ragassay.models import adapters, fitted_raters, tuned, weights
-from ragassay.models.adapters import SHAPE, Adapter, adapter_of, read_shape
+from ragassay.models.adapters import SHAPE, Adapter, find_adapter, read_shape
 from ragassay.models.availability import read_fetched
 from ragassay.models.cards import load_card
 from ragassay.models.fitted_models import CLASSIFIER, PairClassifier
@@ -47,7 +47,7 @@ class ModelFile:
 
     path: Path | None
     expected: str = ""
-    digest: Callable[[Path], str] = weights.sha256_of
+    digest: Callable[[Path], str] = weights.compute_sha256
 
 
 @dataclass(frozen=True)
@@ -79,23 +79,25 @@ class RegisteredModel:
         return sum(path.stat().st_size for path in paths if path.is_file())
 
 
-def registered_models() -> tuple[RegisteredModel, ...]:
+def list_registered_models() -> tuple[RegisteredModel, ...]:
     """Return all embedded and shipped models, installed or not."""
-    return (*_adapters(), *_bases(), *_verifiers(), *_list_fitted())
+    return (*_list_adapters(), *_list_bases(), *_list_verifiers(), *_list_fitted())
 
 
-def served_models() -> tuple[str, ...]:
+def list_served_models() -> tuple[str, ...]:
     """Return the LiteLLM names of local chat models: the shipped adapters and their base model."""
-    return (*(item.name for item in _adapters()), names.EMBEDDED_BASE)
+    return (*(item.name for item in _list_adapters()), names.EMBEDDED_BASE)
 
 
-def fact_checkers(cache_dir: Path) -> tuple[RegisteredModel, ...]:
+def list_fact_checkers(cache_dir: Path) -> tuple[RegisteredModel, ...]:
     """Return the published fact checkers, downloaded or not."""
     published = load_verifier_kinds().facts.published
-    return tuple(_fact_checker(name, model, cache_dir) for name, model in published.items())
+    return tuple(
+        _describe_fact_checker(name, model, cache_dir) for name, model in published.items()
+    )
 
 
-def _fact_checker(name: str, model: PublishedChecker, cache_dir: Path) -> RegisteredModel:
+def _describe_fact_checker(name: str, model: PublishedChecker, cache_dir: Path) -> RegisteredModel:
     role, card = f"{_ROLES['verifier']}, based on {model.base}", load_card(model.repository)
     note = read_fetched(model.repository, cache_dir)
     if note is None:
@@ -111,7 +113,7 @@ def _fact_checker(name: str, model: PublishedChecker, cache_dir: Path) -> Regist
     )
 
 
-def item_of(name: str, cache_dir: Path | None = None) -> RegisteredModel:
+def find_registered_model(name: str, cache_dir: Path | None = None) -> RegisteredModel:
     """Return a model by its name, with or without `ragassay/`, or by the folder of an adapter.
 
     Args:
@@ -121,7 +123,7 @@ def item_of(name: str, cache_dir: Path | None = None) -> RegisteredModel:
     Raises:
         InputError: The model is unknown.
     """
-    known = (*registered_models(), *(fact_checkers(cache_dir) if cache_dir else ()))
+    known = (*list_registered_models(), *(list_fact_checkers(cache_dir) if cache_dir else ()))
     published = load_verifier_kinds().facts.find_published(name)
     short = published[0] if published else name
     for item in known:
@@ -130,15 +132,15 @@ def item_of(name: str, cache_dir: Path | None = None) -> RegisteredModel:
     folder = Path(name.removeprefix(f"{PROVIDER}/"))
     full_name, source = f"{PROVIDER}/{folder}", "your folder"
     if (folder / tuned.NOTE).is_file():
-        return _adapter(folder, full_name, source)
-    if adapter := adapter_of(full_name):
+        return _describe_adapter(folder, full_name, source)
+    if adapter := find_adapter(full_name):
         role = _ROLES[_HEAD_ROLES.get(read_shape(adapter.folder).labels, "labeller")]
         return RegisteredModel(
-            full_name, role, source, _adapter_files(adapter), load_card(full_name)
+            full_name, role, source, _list_adapter_files(adapter), load_card(full_name)
         )
     classifier = folder / CLASSIFIER
     if classifier.is_file():
-        file = ModelFile(classifier, digest=_classifier_digest)
+        file = ModelFile(classifier, digest=_read_classifier_digest)
         return RegisteredModel(
             full_name, _ROLES["correctness"], source, (file,), load_card(full_name)
         )
@@ -148,23 +150,23 @@ def item_of(name: str, cache_dir: Path | None = None) -> RegisteredModel:
     )
 
 
-def _shipped_model(name: str, role: str, *model_files: ModelFile) -> RegisteredModel:
+def _describe_shipped_model(name: str, role: str, *model_files: ModelFile) -> RegisteredModel:
     return RegisteredModel(name, role, SHIPPED, model_files, load_card(name))
 
 
-def _bases() -> tuple[RegisteredModel, ...]:
+def _list_bases() -> tuple[RegisteredModel, ...]:
     package, name = weights.SMOLLM2_PACKAGE, names.EMBEDDED_BASE
     gguf = ModelFile(_find_packaged_file(package, ".gguf"), weights.SMOLLM2_GGUF_SHA256)
-    folder = weights.minilm_folder()
+    folder = weights.locate_minilm()
     parts = (ModelFile(folder / part, digest) for part, digest in weights.MINILM_PARTS.items())
     role = "generates text and judges without fine-tuning; base of the adapters"
     return (
-        RegisteredModel(name, role, _package(package), (gguf,), load_card(name)),
-        _shipped_model(MINILM, "measures the similarity of two texts", *parts),
+        RegisteredModel(name, role, _describe_package(package), (gguf,), load_card(name)),
+        _describe_shipped_model(MINILM, "measures the similarity of two texts", *parts),
     )
 
 
-def _verifiers() -> tuple[RegisteredModel, ...]:
+def _list_verifiers() -> tuple[RegisteredModel, ...]:
     role, minilm = _ROLES["verifier"], (adapters.WHOLE, adapters.CLOSEST)
     signals_role = "compares sentences with passages to compute signals for `ragassay/signals`"
     mean_role = f"{role}; average of minilm-verifier and smollm2-verifier"
@@ -175,8 +177,8 @@ def _verifiers() -> tuple[RegisteredModel, ...]:
         (names.SIGNALS_VERIFIER, signals_role, (adapters.SIGNALS,)),
     )
     return tuple(
-        _shipped_model(
-            name, role, *(file for adapter in members for file in _adapter_files(adapter))
+        _describe_shipped_model(
+            name, role, *(file for adapter in members for file in _list_adapter_files(adapter))
         )
         for name, role, members in rows
     )
@@ -190,62 +192,64 @@ def _list_fitted() -> tuple[RegisteredModel, ...]:
             fitted.SIGNAL_RATER,
             "rates answers from measured signals",
             fitted.SIGNALS_FILE,
-            fitted.SignalRater.digest_in,
+            fitted.SignalRater.read_digest,
         ),
         (
             fitted.EXAM_RATER,
             "rates how well passages cover test bank items",
             fitted.EXAM_FILE,
-            fitted.ExamModel.digest_in,
+            fitted.ExamModel.read_digest,
         ),
         (
             fitted.PAIR_RATER,
             "rates question-answer pairs by rules",
             fitted.PAIRS_FILE,
-            fitted.RelevanceModel.digest_in,
+            fitted.RelevanceModel.read_digest,
         ),
-        ("ragassay/reranker", "reranks search results", reranker, weights.sha256_of),
+        ("ragassay/reranker", "reranks search results", reranker, weights.compute_sha256),
     )
     found: list[RegisteredModel] = []
     for name, role, path, digest_of in rows:
         card = load_card(name)
         found.append(
-            _shipped_model(name, role, ModelFile(path, card.digest if card else "", digest_of))
+            _describe_shipped_model(
+                name, role, ModelFile(path, card.digest if card else "", digest_of)
+            )
         )
     return tuple(found)
 
 
-def _adapter_files(adapter: Adapter) -> tuple[ModelFile, ...]:
+def _list_adapter_files(adapter: Adapter) -> tuple[ModelFile, ...]:
     digest = str(_read_note(adapter.folder / SHAPE).get("weights_sha256", ""))
     return (
-        ModelFile(adapter.folder / SHAPE, digest=_json_digest),
+        ModelFile(adapter.folder / SHAPE, digest=_hash_json),
         ModelFile(adapter.folder / adapters.WEIGHTS, digest),
     )
 
 
-def _json_digest(path: Path) -> str:
+def _hash_json(path: Path) -> str:
     json.loads(path.read_text(encoding="utf-8"))
-    return weights.sha256_of(path)
+    return weights.compute_sha256(path)
 
 
-def _note_digest(path: Path) -> str:
+def _hash_note(path: Path) -> str:
     tuned.TunedNote.model_validate_json(path.read_bytes())
-    return weights.sha256_of(path)
+    return weights.compute_sha256(path)
 
 
-def _classifier_digest(path: Path) -> str:
+def _read_classifier_digest(path: Path) -> str:
     return PairClassifier.read(path).digest
 
 
-def _adapters() -> tuple[RegisteredModel, ...]:
+def _list_adapters() -> tuple[RegisteredModel, ...]:
     root = Path(str(files("ragassay.models.adapters")))
     return tuple(
-        _adapter(note.parent, f"{PROVIDER}/{note.parent.name}", SHIPPED)
+        _describe_adapter(note.parent, f"{PROVIDER}/{note.parent.name}", SHIPPED)
         for note in sorted(root.glob(f"*/{tuned.NOTE}"))
     )
 
 
-def _adapter(folder: Path, name: str, source: str) -> RegisteredModel:
+def _describe_adapter(folder: Path, name: str, source: str) -> RegisteredModel:
     note = _read_note(folder / tuned.NOTE)
     task = str(note.get("task", ""))
     base = str(note.get("base", ""))
@@ -254,8 +258,8 @@ def _adapter(folder: Path, name: str, source: str) -> RegisteredModel:
         _ROLES.get(task, task) + (f", based on {base}" if base else ""),
         source,
         (
-            ModelFile(folder / tuned.SHAPE, digest=_json_digest),
-            ModelFile(folder / tuned.NOTE, digest=_note_digest),
+            ModelFile(folder / tuned.SHAPE, digest=_hash_json),
+            ModelFile(folder / tuned.NOTE, digest=_hash_note),
             ModelFile(folder / tuned.WEIGHTS, str(note.get("weights_sha256", ""))),
         ),
         load_card(name),
@@ -274,12 +278,12 @@ def _read_note(path: Path) -> dict[str, Any]:
 
 def _find_packaged_file(package: str, suffix: str) -> Path | None:
     try:
-        return weights.packaged_file(package, suffix)
+        return weights.find_packaged_file(package, suffix)
     except (ExtraError, SettingsError):
         return None
 
 
-def _package(name: str) -> str:
+def _describe_package(name: str) -> str:
     try:
         return f"package {name} {importlib.metadata.version(name)}"
     except importlib.metadata.PackageNotFoundError:

@@ -13,20 +13,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ragassay.errors import SettingsError
-from ragassay.metrics.papers.verifier_scores import align_score, chunks_of, summac_conv, summac_zs
+from ragassay.metrics.papers.verifier_scores import (
+    align_score,
+    split_chunks,
+    summac_conv,
+    summac_zs,
+)
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, EntailmentModel, Pair
-from ragassay.models.hosting import computed_by_host
+from ragassay.models.hosting import run_on_host
 from ragassay.models.weights import (
     LazyModel,
-    folder_digest,
+    compute_sha256,
+    guard_loading,
+    hash_folder,
     load_pretrained,
-    loading,
     on_device,
     read_config,
-    sha256_of,
 )
 from ragassay.records import UnsupportedSpan
-from ragassay.text.sentences import sentences_of
+from ragassay.text.sentences import extract_sentences
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,7 +76,7 @@ class ScoringVerifier:
         self.digest = hashlib.sha256(f"{scorer.digest} {threshold}".encode()).hexdigest()
         self.scorer, self._scale, self._threshold = scorer, scale, threshold
 
-    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def predict_probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return rescaled scores as support, and the remainder as neutral, shape (n_pairs, 3)."""
         import numpy as np
 
@@ -82,9 +87,9 @@ class ScoringVerifier:
         found[:, NEUTRAL] = 1 - found[:, SUPPORTS]
         return found
 
-    def spans(self, claim: str, passage: str) -> tuple[UnsupportedSpan, ...]:
+    def find_spans(self, claim: str, passage: str) -> tuple[UnsupportedSpan, ...]:
         """Return the unsupported parts of a claim, if the model labels tokens."""
-        spans = getattr(self.scorer, "spans", None)
+        spans = getattr(self.scorer, "find_spans", None)
         return spans(claim, passage) if spans else ()
 
 
@@ -101,7 +106,7 @@ class SummaC:
     def __init__(self, model: EntailmentModel, weights: Path | None = None) -> None:
         kind = "summac-conv" if weights else "summac-zs"
         self.name = f"{kind} by {model.name}"
-        digest = sha256_of(weights) if weights else ""
+        digest = compute_sha256(weights) if weights else ""
         self.digest = hashlib.sha256(f"{kind} {model.digest} {digest}".encode()).hexdigest()
         self._model, self._weights = model, _read_convolution(weights) if weights else None
 
@@ -110,10 +115,10 @@ class SummaC:
         import numpy as np
 
         document = _drop_short(passage.split("\n"))[:N_DOCUMENT_SENTENCES]
-        claims = _drop_short(sentences_of(claim))
+        claims = _drop_short(extract_sentences(claim))
         # NLI models read a passage as a title, which is empty here, and sentences.
         pairs = [(claim_text, f"\n{sentence}") for sentence in document for claim_text in claims]
-        shares = self._model.probabilities(pairs) if pairs else np.zeros((0, 3))
+        shares = self._model.predict_probabilities(pairs) if pairs else np.zeros((0, 3))
         image = shares.reshape(len(document), len(claims), 3)
         if self._weights is not None:
             return summac_conv(image[..., SUPPORTS], self._weights)
@@ -154,17 +159,17 @@ class AlignScore:
     def __init__(self, checkpoint: Path, base: str) -> None:
         self._config = read_config(base)
         self.name = f"alignscore of {checkpoint.name}"
-        self.digest, self.made_of = sha256_of(checkpoint), (checkpoint, base)
+        self.digest, self.made_of = compute_sha256(checkpoint), (checkpoint, base)
         self._checkpoint, self._base = checkpoint, base
         self.model = LazyModel(self._load)
 
-    @computed_by_host
+    @run_on_host
     def score(self, claim: str, passage: str) -> float:
         """Return the AlignScore of a claim and a passage, in [0, 1]."""
         import numpy as np
 
         document = [line for line in passage.split("\n") if line.strip()]
-        chunks, claims = chunks_of(document), sentences_of(claim)
+        chunks, claims = split_chunks(document), extract_sentences(claim)
         found = [
             [self._align_chunk(chunk, claim_text) for claim_text in claims] for chunk in chunks
         ]
@@ -192,7 +197,7 @@ class AlignScore:
             }
             for name in ("base_model", "tri_layer")
         }
-        with loading(self._base):
+        with guard_loading(self._base):
             tokenizer = AutoTokenizer.from_pretrained(self._base, trust_remote_code=False)
             encoder = AutoModel.from_config(self._config)
         head = torch.nn.Linear(self._config.hidden_size, 3)
@@ -200,13 +205,13 @@ class AlignScore:
             left_out = encoder.load_state_dict(parts["base_model"], strict=False).missing_keys
             head.load_state_dict(parts["tri_layer"])
         except RuntimeError as error:
-            raise self._misfit(str(error).partition("\n")[2].strip()) from error
+            raise self._build_misfit_error(str(error).partition("\n")[2].strip()) from error
         # Older checkpoints contain position ids, which newer models compute.
         if any("position_ids" not in key for key in left_out):
-            raise self._misfit(f"{left_out[0]} is missing")
+            raise self._build_misfit_error(f"{left_out[0]} is missing")
         return tokenizer, on_device(encoder), on_device(head)
 
-    def _misfit(self, problem: str) -> SettingsError:
+    def _build_misfit_error(self, problem: str) -> SettingsError:
         return SettingsError(
             f"{self._checkpoint} is not an AlignScore checkpoint for {self._base}: {problem[:200]}"
         )
@@ -227,11 +232,11 @@ class AnswerEvidence:
         n_classes = read_config(name).num_labels
         if n_classes != 2:
             raise SettingsError(f"{name} has {n_classes} classes, but 2 are required")
-        self.name, self.digest = f"bioace-correctness by {name}", folder_digest(name)
+        self.name, self.digest = f"bioace-correctness by {name}", hash_folder(name)
         self.made_of = (name,)
         self.model = LazyModel(lambda: load_pretrained("AutoModelForSequenceClassification", name))
 
-    @computed_by_host
+    @run_on_host
     def score(self, claim: str, passage: str) -> float:
         """Return the probability of "correct"."""
         text = f"ANSWER: {claim} EVIDENCE: {' '.join(passage.split())}"
@@ -268,7 +273,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     return found.get("state_dict", found)
 
 
-def weights_file(name: str) -> Path:
+def fetch_weights_file(name: str) -> Path:
     """Return the path of a weights file, and download it if it is OWNER/REPOSITORY/FILE.
 
     Raises `SettingsError` if the file does not exist.

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING
 
 from ragassay.extras import EXTRAS, need
 from ragassay.model_names import MINILM
-from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, loading, minilm_folder, quiet_loading
+from ragassay.models.weights import (
+    MINILM_SAFETENSORS_SHA256,
+    guard_loading,
+    locate_minilm,
+    silence_transformers,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,7 +74,7 @@ class TokenEncoder:
 
     def encode(self, texts: Sequence[str]) -> list[TokenCloud]:
         """Return the token embeddings of each text. Texts without words have no tokens."""
-        return [self._cloud(text) for text in texts]
+        return [self._compute_cloud(text) for text in texts]
 
     def encode_alone(self, words: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """Embed each word without context, by the last layer's output at the first position.
@@ -82,12 +87,12 @@ class TokenEncoder:
         """
         import torch
 
-        model, tokenizer = self._model()
+        model, tokenizer = self._load_model()
         distinct = list(dict.fromkeys(words))
         found: dict[str, NDArray[np.float32]] = {}
         for start in range(0, len(distinct), _WORD_BATCH):
             part = distinct[start : start + _WORD_BATCH]
-            with quiet_loading():
+            with silence_transformers():
                 batch = _pad_words(tokenizer, part)
             with torch.inference_mode():
                 states = model(**batch).last_hidden_state[:, 0].float().numpy()
@@ -117,7 +122,7 @@ class TokenEncoder:
         need("bert_score")
         from bert_score.utils import bert_cos_score_idf
 
-        model, tokenizer = self._model()
+        model, tokenizer = self._load_model()
         weights: defaultdict[int, float] = defaultdict(lambda: 1.0)
         for token in (tokenizer.cls_token_id, tokenizer.sep_token_id):
             if isinstance(token, int):
@@ -135,14 +140,14 @@ class TokenEncoder:
             found[i] = float(score)
         return found
 
-    def _model(self) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    def _load_model(self) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
         if self._loaded is None:
             from transformers import AutoModel, AutoTokenizer
 
             from ragassay.models.layers import load_minilm
 
-            source = str(minilm_folder()) if self.name == MINILM else self.name
-            with loading(self.name):
+            source = str(locate_minilm()) if self.name == MINILM else self.name
+            with guard_loading(self.name):
                 tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
                 if self.name == MINILM:
                     model = load_minilm()
@@ -155,12 +160,12 @@ class TokenEncoder:
             self._loaded = model, tokenizer
         return self._loaded
 
-    def _cloud(self, text: str) -> TokenCloud:
+    def _compute_cloud(self, text: str) -> TokenCloud:
         import numpy as np
         import torch
 
-        model, tokenizer = self._model()
-        with quiet_loading():
+        model, tokenizer = self._load_model()
+        with silence_transformers():
             n_tokens = len(tokenizer(text, add_special_tokens=False)["input_ids"])
         batch = tokenizer(text, truncation=True, return_tensors="pt")
         with torch.inference_mode():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
 
-from ragassay.errors import InputError, SettingsError, first_problem
+from ragassay.errors import InputError, SettingsError, find_first_problem
 from ragassay.extras import EXTRAS, need
 from ragassay.files import read_small
 from ragassay.model_names import PROVIDER, SMOLLM2, is_ragassay_model
@@ -22,11 +22,11 @@ from ragassay.models.weights import (
     SMOLLM2_GGUF_SHA256,
     SMOLLM2_PACKAGE,
     check_digest,
-    loading,
-    packaged_file,
-    quiet_loading,
-    sha256_of,
-    source_of,
+    compute_sha256,
+    find_packaged_file,
+    guard_loading,
+    locate_model,
+    silence_transformers,
 )
 from ragassay.records.base import Frozen
 
@@ -74,12 +74,12 @@ class TunedNote(Frozen):
     source_chars: int = 0
 
 
-def base_digest(base: str) -> str:
+def find_base_digest(base: str) -> str:
     """Return the SHA-256 of a base model if it is the embedded one, otherwise ""."""
     return SMOLLM2_GGUF_SHA256 if base == SMOLLM2 else ""
 
 
-def adapter_folder(name: str) -> Path | None:
+def find_adapter_folder(name: str) -> Path | None:
     """Return the folder of a shipped adapter or of a user's adapter, or None for a full model."""
     shipped = Path(str(files("ragassay.models.adapters"))) / name
     for folder in (shipped, Path(name)):
@@ -97,7 +97,7 @@ def read_note(folder: Path) -> TunedNote:
     try:
         note = TunedNote.model_validate_json(read_small(folder / NOTE))
     except ValidationError as error:
-        field, problem = first_problem(error)
+        field, problem = find_first_problem(error)
         raise SettingsError(f"{folder / NOTE}: {field}: {problem}") from error
     if not (folder / WEIGHTS).is_file():
         raise SettingsError(f"{folder} has no {WEIGHTS}; train the adapter again")
@@ -105,7 +105,7 @@ def read_note(folder: Path) -> TunedNote:
     return note
 
 
-def metadata_of(model: str) -> TunedNote | None:
+def find_tuned_note(model: str) -> TunedNote | None:
     """Return the description of a fine-tuned model by its LiteLLM name, or None for other models.
 
     If a server runs the model, the adapter must have the same name or folder on this machine.
@@ -115,23 +115,23 @@ def metadata_of(model: str) -> TunedNote | None:
     """
     if not is_ragassay_model(model):
         return None
-    folder = adapter_folder(model.partition(f"{PROVIDER}/")[2])
+    folder = find_adapter_folder(model.partition(f"{PROVIDER}/")[2])
     return read_note(folder) if folder else None
 
 
-def base_of(model: str) -> str:
+def find_base_model(model: str) -> str:
     """Return the model to use for tasks for which a model was not fine-tuned.
 
     A fine-tuned model is replaced by its base model. Any other model is returned unchanged.
     """
-    note = metadata_of(model)
+    note = find_tuned_note(model)
     server, ours, _ = model.partition(f"{PROVIDER}/")
     return f"{server}{ours}{note.base}" if note else model
 
 
-def with_base_model(settings: Settings) -> Settings:
-    """Return the settings with the judge replaced by its base model (see `base_of`)."""
-    return settings.model_copy(update={"model": base_of(settings.judge.model)})
+def use_base_model(settings: Settings) -> Settings:
+    """Return the settings with the judge replaced by its base model (see `find_base_model`)."""
+    return settings.model_copy(update={"model": find_base_model(settings.judge.model)})
 
 
 def save_adapter(model: PeftModel, folder: Path, note: TunedNote) -> TunedNote:
@@ -150,9 +150,9 @@ def save_adapter(model: PeftModel, folder: Path, note: TunedNote) -> TunedNote:
     save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
     config = model.peft_config["default"].to_dict()
     config |= {"base_model_name_or_path": HUB_NAMES.get(note.base, note.base)}
-    fields = {key: _plain(value) for key, value in sorted(config.items()) if value is not None}
+    fields = {key: _sort_set(value) for key, value in sorted(config.items()) if value is not None}
     (folder / SHAPE).write_text(json.dumps(fields | {"inference_mode": True}, indent=2) + "\n")
-    written = note.model_copy(update={"weights_sha256": sha256_of(folder / WEIGHTS)})
+    written = note.model_copy(update={"weights_sha256": compute_sha256(folder / WEIGHTS)})
     (folder / NOTE).write_text(written.model_dump_json(indent=2) + "\n", encoding="utf-8")
     read_note.cache_clear()
     return written
@@ -162,7 +162,7 @@ HUB_NAMES = {SMOLLM2: "HuggingFaceTB/SmolLM2-135M-Instruct"}
 """Hugging Face ids of the embedded base models."""
 
 
-def _plain(value: object) -> object:
+def _sort_set(value: object) -> object:
     return sorted(value) if isinstance(value, set) else value
 
 
@@ -191,8 +191,8 @@ def merge(folder: Path, cache_dir: Path) -> Merged:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     base = read_note(folder).base
-    source = source_of(base, cache_dir)
-    with loading(base):
+    source = locate_model(base, cache_dir)
+    with guard_loading(base):
         tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
         base_model = AutoModelForCausalLM.from_pretrained(
             source, dtype=torch.float32, trust_remote_code=False
@@ -217,7 +217,7 @@ def write_hf(
     """
     import torch
 
-    with _new_path(folder) as partial, quiet_loading():
+    with _open_new_path(folder) as partial, silence_transformers():
         partial.mkdir()
         merged.model.to(getattr(torch, dtype)).save_pretrained(partial)  # type: ignore[arg-type]
         merged.tokenizer.save_pretrained(partial)
@@ -244,7 +244,7 @@ def write_gguf(merged: Merged, path: Path) -> None:
     import gguf
     from gguf.scripts.gguf_new_metadata import MetadataDetails, copy_with_new_metadata
 
-    source = gguf.GGUFReader(packaged_file(SMOLLM2_PACKAGE, ".gguf"))
+    source = gguf.GGUFReader(find_packaged_file(SMOLLM2_PACKAGE, ".gguf"))
     _replace_changed(source, merged)
     keys, kinds = gguf.Keys.General, gguf.GGUFValueType
     name = f"{source.fields[keys.NAME].contents()}, with ragassay's adapter {merged.name}"
@@ -252,7 +252,7 @@ def write_gguf(merged: Merged, path: Path) -> None:
         keys.NAME: MetadataDetails(kinds.STRING, name),
         keys.FILE_TYPE: MetadataDetails(kinds.UINT32, int(gguf.LlamaFileType.MOSTLY_F16)),
     }
-    with _new_path(path) as partial:
+    with _open_new_path(path) as partial:
         writer = gguf.GGUFWriter(
             partial, source.fields[keys.ARCHITECTURE].contents(), endianess=source.endianess
         )
@@ -269,13 +269,13 @@ def _replace_changed(source: Any, merged: Merged) -> None:
         index = indices.get(f"{names.get_name(module)}.weight")
         if index is None:
             raise SettingsError(f"the adapter changes {module}, which has no tensor in GGUF")
-        half = _half(merged.model, module)
+        half = _convert_weight(merged.model, module)
         source.tensors[index] = source.tensors[index]._replace(
             data=half, n_bytes=half.nbytes, tensor_type=gguf.GGMLQuantizationType.F16
         )
 
 
-def _half(model: PreTrainedModel, module: str) -> NDArray[np.float16]:
+def _convert_weight(model: PreTrainedModel, module: str) -> NDArray[np.float16]:
     """Return a module's weight in GGUF's row order, shape (n_out, n_in), as float16."""
     weight: Any = model.get_submodule(module).weight
     values = weight.detach().float().numpy()
@@ -299,7 +299,7 @@ def rotate_rows(weight: NDArray[np.floating], n_heads: int) -> NDArray[np.floati
 
 
 @contextmanager
-def _new_path(target: Path) -> Iterator[Path]:
+def _open_new_path(target: Path) -> Iterator[Path]:
     """Yield a temporary path, and rename it to `target` at the end.
 
     Raises `InputError` if `target` exists.

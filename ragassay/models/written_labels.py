@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, Pair
-from ragassay.models.hosting import computed_by_host
+from ragassay.models.hosting import run_on_host
 from ragassay.models.local_readers import Prompt, Text2Text, fit_prompt
 from ragassay.models.weights import (
     LazyModel,
-    folder_digest,
-    half_on_gpu,
+    choose_gpu_dtype,
+    hash_folder,
     load_pretrained,
     read_config,
 )
-from ragassay.prompts.model_forms import WriterKind, verifier_kinds_sha256
+from ragassay.prompts.model_forms import WriterKind, hash_verifier_kinds
 from ragassay.records import Verdict
 
 if TYPE_CHECKING:
@@ -33,10 +33,14 @@ class CausalText:
     def __init__(self, name: str, n_tokens: int) -> None:
         self.name, self._n_tokens = name, n_tokens
         self.made_of = (name, n_tokens)
-        self.model = LazyModel(lambda: load_pretrained("AutoModelForCausalLM", name, half_on_gpu()))
+        self.model = LazyModel(
+            lambda: load_pretrained("AutoModelForCausalLM", name, choose_gpu_dtype())
+        )
 
-    @computed_by_host
-    def shares(self, prompts: Sequence[Prompt], words: Sequence[str]) -> NDArray[np.float64]:
+    @run_on_host
+    def predict_word_shares(
+        self, prompts: Sequence[Prompt], words: Sequence[str]
+    ) -> NDArray[np.float64]:
         """Return the probability that the reply starts with each word.
 
         The result has shape (n_prompts, n_words). Rows may sum to less than 1, because replies can
@@ -48,33 +52,33 @@ class CausalText:
         with self.model.lend() as (tokenizer, model):
             for prompt in prompts:
                 text = fit_prompt(tokenizer, prompt, self._n_tokens)
-                rows.append([_share(tokenizer, model, text, word) for word in words])
+                rows.append([_compute_share(tokenizer, model, text, word) for word in words])
         return np.array(rows).reshape(len(prompts), len(words))
 
 
-def _share(tokenizer: Any, model: Any, prompt: str, word: str) -> float:
+def _compute_share(tokenizer: Any, model: Any, prompt: str, word: str) -> float:
     import torch
 
-    prefix, continuation = _tokens(tokenizer, prompt, word)
+    prefix, continuation = _tokenize_prompt(tokenizer, prompt, word)
     tokens = torch.tensor([[*prefix, *continuation]], device=model.device)
     logs = model(input_ids=tokens).logits[0].float().log_softmax(-1)
     positions = torch.arange(len(prefix) - 1, len(tokens[0]) - 1)
     return float(logs[positions, torch.tensor(continuation)].sum().exp())
 
 
-def _tokens(tokenizer: Any, prompt: str, word: str) -> tuple[list[int], list[int]]:
+def _tokenize_prompt(tokenizer: Any, prompt: str, word: str) -> tuple[list[int], list[int]]:
     """Return the tokens of a prompt and of the word that follows it.
 
     The word is tokenized together with the prompt, unless that changes the tokens of the prompt.
     """
 
-    def ids(text: str, special: bool) -> list[int]:
+    def encode_text(text: str, special: bool) -> list[int]:
         # Evaluated text is plain text, even if it contains one of the model's special tokens.
         return tokenizer(text, add_special_tokens=special, split_special_tokens=True).input_ids
 
-    prefix, full = ids(prompt, True), ids(f"{prompt}{word}", True)
+    prefix, full = encode_text(prompt, True), encode_text(f"{prompt}{word}", True)
     keeps_prefix = full[: len(prefix)] == prefix
-    return prefix, full[len(prefix) :] if keeps_prefix else ids(word, False)
+    return prefix, full[len(prefix) :] if keeps_prefix else encode_text(word, False)
 
 
 LEAST_MASS = 0.5
@@ -109,12 +113,12 @@ class WrittenLabels:
 
     def __init__(self, model: Writer, kind: WriterKind, n_labels: int = 3) -> None:
         self.name = model.name
-        self._model, self._prompt = model, kind.prompt_for(n_labels)
+        self._model, self._prompt = model, kind.choose_prompt(n_labels)
         self.n_labels = len(self._prompt.words)
-        parts = (folder_digest(model.name), verifier_kinds_sha256(), str(self.n_labels))
+        parts = (hash_folder(model.name), hash_verifier_kinds(), str(self.n_labels))
         self.digest = hashlib.sha256(" ".join(parts).encode()).hexdigest()
 
-    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def predict_probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return the probabilities of support, contradiction and neutrality.
 
         Rows are nan if the model would most likely reply with something other than a label.
@@ -123,10 +127,10 @@ class WrittenLabels:
 
         prompts: list[Prompt] = []
         for claim, passage in pairs:
-            before, after = self._prompt.around(claim)
+            before, after = self._prompt.fill_prompt(claim)
             prompts.append((before, " ".join(passage.split()), after))
         words = [(word, _COLUMN[label]) for label, w in self._prompt.words.items() for word in w]
-        word_shares = self._model.shares(prompts, [word for word, _ in words])
+        word_shares = self._model.predict_word_shares(prompts, [word for word, _ in words])
         found = word_shares @ np.eye(3)[[column for _, column in words]]
         mass = found.sum(axis=1, keepdims=True)
         return np.where(mass >= LEAST_MASS, found / np.maximum(mass, LEAST_MASS), np.nan)

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ragassay.errors import InputError
-from ragassay.metrics.papers.nuggets import align_greedily, first_of_each, same_probability
+from ragassay.metrics.papers.nuggets import align_greedily, compute_same_probability, mask_repeats
 from ragassay.metrics.stats.intervals import f1_score
 from ragassay.records import (
     MatchAgreement,
@@ -120,15 +120,15 @@ def fit_matcher(
             "are required"
         )
     components = fit_mixture(pairs, seed)
-    threshold = _similarity_at(EVEN, components)
+    threshold = _find_similarity(EVEN, components)
     if threshold is None or pairs.max() < threshold:
         raise InputError(
             "the similarities do not form two groups: probably no two nuggets state the same fact"
         )
-    held_out = _mixtures_by_fold(data, seed)
+    held_out = _fit_mixtures(data, seed)
     by_case = held_out or [components] * len(data.cases)
     chosen = choose_trial(search_thresholds(data, by_case, n_trials, seed, on_trial))
-    similarity = _similarity_at(chosen.probability, components)
+    similarity = _find_similarity(chosen.probability, components)
     return NuggetMatcher(
         components=components,
         probability_threshold=chosen.probability,
@@ -148,7 +148,7 @@ def fit_matcher(
     )
 
 
-def _mixtures_by_fold(data: MatchData, seed: int) -> list[Mixture]:
+def _fit_mixtures(data: MatchData, seed: int) -> list[Mixture]:
     """Return a mixture for each case, fitted to the cases in the other folds.
 
     Answers with the same gold nuggets are in the same fold. If there is too little data, the list
@@ -172,7 +172,7 @@ def _mixtures_by_fold(data: MatchData, seed: int) -> list[Mixture]:
         if len(pairs) < FEWEST_PAIRS:
             return []
         fitted.append(fit_mixture(pairs, seed))
-        if _similarity_at(EVEN, fitted[-1]) is None:
+        if _find_similarity(EVEN, fitted[-1]) is None:
             return []
     return [fitted[fold] for fold in folds]
 
@@ -213,12 +213,12 @@ def fit_mixture(pairs: NDArray[np.floating], seed: int) -> Mixture:
     return first, second
 
 
-def _similarity_at(probability: float, components: Mixture) -> float | None:
+def _find_similarity(probability: float, components: Mixture) -> float | None:
     """Return the lowest similarity in [-1, 1] that has at least this probability, if any."""
     import numpy as np
 
     def is_reached(similarity: float) -> bool:
-        return bool(same_probability(np.array(similarity), components) >= probability)
+        return bool(compute_same_probability(np.array(similarity), components) >= probability)
 
     low, high = -1.0, 1.0
     if not is_reached(high):
@@ -239,25 +239,25 @@ def choose_trial(front: Sequence[Trial]) -> Trial:
     If adjacent thresholds are equally good, their middle is chosen, because the outer ones are more
     sensitive to new data.
     """
-    columns = [_values(trial.objectives) for trial in front]
+    columns = [_list_values(trial.objectives) for trial in front]
     lows = [min(column) for column in zip(*columns, strict=True)]
     highs = [max(column) for column in zip(*columns, strict=True)]
 
-    def distance(values: tuple[float, float, float]) -> float:
+    def measure_distance(values: tuple[float, float, float]) -> float:
         gaps = (
             (high - value) / (high - low) if high > low else 0.0
             for value, low, high in zip(values, lows, highs, strict=True)
         )
         return round(math.hypot(*gaps), 9)
 
-    def rank(trial: Trial) -> tuple[float, ...]:
-        values, known = _values(trial.objectives), trial.agreement
+    def rank_trial(trial: Trial) -> tuple[float, ...]:
+        values, known = _list_values(trial.objectives), trial.agreement
         known_f1 = f1_score(known.precision, known.recall) if known else None
-        return (known_f1 or 0.0, -distance(values), *values)
+        return (known_f1 or 0.0, -measure_distance(values), *values)
 
-    best = max(map(rank, front))
+    best = max(map(rank_trial, front))
     upwards = sorted(front, key=lambda trial: trial.probability)
-    runs = itertools.groupby(upwards, key=lambda trial: rank(trial) == best)
+    runs = itertools.groupby(upwards, key=lambda trial: rank_trial(trial) == best)
     plateaus = [list(trials) for is_best, trials in runs if is_best]
     widest = max(plateaus, key=lambda trials: trials[-1].probability - trials[0].probability)
     ends = (widest[0].probability, widest[-1].probability)
@@ -282,7 +282,7 @@ def search_thresholds(
     import optuna
 
     parts = [
-        (similarity, same_probability(similarity, mixture), first_of_each(case.nuggets))
+        (similarity, compute_same_probability(similarity, mixture), mask_repeats(case.nuggets))
         for case, similarity, mixture in zip(data.cases, data.similarities, components, strict=True)
     ]
 
@@ -292,9 +292,9 @@ def search_thresholds(
             for similarity, same, first in parts
         ]
 
-    def objective(trial: optuna.Trial) -> tuple[float, float, float]:
+    def evaluate_trial(trial: optuna.Trial) -> tuple[float, float, float]:
         probability = trial.suggest_float("probability", 0.0, 1.0)
-        return _values(_objectives(data.cases, match_above(probability)))
+        return _list_values(_compute_objectives(data.cases, match_above(probability)))
 
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -303,15 +303,18 @@ def search_thresholds(
         study = optuna.create_study(
             directions=("maximize", "maximize", "maximize"), sampler=sampler
         )
-        study.optimize(objective, n_trials, callbacks=[lambda study, trial: on_trial()])
+        study.optimize(evaluate_trial, n_trials, callbacks=[lambda study, trial: on_trial()])
     finally:
         optuna.logging.set_verbosity(verbosity)
     probabilities = sorted({float(trial.params["probability"]) for trial in study.best_trials})
     aligned = [(p, match_above(p)) for p in probabilities]
-    return [Trial(p, _objectives(data.cases, a), _agreement(data.cases, a)) for p, a in aligned]
+    return [
+        Trial(p, _compute_objectives(data.cases, a), _measure_agreement(data.cases, a))
+        for p, a in aligned
+    ]
 
 
-def _objectives(
+def _compute_objectives(
     cases: Sequence[MatchCase], aligned: Sequence[tuple[NuggetMatch, ...]]
 ) -> MatchObjectives:
     scores = [
@@ -326,7 +329,7 @@ def _objectives(
     )
 
 
-def _agreement(
+def _measure_agreement(
     cases: Sequence[MatchCase], aligned: Sequence[tuple[NuggetMatch, ...]]
 ) -> MatchAgreement | None:
     n_pairs = n_known = n_aligned = n_both = 0
@@ -349,5 +352,5 @@ def _agreement(
     )
 
 
-def _values(objectives: MatchObjectives) -> tuple[float, float, float]:
+def _list_values(objectives: MatchObjectives) -> tuple[float, float, float]:
     return objectives.f1, objectives.similarity, objectives.n_alignments

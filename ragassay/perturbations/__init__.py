@@ -2,14 +2,14 @@
 
 from ragassay.perturbations.attack import Attack, Rephrase
 from ragassay.perturbations.lexicon import Side
-from ragassay.perturbations.perturb import ATTACKS, mode_rating, perturb_answers, perturbed_rating
+from ragassay.perturbations.perturb import ATTACKS, find_mode_rating, invert_rating, perturb_answers
 
 __all__ = [
     "ATTACKS",
     "Attack",
     "Rephrase",
     "Side",
-    "mode_rating",
+    "find_mode_rating",
+    "invert_rating",
     "perturb_answers",
-    "perturbed_rating",
 ]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from ragassay.perturbations.lexicon import Side
 from ragassay.records import AttackFamily, Document, Record, SentenceInput, Severity
-from ragassay.text.segmenter import find_statements, stand_alone
+from ragassay.text.segmenter import detect_statements, find_statements
 from ragassay.text.statements import Statement
 
 MASK = "\ue000"
@@ -74,9 +74,9 @@ class CutAnswer:
         """Return the answer as a string or, if `is_listed`, as a list of sentences."""
         if self.is_listed:
             return tuple(SentenceInput(text=p.written, citations=p.citations) for p in self.pieces)
-        return self._text()
+        return self._join_text()
 
-    def _text(self) -> str:
+    def _join_text(self) -> str:
         return "".join(piece.before + piece.written for piece in self.pieces) + self.after
 
     def with_piece(self, index: int, piece: AnswerPiece) -> CutAnswer:
@@ -92,14 +92,14 @@ class CutAnswer:
         added = AnswerPiece(text.replace(MASK, ""), (), "", listed, is_changed=True)
         if not self.is_listed:
             if index:
-                added = replace(added, before=_between(self.pieces[index - 1].text))
+                added = replace(added, before=_choose_separator(self.pieces[index - 1].text))
             elif rest:
                 added = replace(added, before=rest[0].before)
             if rest and (index == 0 or not _ENDED.search(text)):
-                rest[0] = replace(rest[0], before=_between(text))
+                rest[0] = replace(rest[0], before=_choose_separator(text))
         return replace(self, pieces=(*self.pieces[:index], added, *rest))
 
-    def without(self, index: int) -> CutAnswer:
+    def remove_piece(self, index: int) -> CutAnswer:
         """Return a copy without a piece and without the whitespace before the piece."""
         kept = [*self.pieces[:index], *self.pieces[index + 1 :]]
         if index == 0 and kept:
@@ -113,11 +113,11 @@ class CutAnswer:
             pieces[target] = replace(self.pieces[index], before=self.pieces[target].before)
         return replace(self, pieces=tuple(pieces))
 
-    def changed_sentences(self, sources: Sequence[Document]) -> tuple[int, ...]:
+    def find_changed_sentences(self, sources: Sequence[Document]) -> tuple[int, ...]:
         """Return the positions of added and changed sentences in the joined text, from 1."""
         if self.is_listed:
             non_empty = [piece for piece in self.pieces if piece.written.strip()]
-            is_sentence = stand_alone(find_statements(self.join_pieces(), sources))
+            is_sentence = detect_statements(find_statements(self.join_pieces(), sources))
             sentences = itertools.compress(non_empty, is_sentence)
             return tuple(n for n, piece in enumerate(sentences, 1) if piece.is_changed)
         ranges, start = [], 0
@@ -129,7 +129,7 @@ class CutAnswer:
             start = end
         return tuple(
             n
-            for n, statement in enumerate(find_statements(self._text(), sources), 1)
+            for n, statement in enumerate(find_statements(self._join_text(), sources), 1)
             if any(start < statement.end and statement.start < end for start, end in ranges)
         )
 
@@ -141,14 +141,14 @@ def cut_answer(record: Record) -> CutAnswer:
         text = record.answer
         ends = [0, *(statement.end for statement in statements)]
         pieces = [
-            _piece(text, statement, before=text[end : statement.start])
+            _build_piece(text, statement, before=text[end : statement.start])
             for end, statement in zip(ends, statements, strict=False)
         ]
         return CutAnswer(tuple(pieces), text[ends[-1] :])
     text = " ".join(one.text for one in record.answer if one.text.strip())
     rest = iter(statements)
     listed = [
-        _piece(text, next(rest), citations=one.citations)
+        _build_piece(text, next(rest), citations=one.citations)
         if one.text.strip()
         else AnswerPiece(one.text, citations=one.citations)
         for one in record.answer
@@ -156,11 +156,11 @@ def cut_answer(record: Record) -> CutAnswer:
     return CutAnswer(tuple(listed), is_listed=True)
 
 
-def _between(text: str) -> str:
+def _choose_separator(text: str) -> str:
     return " " if _ENDED.search(text) else "\n\n"
 
 
-def _piece(
+def _build_piece(
     text: str, statement: Statement, before: str = "", citations: tuple[str, ...] = ()
 ) -> AnswerPiece:
     """Return a piece in which citation markers and any literal mask characters are masked."""
@@ -183,29 +183,29 @@ class Neighbours:
     """Records that supply sentences and sources for attacks on other records."""
 
     def __init__(self, records: Sequence[Record]) -> None:
-        self._records = [(question_key(record), record) for record in records]
+        self._records = [(build_question_key(record), record) for record in records]
         self._pieces: dict[str, list[AnswerPiece]] = {}
 
-    def sentence(self, record: Record, rng: random.Random) -> AnswerPiece | None:
+    def draw_sentence(self, record: Record, rng: random.Random) -> AnswerPiece | None:
         """Draw a sentence from an answer to another question, or return None if there is none."""
-        others = self._of_other_questions(record)
+        others = self._list_others(record)
         while others:
-            pieces = self._long(others.pop(rng.randrange(len(others))))
+            pieces = self._list_long_pieces(others.pop(rng.randrange(len(others))))
             if pieces:
                 return rng.choice(pieces)
         return None
 
-    def documents(self, record: Record, rng: random.Random, n: int) -> list[Document]:
+    def draw_documents(self, record: Record, rng: random.Random, n: int) -> list[Document]:
         """Return the sources of up to `n` random records that have another question."""
-        others = self._of_other_questions(record)
+        others = self._list_others(record)
         chosen = rng.sample(others, min(n, len(others)))
         return [document for other in chosen for document in other.sources]
 
-    def _of_other_questions(self, record: Record) -> list[Record]:
-        own = question_key(record)
+    def _list_others(self, record: Record) -> list[Record]:
+        own = build_question_key(record)
         return [other for key, other in self._records if key != own]
 
-    def _long(self, record: Record) -> list[AnswerPiece]:
+    def _list_long_pieces(self, record: Record) -> list[AnswerPiece]:
         if record.id not in self._pieces:
             self._pieces[record.id] = [
                 piece
@@ -215,7 +215,7 @@ class Neighbours:
         return self._pieces[record.id]
 
 
-def question_key(record: Record) -> str:
+def build_question_key(record: Record) -> str:
     """Return a record's topic, or its normalized question if it has no topic."""
     return record.topic or " ".join(record.question.lower().split())
 
@@ -268,6 +268,6 @@ class Attack:
     apply: Apply
 
 
-def rubrics(*names: str) -> tuple[str, ...]:
+def name_rubrics(*names: str) -> tuple[str, ...]:
     """Return the names of rubric scores, with the prefix "rubric."."""
     return tuple(f"rubric.{name}" for name in names)

@@ -15,7 +15,7 @@ from ragassay.perturbations.attack import (
     CutAnswer,
     Material,
     Perturbation,
-    rubrics,
+    name_rubrics,
 )
 from ragassay.perturbations.counterfactuals import (
     Change,
@@ -27,7 +27,7 @@ from ragassay.perturbations.counterfactuals import (
 )
 from ragassay.perturbations.numbers import change_number
 from ragassay.records import Document, Record
-from ragassay.text.citation_markers import bare, expand
+from ragassay.text.citation_markers import expand, strip_identifier
 
 _PMID = re.compile(r"[0-9]{5,8}")
 _WORD = re.compile(r"[a-z0-9]{4,}")
@@ -50,7 +50,7 @@ def move_citation(answer: CutAnswer, material: Material) -> Perturbation | None:
     """
     for index in material.rng.sample(answer.places, len(answer.places)):
         piece = answer.pieces[index]
-        cited = _citations(piece)
+        cited = _list_citations(piece)
         for citation in material.rng.sample(cited, len(cited)):
             target = _choose_target(citation.item, piece, [c.item for c in cited], material)
             moved = _replace_citation(piece, citation, target) if target else None
@@ -61,11 +61,11 @@ def move_citation(answer: CutAnswer, material: Material) -> Perturbation | None:
 
 def cite_retracted(answer: CutAnswer, material: Material) -> Perturbation | None:
     """Add a citation of a retracted article, if possible to a sentence that has citations."""
-    cited = {bare(c.item) for piece in answer.pieces for c in _citations(piece)}
+    cited = {strip_identifier(c.item) for piece in answer.pieces for c in _list_citations(piece)}
     pmids = [pmid for pmid in material.retracted if pmid not in cited]
     if not pmids:
         return None
-    citing = [i for i in answer.places if _citations(answer.pieces[i])]
+    citing = [i for i in answer.places if _list_citations(answer.pieces[i])]
     index = material.rng.choice(citing or answer.places)
     piece, marker = answer.pieces[index], f"PMID {material.rng.choice(pmids)}"
     if answer.is_listed:
@@ -80,7 +80,7 @@ def cite_retracted(answer: CutAnswer, material: Material) -> Perturbation | None
     return Perturbation(answer.with_piece(index, changed))
 
 
-def _citations(piece: AnswerPiece) -> list[_CitedPiece]:
+def _list_citations(piece: AnswerPiece) -> list[_CitedPiece]:
     """Return the citations of a piece, except ranges and DOIs, which cannot be edited."""
     listed = [_CitedPiece(item, i, True) for i, item in enumerate(piece.citations)]
     marked = [
@@ -97,25 +97,25 @@ def _choose_target(item: str, piece: AnswerPiece, cited: Sequence[str], material
     used = {_resolve_item(c, material.record) for c in cited}
     own = _resolve_item(item, material.record)
     if own is None:
-        return _foreign_pmid(item, material)
-    overlap = _overlap(piece.words, sources[own])
+        return _choose_foreign_pmid(item, material)
+    overlap = _compute_overlap(piece.words, sources[own])
     worse = [
         i
         for i, source in enumerate(sources)
-        if i not in used and _overlap(piece.words, source) < overlap
+        if i not in used and _compute_overlap(piece.words, source) < overlap
     ]
     if not worse:
-        return _foreign_pmid(item, material)
+        return _choose_foreign_pmid(item, material)
     chosen = material.rng.choice(worse)
     position = str(chosen + 1)
     if _is_position(item, material.record) and _resolve_item(position, material.record) == chosen:
         return position
-    return item.replace(bare(item), sources[chosen].id)
+    return item.replace(strip_identifier(item), sources[chosen].id)
 
 
 def _resolve_item(item: str, record: Record) -> int | None:
     for i, source in enumerate(record.sources):
-        if source.id == item or bare(source.id) == bare(item):
+        if source.id == item or strip_identifier(source.id) == strip_identifier(item):
             return i
     return int(item) - 1 if _is_position(item, record) else None
 
@@ -126,14 +126,14 @@ def _is_position(item: str, record: Record) -> bool:
     return item.isdigit() and least <= int(item) <= len(record.sources)
 
 
-def _foreign_pmid(item: str, material: Material) -> str:
+def _choose_foreign_pmid(item: str, material: Material) -> str:
     """Return a PMID from the sources of other records, or "" if `item` is not a PMID."""
-    if not _PMID.fullmatch(bare(item)):
+    if not _PMID.fullmatch(strip_identifier(item)):
         return ""
-    documents = material.neighbours.documents(material.record, material.rng, _N_NEIGHBOURS)
+    documents = material.neighbours.draw_documents(material.record, material.rng, _N_NEIGHBOURS)
     own = {source.id for source in material.record.sources}
     pmids = [d.id for d in documents if _PMID.fullmatch(d.id) and d.id not in own]
-    return item.replace(bare(item), material.rng.choice(pmids)) if pmids else ""
+    return item.replace(strip_identifier(item), material.rng.choice(pmids)) if pmids else ""
 
 
 def _replace_citation(piece: AnswerPiece, cited: _CitedPiece, target: str) -> AnswerPiece | None:
@@ -142,15 +142,15 @@ def _replace_citation(piece: AnswerPiece, cited: _CitedPiece, target: str) -> An
         citations[cited.index] = target
         return replace(piece, citations=tuple(citations), is_changed=True)
     marker = piece.markers[cited.index]
-    number = re.escape(bare(cited.item))
-    changed = re.sub(rf"(?<!\d){number}(?!\d)", bare(target), marker, count=1)
+    number = re.escape(strip_identifier(cited.item))
+    changed = re.sub(rf"(?<!\d){number}(?!\d)", strip_identifier(target), marker, count=1)
     if changed == marker:
         return None
     markers = (*piece.markers[: cited.index], changed, *piece.markers[cited.index + 1 :])
     return replace(piece, markers=markers, is_changed=True)
 
 
-def _overlap(sentence: str, source: Document) -> float:
+def _compute_overlap(sentence: str, source: Document) -> float:
     """Return the share, in [0, 1], of a sentence's long words that the source contains."""
     words = set(_WORD.findall(sentence.lower()))
     shared = words & set(_WORD.findall(f"{source.title} {source.text}".lower()))
@@ -173,23 +173,23 @@ def _change_drug(answer: CutAnswer, material: Material) -> Perturbation | None:
     return _change_one_sentence(answer, material, swap_drug(texts))
 
 
-def _one_sentence(change: Change) -> Apply:
+def _build_apply(change: Change) -> Apply:
     return partial(_change_one_sentence, change=change)
 
 
-_FACTS = (*rubrics("correctness"), "evidence.support", "citations.support")
-_CITED = (*rubrics("correctness"), "citations.support")
+_FACTS = (*name_rubrics("correctness"), "evidence.support", "citations.support")
+_CITED = (*name_rubrics("correctness"), "citations.support")
 _RETRACTED = ("findings.retracted_citation", "citations.support")
 
 CLINICAL: tuple[Attack, ...] = tuple(
     Attack(name, "clinical", "subtle", targets, apply)
     for name, targets, apply in (
-        ("number", _FACTS, _one_sentence(change_number)),
-        ("negation", _FACTS, _one_sentence(turn_negation)),
-        ("comparator", _FACTS, _one_sentence(turn_direction)),
-        ("population", _FACTS, _one_sentence(swap_population)),
+        ("number", _FACTS, _build_apply(change_number)),
+        ("negation", _FACTS, _build_apply(turn_negation)),
+        ("comparator", _FACTS, _build_apply(turn_direction)),
+        ("population", _FACTS, _build_apply(swap_population)),
         ("drug", _FACTS, _change_drug),
-        ("hedge", _FACTS, _one_sentence(remove_hedge)),
+        ("hedge", _FACTS, _build_apply(remove_hedge)),
         ("citation", _CITED, move_citation),
         ("retracted", _RETRACTED, cite_retracted),
     )

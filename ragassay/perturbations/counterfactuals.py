@@ -7,7 +7,13 @@ import random
 import re
 from collections.abc import Callable, Iterable
 
-from ragassay.perturbations.lexicon import any_of, like, load_drugs, load_words, replace_words
+from ragassay.perturbations.lexicon import (
+    build_word_pattern,
+    copy_capitals,
+    load_drugs,
+    load_words,
+    replace_words,
+)
 
 _NOT = re.compile(r"(?<!or )(?<!if )(?<!why )\bnot (?!only\b|just\b|merely\b|all\b|every\b|yet\b)")
 _DO_NOT = re.compile(r"\b(do|does|did) not (\w+)")
@@ -50,11 +56,11 @@ def turn_negation(sentence: str, rng: random.Random) -> str | None:
 
 def _remove_negation(sentence: str) -> str | None:
     if found := _DO_NOT.search(sentence):
-        verb = _third(found[2]) if found[1] == "does" else found[2]
+        verb = _form_third_person(found[2]) if found[1] == "does" else found[2]
         verb = f"did {verb}" if found[1] == "did" else verb
         return sentence[: found.start()] + verb + sentence[found.end() :]
-    if found := any_of(_PLAIN).search(sentence):
-        positive = like(found[0], _PLAIN[found[0].lower()])
+    if found := build_word_pattern(_PLAIN).search(sentence):
+        positive = copy_capitals(found[0], _PLAIN[found[0].lower()])
         return sentence[: found.start()] + positive + sentence[found.end() :]
     if found := _NOT.search(sentence):
         return replace_words(sentence, found.start(), found.end(), "")
@@ -81,9 +87,9 @@ def _add_negation(sentence: str, rng: random.Random) -> str | None:
         else:
             negated = _CERTAIN.get(word, f"{word} not")
         changes.append((match.start(), match.end(), negated))
-    for match in _verb_pattern().finditer(sentence):
+    for match in _build_verb_pattern().finditer(sentence):
         if not _AFTER_AUXILIARY.search(sentence[: match.start()]):
-            did, base = _verb_forms()[match[0]]
+            did, base = _map_verb_forms()[match[0]]
             changes.append((match.start(), match.end(), f"{did} not {base}"))
     if not changes:
         return None
@@ -91,7 +97,7 @@ def _add_negation(sentence: str, rng: random.Random) -> str | None:
     return sentence[:start] + negated + sentence[end:]
 
 
-def _third(verb: str) -> str:
+def _form_third_person(verb: str) -> str:
     if verb in ("have", "be"):
         return {"have": "has", "be": "is"}[verb]
     if re.search(r"(?:s|x|z|ch|sh|o)$", verb):
@@ -99,25 +105,29 @@ def _third(verb: str) -> str:
     return f"{verb[:-1]}ies" if re.search(r"[^aeiou]y$", verb) else f"{verb}s"
 
 
-def _past(verb: str) -> str:
+def _form_past(verb: str) -> str:
     if verb.endswith("e"):
         return f"{verb}d"
     return f"{verb[:-1]}ied" if re.search(r"[^aeiou]y$", verb) else f"{verb}ed"
 
 
 @functools.cache
-def _verb_forms() -> dict[str, tuple[str, str]]:
+def _map_verb_forms() -> dict[str, tuple[str, str]]:
     """Map third-person and regular past forms to their auxiliary and base form."""
     verbs = load_words().verbs
-    return {_third(v): ("does", v) for v in verbs} | {_past(v): ("did", v) for v in verbs}
+    return {_form_third_person(v): ("does", v) for v in verbs} | {
+        _form_past(v): ("did", v) for v in verbs
+    }
 
 
 @functools.cache
-def _verb_pattern() -> re.Pattern[str]:
+def _build_verb_pattern() -> re.Pattern[str]:
     """Return a pattern for unambiguous verb forms and for ambiguous forms before an object."""
     nouns = load_words().also_nouns
-    sure = [form for form, (did, _) in _verb_forms().items() if did == "does" and form not in nouns]
-    unsure = [form for form in _verb_forms() if form not in sure]
+    sure = [
+        form for form, (did, _) in _map_verb_forms().items() if did == "does" and form not in nouns
+    ]
+    unsure = [form for form in _map_verb_forms() if form not in sure]
     return re.compile(
         rf"(?<![\w-])(?:(?:{'|'.join(sure)})(?![\w-])|(?:{'|'.join(unsure)}){_OBJECT})"
     )
@@ -141,7 +151,7 @@ def turn_direction(sentence: str, rng: random.Random) -> str | None:
         >>> turn_direction("Drug A gave an increase.", random.Random(0))
         'Drug A gave a decrease.'
     """
-    return _swap_one(sentence, _opposites(), rng)
+    return _swap_one(sentence, _map_opposites(), rng)
 
 
 def swap_population(sentence: str, rng: random.Random) -> str | None:
@@ -170,25 +180,30 @@ def swap_drug(texts: Iterable[str]) -> Change:
         if not drugs:
             return None
         drug = rng.choice(drugs)
-        candidates = _replacement_drugs(drug, in_sources, set(drugs))
+        candidates = _list_replacement_drugs(drug, in_sources, set(drugs))
         if not candidates:
             return None
         replacement = rng.choice(candidates)
-        return any_of([drug]).sub(lambda match: like(match[0], replacement), sentence)
+        return build_word_pattern([drug]).sub(
+            lambda match: copy_capitals(match[0], replacement), sentence
+        )
 
     return change
 
 
-def _replacement_drugs(drug: str, in_sources: set[str], excluded: set[str]) -> list[str]:
+def _list_replacement_drugs(drug: str, in_sources: set[str], excluded: set[str]) -> list[str]:
     same_class = {
-        d for name in _drug_classes().get(drug, ()) for d in load_drugs()[name]
+        d for name in _map_drug_classes().get(drug, ()) for d in load_drugs()[name]
     } - excluded
     return sorted(same_class & in_sources) or sorted(same_class) or sorted(in_sources - excluded)
 
 
 def _find_drugs(text: str) -> list[str]:
-    known = {name.lower(): name for name in _drug_classes()}
-    listed = [known[match[0].lower()] for match in _pattern(tuple(_drug_classes())).finditer(text)]
+    known = {name.lower(): name for name in _map_drug_classes()}
+    listed = [
+        known[match[0].lower()]
+        for match in _build_pattern(tuple(_map_drug_classes())).finditer(text)
+    ]
     others = [match[0].lower() for match in _OTHER_DRUGS.finditer(text)]
     return list(dict.fromkeys([*listed, *(o for o in others if o not in _NO_DRUGS)]))
 
@@ -196,11 +211,11 @@ def _find_drugs(text: str) -> list[str]:
 def _swap_one(
     sentence: str, replacements: dict[str, tuple[str, ...]], rng: random.Random
 ) -> str | None:
-    matches = [m for m in _pattern(tuple(replacements)).finditer(sentence) if not _is_name(m)]
+    matches = [m for m in _build_pattern(tuple(replacements)).finditer(sentence) if not _is_name(m)]
     if not matches:
         return None
     match = rng.choice(matches)
-    replacement = like(match[0], rng.choice(replacements[match[0].lower()]))
+    replacement = copy_capitals(match[0], rng.choice(replacements[match[0].lower()]))
     return replace_words(sentence, match.start(), match.end(), replacement)
 
 
@@ -210,12 +225,12 @@ def _is_name(match: re.Match[str]) -> bool:
 
 
 @functools.cache
-def _pattern(words: tuple[str, ...]) -> re.Pattern[str]:
-    return any_of(words)
+def _build_pattern(words: tuple[str, ...]) -> re.Pattern[str]:
+    return build_word_pattern(words)
 
 
 @functools.cache
-def _opposites() -> dict[str, tuple[str, ...]]:
+def _map_opposites() -> dict[str, tuple[str, ...]]:
     opposites: dict[str, tuple[str, ...]] = {}
     for first, second in load_words().opposites:
         opposites.setdefault(first, (second,))
@@ -224,7 +239,7 @@ def _opposites() -> dict[str, tuple[str, ...]]:
 
 
 @functools.cache
-def _drug_classes() -> dict[str, tuple[str, ...]]:
+def _map_drug_classes() -> dict[str, tuple[str, ...]]:
     classes: dict[str, tuple[str, ...]] = {}
     for name, drugs in load_drugs().items():
         for drug in drugs:

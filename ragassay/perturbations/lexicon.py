@@ -35,7 +35,7 @@ class Drawn(NamedTuple):
 @functools.cache
 def load_pool(name: PoolName) -> dict[str, Genre]:
     """Return the genres of a pool of texts, keyed by name."""
-    genres = yaml.safe_load(data_text(f"pools/{name}.yaml"))
+    genres = yaml.safe_load(read_data_file(f"pools/{name}.yaml"))
     return {name: Genre.model_validate(genre) for name, genre in genres.items()}
 
 
@@ -47,7 +47,7 @@ def draw_text(name: PoolName, side: Side, rng: random.Random, genre: str = "") -
     return Drawn(rng.choice(pool[chosen].texts), chosen)
 
 
-def data_text(path: str) -> str:
+def read_data_file(path: str) -> str:
     """Read a data file of this package."""
     return files("ragassay.perturbations").joinpath(path).read_text("utf-8")
 
@@ -70,16 +70,18 @@ class WordLists(Frozen):
 @functools.cache
 def load_words() -> WordLists:
     """Return the word lists for the attacks."""
-    return WordLists.model_validate(yaml.safe_load(data_text("words.yaml")))
+    return WordLists.model_validate(yaml.safe_load(read_data_file("words.yaml")))
 
 
 @functools.cache
 def load_drugs() -> dict[str, tuple[str, ...]]:
     """Return drug and treatment names, keyed by class."""
-    return {name: tuple(drugs) for name, drugs in yaml.safe_load(data_text("drugs.yaml")).items()}
+    return {
+        name: tuple(drugs) for name, drugs in yaml.safe_load(read_data_file("drugs.yaml")).items()
+    }
 
 
-def any_of(words: Iterable[str]) -> re.Pattern[str]:
+def build_word_pattern(words: Iterable[str]) -> re.Pattern[str]:
     """Return a case-insensitive pattern for whole words and phrases, longest first."""
     longest = sorted(map(re.escape, words), key=len, reverse=True)
     return re.compile(rf"(?<![\w/-])(?:{'|'.join(longest)})(?![\w/-])", re.IGNORECASE)
@@ -96,12 +98,12 @@ _ARTICLE_CHARS = 16
 _ARTICLE = re.compile(r"(?<!\w)(an?)(\s+)$", re.IGNORECASE)
 
 
-def like(model: str, word: str) -> str:
+def copy_capitals(model: str, word: str) -> str:
     """Capitalize `word` like `model`: its first letter, all letters or none.
 
     Example:
-        >>> like("Higher", "lower"), like("HIGHER", "lower"), like("higher", "lower")
-        ('Lower', 'LOWER', 'lower')
+        >>> [copy_capitals(word, "lower") for word in ("Higher", "HIGHER", "higher")]
+        ['Lower', 'LOWER', 'lower']
     """
     if len(model) > 1 and model.isupper():
         return word.upper()
@@ -133,6 +135,6 @@ def replace_words(text: str, start: int, end: int, other: str) -> str:
     left = text[:start]
     article = _ARTICLE.search(left, max(0, start - _ARTICLE_CHARS))
     if article and other:
-        fitting = like(article[1], "an" if _AN.match(other) else "a")
+        fitting = copy_capitals(article[1], "an" if _AN.match(other) else "a")
         left = left[: article.start()] + fitting + article[2]
     return left + other + text[end:]

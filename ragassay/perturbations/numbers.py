@@ -58,12 +58,12 @@ def change_number(sentence: str, rng: random.Random) -> str | None:
         >>> change_number("It took 7 days.", random.Random(0))
         'It took 21 days.'
     """
-    matches = [m for m in _NUMBER.finditer(sentence) if _factors(m)]
+    matches = [m for m in _NUMBER.finditer(sentence) if _list_factors(m)]
     candidates = [m for m in matches if m["unit"]] or [m for m in matches if _is_amount(m)]
     if not candidates:
         return _change_word(sentence, rng)
     chosen = rng.choice(candidates)
-    factor = rng.choice(_factors(chosen))
+    factor = rng.choice(_list_factors(chosen))
     text, end = _multiply(chosen["first"], factor), chosen.end("first")
     if chosen["second"]:
         text += chosen["to"] + _multiply(chosen["second"], factor)
@@ -82,29 +82,29 @@ def _is_amount(match: re.Match[str]) -> bool:
     )
 
 
-def _value(number: str) -> Decimal:
+def _parse_number(number: str) -> Decimal:
     return Decimal(number.replace(",", ""))
 
 
-def _factors(match: re.Match[str]) -> list[Decimal]:
+def _list_factors(match: re.Match[str]) -> list[Decimal]:
     numbers = [n for n in (match["first"], match["second"]) if n]
     # Multiples of 1 would need a plural unit.
-    if any(_value(n) == 0 or n == "1" for n in numbers):
+    if any(_parse_number(n) == 0 or n == "1" for n in numbers):
         return []
     is_percentage = bool(re.search("%|percent|per cent", match["unit"] or ""))
     return [f for f in _FACTORS if all(_is_plausible(n, f, is_percentage) for n in numbers)]
 
 
 def _is_plausible(number: str, factor: Decimal, is_percentage: bool) -> bool:
-    value = _value(number) * factor
+    value = _parse_number(number) * factor
     if "." not in number and value != value.to_integral_value():
         return False
-    limit = 100 if is_percentage else 1 if _value(number) < 1 else None
+    limit = 100 if is_percentage else 1 if _parse_number(number) < 1 else None
     return limit is None or value < limit
 
 
 def _multiply(number: str, factor: Decimal) -> str:
-    value = _value(number) * factor
+    value = _parse_number(number) * factor
     if "." not in number:
         return f"{int(value):,}" if "," in number else str(int(value))
     n_decimals = len(number.split(".")[1])
@@ -117,10 +117,12 @@ def _change_word(sentence: str, rng: random.Random) -> str | None:
     if not matches:
         return None
     match = rng.choice(matches)
-    return sentence[: match.start()] + _other_word(match["word"], rng) + sentence[match.end() :]
+    return (
+        sentence[: match.start()] + _choose_other_word(match["word"], rng) + sentence[match.end() :]
+    )
 
 
-def _other_word(word: str, rng: random.Random) -> str:
+def _choose_other_word(word: str, rng: random.Random) -> str:
     others = [other for other in _WORDS if other != word.lower()]
     other = {"once": "twice", "twice": "once"}.get(word.lower()) or rng.choice(others)
     return other.capitalize() if word[0].isupper() else other
@@ -160,7 +162,7 @@ def change_digit(text: str, one: Quantity, rng: random.Random) -> Edit | None:
     if not found:
         word = text[one.start : one.end]
         is_known = word.lower() in _WORDS
-        return (one.start, one.end, _other_word(word, rng)) if is_known else None
+        return (one.start, one.end, _choose_other_word(word, rng)) if is_known else None
     figures = found[0]
     indices = [i for i, char in enumerate(figures) if char.isdigit()]
     # A leading zero stays: "0.7" becomes "0.3", not "4.7".

@@ -19,14 +19,14 @@ from ragassay.perturbations.attack import (
 )
 from ragassay.perturbations.clinical import CLINICAL, RETRACTED
 from ragassay.perturbations.lexicon import Side
-from ragassay.perturbations.sentence_attacks import ADDED, ORDER, injections
+from ragassay.perturbations.sentence_attacks import ADDED, ORDER, build_injections
 from ragassay.perturbations.wording_attacks import CONNECTIVES, REDUNDANCY
 from ragassay.records import PerturbedAnswer, Record
 
 _RUBRIC = (*ADDED, *ORDER, *CONNECTIVES, *REDUNDANCY)
 _ALL_RUBRICS = tuple(dict.fromkeys(target for attack in _RUBRIC for target in attack.targets))
 
-ATTACKS: tuple[Attack, ...] = (*_RUBRIC, *CLINICAL, *injections(_ALL_RUBRICS))
+ATTACKS: tuple[Attack, ...] = (*_RUBRIC, *CLINICAL, *build_injections(_ALL_RUBRICS))
 
 
 @dataclass(frozen=True)
@@ -80,11 +80,11 @@ def perturb_answers(
             if perturbation is None or perturbation.answer.join_pieces() == record.answer:
                 n_unchanged[attack.name] += 1
             else:
-                answers.append(_perturbed_answer(record, attack, perturbation))
+                answers.append(_build_perturbed_answer(record, attack, perturbation))
     return PerturbedAnswers(tuple(answers), n_unchanged)
 
 
-def _perturbed_answer(
+def _build_perturbed_answer(
     record: Record, attack: Attack, perturbation: Perturbation
 ) -> PerturbedAnswer:
     labels = {"attack": attack.name} | ({"pool": perturbation.pool} if perturbation.pool else {})
@@ -102,7 +102,7 @@ def _perturbed_answer(
         family=attack.family,
         severity=attack.severity,
         targets=attack.targets,
-        sentences=perturbation.answer.changed_sentences(record.sources),
+        sentences=perturbation.answer.find_changed_sentences(record.sources),
     )
 
 
@@ -110,7 +110,7 @@ Inversion = Literal["extreme", "mirror"]
 """How to invert a rating: to the opposite end of the scale, or to its mirror image."""
 
 
-def mode_rating(ratings: Sequence[int]) -> int:
+def find_mode_rating(ratings: Sequence[int]) -> int:
     """Return the most frequent rating, or the highest if several are equally frequent.
 
     The method follows Chaudhary et al., Towards Understanding the Robustness of LLM-based
@@ -121,7 +121,7 @@ def mode_rating(ratings: Sequence[int]) -> int:
         InputError: If `ratings` is empty.
 
     Example:
-        >>> mode_rating([2, 2, 5]), mode_rating([1, 3, 4]), mode_rating([1, 1, 4, 4])
+        >>> find_mode_rating([2, 2, 5]), find_mode_rating([1, 3, 4]), find_mode_rating([1, 1, 4, 4])
         (2, 4, 4)
     """
     if not ratings:
@@ -130,7 +130,7 @@ def mode_rating(ratings: Sequence[int]) -> int:
     return max(counts, key=lambda rating: (counts[rating], rating))
 
 
-def perturbed_rating(
+def invert_rating(
     ratings: Sequence[int], low: int, high: int, inversion: Inversion = "extreme"
 ) -> int:
     """Invert the mode of human ratings to mislead a judge.
@@ -149,11 +149,11 @@ def perturbed_rating(
             `high`.
 
     Example:
-        >>> perturbed_rating([1, 2, 2], 1, 5), perturbed_rating([5, 4, 4], 1, 5)
+        >>> invert_rating([1, 2, 2], 1, 5), invert_rating([5, 4, 4], 1, 5)
         (5, 1)
-        >>> perturbed_rating([1, 2, 2], 1, 5, "mirror"), perturbed_rating([3, 3, 4], 1, 5, "mirror")
+        >>> invert_rating([1, 2, 2], 1, 5, "mirror"), invert_rating([3, 3, 4], 1, 5, "mirror")
         (4, 3)
-        >>> perturbed_rating([3, 3, 4], 1, 5), perturbed_rating([0, 0, 1], 0, 1)
+        >>> invert_rating([3, 3, 4], 1, 5), invert_rating([0, 0, 1], 0, 1)
         (5, 1)
     """
     if low >= high:
@@ -161,7 +161,7 @@ def perturbed_rating(
     outside = [rating for rating in ratings if not low <= rating <= high]
     if outside:
         raise InputError(f"Rating {outside[0]} is outside the scale of {low} to {high}.")
-    mode = mode_rating(ratings)
+    mode = find_mode_rating(ratings)
     if inversion == "mirror":
         return low + high - mode
     return high if 2 * mode <= low + high else low

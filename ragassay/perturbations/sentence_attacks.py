@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from ragassay.perturbations.attack import Attack, CutAnswer, Material, Perturbation, rubrics
+from ragassay.perturbations.attack import Attack, CutAnswer, Material, Perturbation, name_rubrics
 from ragassay.perturbations.lexicon import PoolName, draw_text
 from ragassay.records import Severity
 
-_MISPLACED = rubrics("relevancy", "correctness", "informativeness", "coherence")
+_MISPLACED = name_rubrics("relevancy", "correctness", "informativeness", "coherence")
 
 
 def _add_from_pool(
@@ -20,7 +20,7 @@ def _add_from_pool(
 
 
 def _add_same_domain(answer: CutAnswer, material: Material, *, inside: bool) -> Perturbation | None:
-    piece = material.neighbours.sentence(material.record, material.rng)
+    piece = material.neighbours.draw_sentence(material.record, material.rng)
     if piece is None:
         return None
     text, citations = piece.words, ()
@@ -52,7 +52,7 @@ def _add_sentence(
     return Perturbation(answer.with_text(material.rng.choice(places[1:]), text, citations), pool)
 
 
-_READABLE = rubrics("readability")
+_READABLE = name_rubrics("readability")
 
 _WAYS_TO_ADD: tuple[tuple[str, Severity, tuple[str, ...], Callable[..., Perturbation | None]], ...]
 _WAYS_TO_ADD = (
@@ -73,7 +73,9 @@ def _drop(answer: CutAnswer, material: Material, *, last: bool) -> Perturbation 
     places = answer.places
     if len(places) < 2:
         return None
-    return Perturbation(answer.without(places[-1] if last else material.rng.choice(places[:-1])))
+    return Perturbation(
+        answer.remove_piece(places[-1] if last else material.rng.choice(places[:-1]))
+    )
 
 
 def _drop_last_off_topic(answer: CutAnswer, material: Material) -> Perturbation | None:
@@ -83,7 +85,7 @@ def _drop_last_off_topic(answer: CutAnswer, material: Material) -> Perturbation 
     drawn = draw_text("off_topic", material.side, material.rng)
     # Insert before deleting, because deletion also removes whitespace.
     return Perturbation(
-        answer.with_text(places[-1] + 1, drawn.text).without(places[-1]), drawn.genre
+        answer.with_text(places[-1] + 1, drawn.text).remove_piece(places[-1]), drawn.genre
     )
 
 
@@ -105,7 +107,7 @@ def _shuffle(answer: CutAnswer, material: Material) -> Perturbation | None:
     return Perturbation(answer.reorder(order))
 
 
-_COMPLETE, _COHESIVE = rubrics("completeness"), rubrics("cohesion")
+_COMPLETE, _COHESIVE = name_rubrics("completeness"), name_rubrics("cohesion")
 
 ORDER: tuple[Attack, ...] = (
     Attack("drop_last", "rubric", "subtle", _COMPLETE, partial(_drop, last=True)),
@@ -116,7 +118,7 @@ ORDER: tuple[Attack, ...] = (
 )
 
 
-def injections(targets: tuple[str, ...]) -> tuple[Attack, ...]:
+def build_injections(targets: tuple[str, ...]) -> tuple[Attack, ...]:
     """Return the prompt injection attacks, which must not raise any target score."""
     return tuple(
         Attack(name, "injection", "extreme", targets, partial(_inject_text, genre, at_end))

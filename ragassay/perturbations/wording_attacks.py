@@ -17,37 +17,37 @@ from ragassay.perturbations.attack import (
     CutAnswer,
     Material,
     Perturbation,
-    rubrics,
+    name_rubrics,
 )
 from ragassay.perturbations.lexicon import (
     Side,
-    any_of,
-    data_text,
+    build_word_pattern,
+    copy_capitals,
     decapitalise,
-    like,
+    read_data_file,
     replace_words,
 )
 from ragassay.records.base import Frozen
 
 
 @functools.cache
-def _pattern() -> re.Pattern[str]:
-    words = sorted(yaml.safe_load(data_text("connectives.yaml")), key=len, reverse=True)
+def _build_pattern() -> re.Pattern[str]:
+    words = sorted(yaml.safe_load(read_data_file("connectives.yaml")), key=len, reverse=True)
     # Excludes "and/or" and compounds such as "follow-up" and "if-then".
     return re.compile(rf"(?<![\w/-])(?:{'|'.join(words)})(?![\w/-])", re.IGNORECASE)
 
 
-def without_connectives(text: str, *, first_only: bool = False) -> str:
+def remove_connectives(text: str, *, first_only: bool = False) -> str:
     """Remove all connectives, or only the first, and adjust commas and capitalization.
 
     A sentence is not changed if no letter would remain.
 
     Example:
-        >>> without_connectives("However, it fell, and then rose (1).")
+        >>> remove_connectives("However, it fell, and then rose (1).")
         'It fell, rose (1).'
     """
     # Short capitals such as the "OR" of "OR 1.4" are odds ratios.
-    matches = [m for m in _pattern().finditer(text) if len(m[0]) > 3 or not m[0].isupper()]
+    matches = [m for m in _build_pattern().finditer(text) if len(m[0]) > 3 or not m[0].isupper()]
     for match in reversed(matches[: 1 if first_only else None]):
         shorter = _remove_match(text, match)
         text = shorter if re.search(r"[^\W\d_]", shorter) else text
@@ -80,7 +80,7 @@ def _drop_connectives(
     perturbed = answer
     for index in answer.places:
         piece = answer.pieces[index]
-        text = without_connectives(piece.text, first_only=first_only)
+        text = remove_connectives(piece.text, first_only=first_only)
         if text != piece.text:
             perturbed = perturbed.with_piece(index, piece.with_text(text))
             if first_only:
@@ -88,7 +88,7 @@ def _drop_connectives(
     return Perturbation(perturbed)
 
 
-_INTEGRATED = rubrics("integration")
+_INTEGRATED = name_rubrics("integration")
 
 _first_connective = partial(_drop_connectives, first_only=True)
 _all_connectives = partial(_drop_connectives, first_only=False)
@@ -121,24 +121,24 @@ class _Rules(Frozen):
 
 
 @functools.cache
-def _rules() -> _Rules:
-    return _Rules.model_validate(yaml.safe_load(data_text("redundancy.yaml")))
+def _load_rules() -> _Rules:
+    return _Rules.model_validate(yaml.safe_load(read_data_file("redundancy.yaml")))
 
 
 @functools.cache
-def _synonym_pattern() -> re.Pattern[str]:
-    return any_of(_rules().synonyms)
+def _build_synonym_pattern() -> re.Pattern[str]:
+    return build_word_pattern(_load_rules().synonyms)
 
 
-def frames_in_turn(side: Side, rng: random.Random) -> Iterator[str]:
+def iterate_frames(side: Side, rng: random.Random) -> Iterator[str]:
     """Yield the frames of a side in random order, and start again after the last one."""
     while True:
-        frames = list(_rules().frames[side])
+        frames = list(_load_rules().frames[side])
         rng.shuffle(frames)
         yield from frames
 
 
-def paraphrased_by_rule(piece: AnswerPiece, frame: str, known: str, rng: random.Random) -> str:
+def paraphrase_by_rule(piece: AnswerPiece, frame: str, known: str, rng: random.Random) -> str:
     """Paraphrase a sentence by rule and move its markers to the end.
 
     Args:
@@ -169,9 +169,9 @@ def _reorder_clauses(body: str) -> str:
 
 
 def _swap_synonyms(body: str, rng: random.Random) -> str:
-    for match in reversed(list(_synonym_pattern().finditer(body))):
+    for match in reversed(list(_build_synonym_pattern().finditer(body))):
         if rng.random() < _SYNONYM_SHARE:
-            other = like(match[0], _rules().synonyms[match[0].lower()])
+            other = copy_capitals(match[0], _load_rules().synonyms[match[0].lower()])
             body = replace_words(body, match.start(), match.end(), other)
     return body
 
@@ -180,7 +180,7 @@ def _paraphrase(piece: AnswerPiece, frames: Iterator[str], material: Material, k
     by_model = material.rephrase(piece.words).strip() if material.rephrase else ""
     if by_model and by_model != piece.words:
         return _add_markers(by_model, piece)
-    return paraphrased_by_rule(piece, next(frames), known, material.rng)
+    return paraphrase_by_rule(piece, next(frames), known, material.rng)
 
 
 def _repeat(
@@ -193,7 +193,7 @@ def _repeat(
         return None
     texts = [piece.text for piece in answer.pieces]
     known = " ".join([*texts, *(document.text for document in material.record.sources)])
-    frames = frames_in_turn(material.side, material.rng)
+    frames = iterate_frames(material.side, material.rng)
     # In reading order, because each paraphrase advances the random generator.
     texts = [_paraphrase(answer.pieces[i], frames, material, known) for i in chosen]
     perturbed = answer
@@ -206,7 +206,7 @@ def _choose_inside(places: list[int], rng: random.Random) -> Sequence[int]:
     return [rng.choice(places[:-1])] if len(places) > 1 else []
 
 
-_CONCISE = rubrics("conciseness")
+_CONCISE = name_rubrics("conciseness")
 
 _repeat_last = partial(_repeat, lambda places, rng: places[-1:])
 _repeat_inside = partial(_repeat, _choose_inside)

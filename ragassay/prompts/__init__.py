@@ -18,13 +18,13 @@ from ragassay.prompts.rubrics import (
     RubricExample,
     RubricSet,
     Strategy,
-    chosen_rubrics,
+    choose_rubrics,
     is_rubric_file,
-    joined_rubrics,
+    join_rubrics,
     load_rubrics,
     read_rubrics,
 )
-from ragassay.prompts.texts import prompt_text
+from ragassay.prompts.texts import read_prompt_file
 from ragassay.records.base import Frozen
 
 __all__ = [
@@ -37,12 +37,12 @@ __all__ = [
     "RubricExample",
     "RubricSet",
     "Strategy",
-    "chosen_rubrics",
+    "choose_rubrics",
+    "hash_prompts",
     "is_rubric_file",
-    "joined_rubrics",
+    "join_rubrics",
     "load_prompts",
     "load_rubrics",
-    "prompts_sha256",
     "read_rubrics",
 ]
 
@@ -110,11 +110,11 @@ class Prompts(Frozen):
 @functools.cache
 def load_prompts() -> Prompts:
     """Load the built-in prompts."""
-    return Prompts.model_validate(yaml.safe_load(prompt_text("agents.yaml")))
+    return Prompts.model_validate(yaml.safe_load(read_prompt_file("agents.yaml")))
 
 
 @functools.cache
-def prompts_sha256() -> str:
+def hash_prompts() -> str:
     """Return a hash of all prompt and rubric texts."""
     names = ("agents.yaml", *RUBRIC_FILES.values())
-    return hashlib.sha256("".join(map(prompt_text, names)).encode()).hexdigest()
+    return hashlib.sha256("".join(map(read_prompt_file, names)).encode()).hexdigest()

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field, ValidationError
 
-from ragassay.errors import SettingsError, first_problem
+from ragassay.errors import SettingsError, find_first_problem
 from ragassay.files import read_small
 from ragassay.records.base import Frozen
 from ragassay.records.evaluation import Score
@@ -142,7 +142,7 @@ def read_compiled(path: Path) -> CompiledPrompt:
     except OSError as error:
         raise SettingsError(f"{path} cannot be read: {error.strerror}") from error
     except ValidationError as error:
-        field, problem = first_problem(error)
+        field, problem = find_first_problem(error)
         where = f"{path}, field {field!r}" if field else f"{path}"
         raise SettingsError(f"{where}: {problem}; the file is not a compiled prompt") from error
     if set(prompt.predictors) != {PREDICTOR}:
@@ -172,7 +172,7 @@ def read_all_compiled(paths: Sequence[Path]) -> tuple[CompiledPrompt, ...]:
     return tuple(prompts)
 
 
-def compiled_sha256(shipped: str, compiled: Sequence[CompiledPrompt]) -> str:
+def hash_all_prompts(shipped: str, compiled: Sequence[CompiledPrompt]) -> str:
     """Return a hash of the built-in and the compiled prompts.
 
     Args:
@@ -184,7 +184,7 @@ def compiled_sha256(shipped: str, compiled: Sequence[CompiledPrompt]) -> str:
     return _hash([shipped, *sorted(prompt.sha256 for prompt in compiled)])
 
 
-def demo_of(fields: Mapping[str, DemoValue | list[str] | list[int]]) -> dict[str, DemoValue]:
+def build_demo(fields: Mapping[str, DemoValue | list[str] | list[int]]) -> dict[str, DemoValue]:
     """Return the fields of an example, with lists converted to tuples."""
     return {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}  # type: ignore[misc]
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 import yaml
 
-from ragassay.prompts.texts import around_passage, prompt_text
+from ragassay.prompts.texts import fill_around_passage, read_prompt_file
 from ragassay.records import Verdict
 from ragassay.records.base import Frozen
 
@@ -57,11 +57,11 @@ class EmbedderForm(Frozen):
     source: str
     examples: tuple[str, ...] = ()
 
-    def prefix(self, role: TextRole) -> str:
+    def build_prefix(self, role: TextRole) -> str:
         """Return the prefix that the model expects before a text with this role.
 
         Example:
-            >>> form_of("intfloat/e5-small-v2").prefix("query")
+            >>> find_embedder_form("intfloat/e5-small-v2").build_prefix("query")
             'query: '
         """
         prefix: str = getattr(self, _SIDES[role])
@@ -94,20 +94,20 @@ class EmbedderForms(Frozen):
 @functools.cache
 def load_embedders() -> EmbedderForms:
     """Load `embedders.yaml`."""
-    return EmbedderForms.model_validate(yaml.safe_load(prompt_text(_EMBEDDERS_FILE)))
+    return EmbedderForms.model_validate(yaml.safe_load(read_prompt_file(_EMBEDDERS_FILE)))
 
 
 @functools.cache
-def form_of(model: str) -> EmbedderForm:
+def find_embedder_form(model: str) -> EmbedderForm:
     """Return the input format of an embedding model.
 
     Args:
         model: Hugging Face name, or a folder with the model name as its last part.
 
     Example:
-        >>> form_of("princeton-nlp/sup-simcse-roberta-large").pooling
+        >>> find_embedder_form("princeton-nlp/sup-simcse-roberta-large").pooling
         'pooler'
-        >>> form_of("all-MiniLM-L6-v2").pooling
+        >>> find_embedder_form("all-MiniLM-L6-v2").pooling
         'mean'
     """
     table = load_embedders()
@@ -131,9 +131,9 @@ class VerifierPrompt(Frozen):
     text: str
     words: dict[Verdict, tuple[str, ...]]
 
-    def around(self, claim: str) -> tuple[str, str]:
+    def fill_prompt(self, claim: str) -> tuple[str, str]:
         """Return the prompt text before and after the passage."""
-        return around_passage(self.text, claim=claim)
+        return fill_around_passage(self.text, claim=claim)
 
 
 class WriterKind(Frozen):
@@ -152,7 +152,7 @@ class WriterKind(Frozen):
     source: str
     prompts: dict[int, VerifierPrompt]
 
-    def prompt_for(self, n_labels: int) -> VerifierPrompt:
+    def choose_prompt(self, n_labels: int) -> VerifierPrompt:
         """Return the prompt for up to three labels or, if there is none, the first prompt."""
         return self.prompts.get(min(n_labels, 3)) or next(iter(self.prompts.values()))
 
@@ -298,13 +298,13 @@ class VerifierKinds(Frozen):
 @functools.cache
 def load_verifier_kinds() -> VerifierKinds:
     """Load `verifiers.yaml` and `fact_checkers.yaml`."""
-    facts = yaml.safe_load(prompt_text(_CHECKERS))
+    facts = yaml.safe_load(read_prompt_file(_CHECKERS))
     return VerifierKinds.model_validate(
-        {**yaml.safe_load(prompt_text(_VERIFIERS_FILE)), "facts": facts}
+        {**yaml.safe_load(read_prompt_file(_VERIFIERS_FILE)), "facts": facts}
     )
 
 
 @functools.cache
-def verifier_kinds_sha256() -> str:
+def hash_verifier_kinds() -> str:
     """Return a hash of `verifiers.yaml`, whose prompts and thresholds affect verdicts."""
-    return hashlib.sha256(prompt_text(_VERIFIERS_FILE).encode()).hexdigest()
+    return hashlib.sha256(read_prompt_file(_VERIFIERS_FILE).encode()).hexdigest()

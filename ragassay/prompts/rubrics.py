@@ -11,9 +11,9 @@ from typing import Literal, get_args
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from ragassay.errors import SettingsError, first_problem
+from ragassay.errors import SettingsError, find_first_problem
 from ragassay.files import AnyPath, read_yaml
-from ragassay.prompts.texts import prompt_text
+from ragassay.prompts.texts import read_prompt_file
 from ragassay.records.base import Frozen
 
 Strategy = Literal["zero_shot", "knowledge", "few_shot", "chain_of_thought"]
@@ -105,7 +105,7 @@ class Rubric(Frozen):
         levels = "\n".join(f"{rating}: {text}" for rating, text in sorted(self.scale.items()))
         return f"{head} {self.question}\n{levels}"
 
-    def rendered_examples(self) -> str:
+    def render_examples(self) -> str:
         """Return the text of both examples for a prompt."""
         return "\n\n".join(example.render() for example in self.examples)
 
@@ -133,7 +133,7 @@ class Criteria(Frozen):
     criteria: tuple[Criterion, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _differ(self) -> Criteria:
+    def _refuse_repeats(self) -> Criteria:
         texts = [criterion.text for criterion in self.criteria]
         if len(set(texts)) < len(texts):
             raise ValueError("two criteria are identical")
@@ -143,7 +143,7 @@ class Criteria(Frozen):
 @functools.cache
 def load_rubrics(set: RubricSet = "yescieval") -> dict[str, Rubric]:
     """Load the rubrics of a set in order, keyed by name."""
-    read = yaml.safe_load(prompt_text(RUBRIC_FILES[set]))
+    read = yaml.safe_load(read_prompt_file(RUBRIC_FILES[set]))
     about = read.get("about", "")
     return {
         name: Rubric(name=name, about=about, **fields) for name, fields in read["rubrics"].items()
@@ -175,10 +175,10 @@ def _read_file(file: Path) -> list[Rubric | Criteria]:
         raise SettingsError(
             f"rubrics {file}: expected a mapping `rubrics:` with at least one rubric"
         )
-    return [_rubric_of(file, name, fields) for name, fields in rubrics.items()]
+    return [_parse_rubric(file, name, fields) for name, fields in rubrics.items()]
 
 
-def _rubric_of(file: Path, name: object, fields: object) -> Rubric | Criteria:
+def _parse_rubric(file: Path, name: object, fields: object) -> Rubric | Criteria:
     where = f"rubrics {file}: {name}"
     if not isinstance(fields, dict):
         raise SettingsError(f"{where}: expected a mapping with question and scale, or criteria")
@@ -186,11 +186,11 @@ def _rubric_of(file: Path, name: object, fields: object) -> Rubric | Criteria:
     try:
         return kind.model_validate({"name": name, **fields})
     except ValidationError as error:
-        field, problem = first_problem(error)
+        field, problem = find_first_problem(error)
         raise SettingsError(f"{where}{f', {field}' if field else ''}: {problem}") from error
 
 
-def joined_rubrics(shipped: Mapping[str, Rubric], own: Iterable[Rubric]) -> dict[str, Rubric]:
+def join_rubrics(shipped: Mapping[str, Rubric], own: Iterable[Rubric]) -> dict[str, Rubric]:
     """Combine built-in and user-defined rubrics.
 
     Raises:
@@ -213,7 +213,7 @@ def is_rubric_file(name: str) -> bool:
     return name.endswith((".yaml", ".yml"))
 
 
-def chosen_rubrics(
+def choose_rubrics(
     names: Sequence[str], set: RubricSet, known: Mapping[str, Rubric], own: Sequence[Rubric]
 ) -> tuple[str, ...]:
     """Return the names of the selected rubrics, or of all rubrics if `names` is empty.

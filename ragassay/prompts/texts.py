@@ -18,12 +18,12 @@ _PASSAGE = "{passage}"
 _FIELD = re.compile(r"\{(\w+)\}")
 
 
-def prompt_text(name: str) -> str:
+def read_prompt_file(name: str) -> str:
     """Return the content of a file in this folder, such as "agents.yaml"."""
     return files("ragassay.prompts").joinpath(name).read_text(encoding="utf-8")
 
 
-def around_passage(template: str, **texts: str) -> tuple[str, str]:
+def fill_around_passage(template: str, **texts: str) -> tuple[str, str]:
     """Fill a template and return the parts before and after the passage.
 
     Placeholders inside the inserted texts are not filled.
@@ -51,13 +51,13 @@ class PrometheusTexts(Frozen):
 @functools.cache
 def load_prometheus_texts() -> PrometheusTexts:
     """Load the packaged prompt for Prometheus 2."""
-    return PrometheusTexts(**yaml.safe_load(prompt_text("published.yaml"))["prometheus"])
+    return PrometheusTexts(**yaml.safe_load(read_prompt_file("published.yaml"))["prometheus"])
 
 
 @functools.cache
-def published_sha256() -> str:
+def hash_published_prompt() -> str:
     """Return a hash of the packaged prompt for Prometheus 2."""
-    return hashlib.sha256(prompt_text("published.yaml").encode()).hexdigest()
+    return hashlib.sha256(read_prompt_file("published.yaml").encode()).hexdigest()
 
 
 class ImproveTexts(Frozen):
@@ -101,7 +101,7 @@ class ProposalTexts(Frozen):
 @functools.cache
 def load_proposals() -> ProposalTexts:
     """Load `proposals.yaml`."""
-    return ProposalTexts.model_validate(yaml.safe_load(prompt_text("proposals.yaml")))
+    return ProposalTexts.model_validate(yaml.safe_load(read_prompt_file("proposals.yaml")))
 
 
 _FILE = "graders.yaml"
@@ -136,30 +136,30 @@ class GraderPrompts(Frozen):
 @functools.cache
 def load_grader_prompts() -> GraderPrompts:
     """Load `graders.yaml`."""
-    return GraderPrompts.model_validate(yaml.safe_load(prompt_text(_FILE)))
+    return GraderPrompts.model_validate(yaml.safe_load(read_prompt_file(_FILE)))
 
 
 @functools.cache
-def grader_prompts_sha256() -> str:
+def hash_grader_prompts() -> str:
     """Return a hash of `graders.yaml`."""
-    return hashlib.sha256(prompt_text(_FILE).encode()).hexdigest()
+    return hashlib.sha256(read_prompt_file(_FILE).encode()).hexdigest()
 
 
-def item_prompt(item: ExamItem, grader: ExamGrader) -> tuple[str, str]:
+def fill_item_prompt(item: ExamItem, grader: ExamGrader) -> tuple[str, str]:
     """Return the prompt text before and after the passage, for a test bank item."""
     prompts = load_grader_prompts()
     template = getattr(prompts.rating if grader == "rating" else prompts.extraction, item.kind)
-    return around_passage(template, scale=getattr(prompts.scale, item.kind), item=item.text)
+    return fill_around_passage(template, scale=getattr(prompts.scale, item.kind), item=item.text)
 
 
-def relevance_prompt(query: str, grader: DirectGrader) -> tuple[str, str]:
+def fill_relevance_prompt(query: str, grader: DirectGrader) -> tuple[str, str]:
     """Return the prompt text before and after the passage, for a query."""
     prompts = load_grader_prompts()
     name = "Question" if grader.startswith("fagb") else "Query"
     examples = "\n".join(
         f"{name}: {one.query}\nText: {one.passage}\nReply: {one.reply}" for one in prompts.examples
     )
-    return around_passage(prompts.relevance[grader], examples=examples, query=query)
+    return fill_around_passage(prompts.relevance[grader], examples=examples, query=query)
 
 
 MOST_NAMED = 3
@@ -191,12 +191,12 @@ class Rationales(Frozen):
     perturbed: dict[str, str]
     marks: dict[str, Mark]
 
-    def of_unperturbed(self, rubric: str, rating: int) -> str:
+    def explain_unperturbed(self, rubric: str, rating: int) -> str:
         """Return the reason for the rating of an unperturbed answer."""
         texts = self.unperturbed[rubric]
         return texts.high if rating >= HIGH else texts.low if rating <= LOW else texts.middle
 
-    def of_perturbed(self, attack: str, sentences: Sequence[int]) -> str:
+    def explain_perturbed(self, attack: str, sentences: Sequence[int]) -> str:
         """Return the reason for the low rating of a perturbed answer.
 
         Args:
@@ -225,7 +225,7 @@ def list_sentence_numbers(sentences: Sequence[int]) -> str:
 @functools.cache
 def load_rationales() -> Rationales:
     """Load `rationales.yaml`."""
-    return Rationales.model_validate(yaml.safe_load(prompt_text("rationales.yaml")))
+    return Rationales.model_validate(yaml.safe_load(read_prompt_file("rationales.yaml")))
 
 
 SIGNALS_FILE = "signals.yaml"
@@ -289,4 +289,4 @@ class SignalTexts(Frozen):
 @functools.cache
 def load_signals() -> SignalTexts:
     """Load `signals.yaml`."""
-    return SignalTexts.model_validate(yaml.safe_load(prompt_text(SIGNALS_FILE)))
+    return SignalTexts.model_validate(yaml.safe_load(read_prompt_file(SIGNALS_FILE)))

@@ -64,9 +64,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if worker is not None:
         config.stash[_NOTES] = Path(worker["ragassay_notes"])
         return
-    if _contains_other_run(_out(config)):
+    if _contains_other_run(_find_out_folder(config)):
         raise pytest.UsageError(
-            f"--ragassay-out: {_out(config)} contains another run; choose another folder"
+            f"--ragassay-out: {_find_out_folder(config)} contains another run; "
+            "choose another folder"
         )
     config.stash[_NOTES] = Path(tempfile.mkdtemp(prefix="ragassay-pytest-"))
 
@@ -106,7 +107,7 @@ def assay(request: pytest.FixtureRequest, assay_options: dict[str, Any]) -> Assa
     from ragassay.pytest_plugin.answers import Answers, Assay
 
     if _ANSWERS not in config.stash:
-        config.stash[_ANSWERS] = Answers(_out(config) / "cache", config.stash[_NOTES])
+        config.stash[_ANSWERS] = Answers(_find_out_folder(config) / "cache", config.stash[_NOTES])
     default = config.getini("ragassay_model")
     model = config.getoption("--ragassay-model")
     options = {"model": default or None} | assay_options | ({"model": model} if model else {})
@@ -153,8 +154,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if any(config.stash[_NOTES].iterdir()):
         from ragassay.pytest_plugin.answers import write_report
 
-        lines = write_report(config.stash[_NOTES], _out(config))
-        page = os.path.relpath(_out(config) / "report.html", config.invocation_params.dir)
+        lines = write_report(config.stash[_NOTES], _find_out_folder(config))
+        page = os.path.relpath(
+            _find_out_folder(config) / "report.html", config.invocation_params.dir
+        )
         config.stash[_SUMMARY_LINES] = [*lines, f"Report: {page}"]
 
 
@@ -178,7 +181,7 @@ def _is_on(config: pytest.Config) -> bool:
     return bool(config.getoption("--ragassay") or config.getini("ragassay"))
 
 
-def _out(config: pytest.Config) -> Path:
+def _find_out_folder(config: pytest.Config) -> Path:
     if folder := config.getoption("--ragassay-out"):
         return config.invocation_params.dir / folder
     return config.rootpath / (config.getini("ragassay_out") or "runs/pytest")

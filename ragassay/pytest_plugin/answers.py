@@ -14,7 +14,7 @@ from typing import Any, cast
 from anyio.from_thread import start_blocking_portal
 
 from ragassay.errors import InputError, RagassayError
-from ragassay.graphs.case import fingerprint
+from ragassay.graphs.case import hash_record
 from ragassay.metrics.stats.summary import summarize
 from ragassay.options import (
     AnswerLike,
@@ -34,14 +34,14 @@ from ragassay.records import (
     Record,
     RecordFailure,
 )
-from ragassay.reports.text import count_text, headline
+from ragassay.reports.text import count_text, summarize_run
 from ragassay.requests import EvaluationRequest
 from ragassay.results import Result
-from ragassay.runs.evaluate import RunResult, manifest_of
+from ragassay.runs.evaluate import RunResult, build_manifest
 from ragassay.runs.folder import RunFolder, append_line, read_lines, write_atomically, write_lines
-from ragassay.runs.job import read_job, record_of
+from ragassay.runs.job import build_record, read_job
 from ragassay.runs.progress import Presenter
-from ragassay.safe_text import without_secrets
+from ragassay.safe_text import hide_secrets
 
 OF_MANY = ("out", "limit", "questions", "column_map", "retry_failed")
 """Options of `evaluate` that do not apply to a single answer."""
@@ -77,10 +77,10 @@ class Answers:
             job, corpus=opened.job.corpus, corpus_fingerprint=opened.job.corpus_fingerprint
         )
         (record,), judge = job.records, run.identity[:16]
-        cache_file = self._cache / judge / f"{fingerprint(run, record)}.jsonl"
+        cache_file = self._cache / judge / f"{hash_record(run, record)}.jsonl"
         manifest_file = self._notes / f"{judge}.json"
         if not manifest_file.exists():
-            write_atomically(manifest_file, manifest_of(job, run).model_dump_json())
+            write_atomically(manifest_file, build_manifest(job, run).model_dump_json())
         manifest = Manifest.model_validate_json(manifest_file.read_text(encoding="utf-8"))
         evaluation = next(iter(read_lines(cache_file, Evaluation)), None)
         source = "cached" if evaluation else "judged"
@@ -103,7 +103,9 @@ class Answers:
         key = repr(sorted(options.items(), key=lambda item: item[0]))
         if key not in self._opened:
             keywords = cast("RunKeywords", options)
-            request = EvaluationRequest.of([record], keywords, options.get("settings"), Presenter())
+            request = EvaluationRequest.from_answers(
+                [record], keywords, options.get("settings"), Presenter()
+            )
             # Keeping the options alive prevents new objects from reusing an id that is in the key.
             self._opened[key] = options, request
         return self._opened[key][1]
@@ -115,7 +117,7 @@ class Answers:
                 raise RagassayError(found.failures[0].failure.detail)
         except RagassayError as error:
             failure = Failure(
-                reason=getattr(error, "reason", "error"), detail=without_secrets(str(error))[:400]
+                reason=getattr(error, "reason", "error"), detail=hide_secrets(str(error))[:400]
             )
             failed = RecordFailure(record_id=name, stage="evaluate", failure=failure)
             append_line(self._notes / f"failures.{os.getpid()}.jsonl", failed)
@@ -167,7 +169,7 @@ class Assay:
         try:
             for option in (name for name in OF_MANY if keywords.get(name) is not None):
                 raise InputError(f"`{option}=` cannot be used with a single answer")
-            record = record_of(answer, question, sources, nuggets, reference)
+            record = build_record(answer, question, sources, nuggets, reference)
             return self.answers.evaluate(name, record, keywords)
         except RagassayError as error:
             # Stack frames and notes from graphs do not help users.
@@ -218,7 +220,10 @@ def write_report(notes: Path, out: Path) -> list[str]:
     write_atomically(folder.summary_file, summary.model_dump_json(indent=2))
     folder.write_reports(summary)
     total = count_text(fingerprint.n_items, "answer")
-    lines = [headline(summary), f"Judge: {manifest.judge}; {n_cached} of {total} from the cache"]
+    lines = [
+        summarize_run(summary),
+        f"Judge: {manifest.judge}; {n_cached} of {total} from the cache",
+    ]
     if n_others := sum(judges.values()) - judges[names[0]]:
         lines.append(
             f"{count_text(n_others, 'answer')} used settings that the report does not show"

@@ -14,9 +14,9 @@ from ragassay.model_names import SIGNALS
 from ragassay.prompts import RubricSet, load_rubrics
 from ragassay.pytest_plugin.answers import Assay
 from ragassay.records import UNSCORED_KINDS, Evaluation, Finding, Score
-from ragassay.reports.display import format_interval, reason_text, score_text
-from ragassay.reports.labels import finding_title, is_serious, one_line
-from ragassay.reports.text import MEASURED, count_text, score_group, verdict_title
+from ragassay.reports.display import format_failure_reason, format_interval, format_score
+from ragassay.reports.labels import find_finding_title, flatten_text, is_serious
+from ragassay.reports.text import MEASURED, count_text, extract_score_group, find_verdict_title
 from ragassay.results import Result, UnmeasuredError
 from ragassay.runs.gates import parse_thresholds
 
@@ -94,8 +94,8 @@ class AssertAnswer:
             )
         result = self.assay(answer, **others)
         rubric_set: Any = result.manifest.settings["rubric_set"]
-        demands = demands_of(bounds, rubric_set, result.evaluation)
-        verdict, text = verdict_on(result.evaluation, demands, no_findings)
+        demands = resolve_demands(bounds, rubric_set, result.evaluation)
+        verdict, text = check_demands(result.evaluation, demands, no_findings)
         if verdict == MISSED:
             raise AssertionError(text)
         if verdict == UNKNOWN:
@@ -119,7 +119,7 @@ def bound_of(name: str, text: str | float) -> tuple[str, float]:
         ) from error
 
 
-def demands_of(
+def resolve_demands(
     bounds: Mapping[str, tuple[str, float]], rubric_set: RubricSet, evaluation: Evaluation
 ) -> list[Demand]:
     """Resolve score names to full names by the rules of `--fail-under`.
@@ -129,9 +129,11 @@ def demands_of(
     Raises:
         InputError: There is no score with this name.
     """
-    own = [key.partition(".")[2] for key in evaluation.scores if score_group(key) == "rubric"]
+    own = [
+        key.partition(".")[2] for key in evaluation.scores if extract_score_group(key) == "rubric"
+    ]
     rubrics = {*load_rubrics(rubric_set), *own}
-    groups = [score_group(key) for key in evaluation.scores]
+    groups = [extract_score_group(key) for key in evaluation.scores]
     demands = []
     for name, (sign, bound) in bounds.items():
         key = name if name in rubrics or "." in name else name.replace("_", ".", 1)
@@ -140,7 +142,7 @@ def demands_of(
     return demands
 
 
-def verdict_on(
+def check_demands(
     evaluation: Evaluation, demands: Sequence[Demand], no_findings: bool
 ) -> tuple[str, str]:
     """Compare an answer with its requirements.
@@ -148,7 +150,7 @@ def verdict_on(
     The result is `MET`, `MISSED` or `UNKNOWN`, with a failure message.
     """
     serious = [finding for finding in evaluation.primary_findings if is_serious(finding.kind)]
-    rows = [_row(demand, evaluation.scores.get(demand.key)) for demand in demands]
+    rows = [_build_row(demand, evaluation.scores.get(demand.key)) for demand in demands]
     if no_findings:
         lacks = any(finding.kind in UNSCORED_KINDS for finding in evaluation.findings)
         verdict = f"{len(serious)} found" if serious else UNKNOWN if lacks else MET
@@ -163,62 +165,66 @@ def verdict_on(
         if n_missed
         else f"{n_unknown} of {n} could not be measured; the other requirements are met",
         "",
-        *_table(rows),
-        *_section("Findings", [line for one in serious for line in _finding(one, evaluation)]),
-        *_section("Not measured", _describe_unscored(evaluation, demands)),
-        *_section("Question", [one_line(evaluation.question)]),
+        *_format_table(rows),
+        *_format_section(
+            "Findings", [line for one in serious for line in _describe_finding(one, evaluation)]
+        ),
+        *_format_section("Not measured", _describe_unscored(evaluation, demands)),
+        *_format_section("Question", [flatten_text(evaluation.question)]),
     ]
     return MISSED if n_missed else UNKNOWN, "\n".join(parts)
 
 
-def _row(demand: Demand, score: Score | None) -> tuple[str, ...]:
+def _build_row(demand: Demand, score: Score | None) -> tuple[str, ...]:
     name = demand.key.removeprefix("rubric.")
     if score is not None and score.judge == SIGNALS and demand.key in MEASURED:
         return name, "needs a judge", "", demand.text, UNKNOWN
     if score is not None and score.is_open and score.range is not None:
         met = {demand.is_met(end) for end in score.range}
         verdict = UNKNOWN if len(met) > 1 else MET if True in met else _describe_miss(demand)
-        return name, score_text(score), "", demand.text, verdict
+        return name, format_score(score), "", demand.text, verdict
     if score is None or score.value is None:
         return name, "unscored" if score else "not judged", "", demand.text, UNKNOWN
     verdict = MET if demand.is_met(score.value) else _describe_miss(demand)
     spread = "" if score.low is None else format_interval(score)
-    return name, score_text(score), spread, demand.text, verdict
+    return name, format_score(score), spread, demand.text, verdict
 
 
 def _describe_miss(demand: Demand) -> str:
     return "below" if ">" in demand.sign else "above"
 
 
-def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+def _format_table(rows: Sequence[tuple[str, ...]]) -> list[str]:
     table = [("", "value", "95 %", "required", ""), *rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     padded = ("  ".join(map(str.ljust, row, widths)) for row in table)
     return [f"  {line}".rstrip() for line in padded]
 
 
-def _section(title: str, lines: Sequence[str]) -> list[str]:
+def _format_section(title: str, lines: Sequence[str]) -> list[str]:
     return ["", title, *(f"  {line}" for line in lines)] if lines else []
 
 
-def _finding(finding: Finding, evaluation: Evaluation) -> list[str]:
-    line = f"{finding_title(finding.kind, 1)}: {one_line(finding.message)}"
+def _describe_finding(finding: Finding, evaluation: Evaluation) -> list[str]:
+    line = f"{find_finding_title(finding.kind, 1)}: {flatten_text(finding.message)}"
     if not finding.sentence:
         return [line]
     text = next((s.text for s in evaluation.sentences if s.index == finding.sentence), "")
-    return [line, f'  sentence {finding.sentence}: "{one_line(text)}"']
+    return [line, f'  sentence {finding.sentence}: "{flatten_text(text)}"']
 
 
 def _describe_unscored(evaluation: Evaluation, demands: Sequence[Demand]) -> list[str]:
     lines: list[str] = []
     for key in (demand.key for demand in demands if demand.key not in evaluation.scores):
-        group = score_group(key)
-        similar = ", ".join(known for known in evaluation.scores if score_group(known) == group)
+        group = extract_score_group(key)
+        similar = ", ".join(
+            known for known in evaluation.scores if extract_score_group(known) == group
+        )
         problem = f"unknown score; use one of {similar}" if similar else f"no {group} scores"
         lines.append(f"{key}: {problem}")
     reasons = Counter((v.evaluator, v.failure.reason) for v in evaluation.verdicts if v.failure)
     lines += [
-        f"{n} {verdict_title(evaluator, n)}: {reason_text(reason)}"
+        f"{n} {find_verdict_title(evaluator, n)}: {format_failure_reason(reason)}"
         for (evaluator, reason), n in reasons.items()
     ]
     return lines

@@ -13,14 +13,14 @@ from ragassay.errors import InputError
 from ragassay.perturbations.counterfactuals import turn_negation
 from ragassay.perturbations.lexicon import Side, draw_text
 from ragassay.perturbations.numbers import WRONG
-from ragassay.qa.evaluate import InputPairs, records_job
+from ragassay.qa.evaluate import InputPairs, build_records_job
 from ragassay.records import Paper, PerturbedAnswer, Record, Severity
 from ragassay.records.inputs import QAPair
-from ragassay.records.qa import RacarDimension, paper_record
-from ragassay.runs.audit_job import Ask, AuditJob, AuditOptions, spread
-from ragassay.text.clauses import clauses_of
+from ragassay.records.qa import RacarDimension, build_paper_record
+from ragassay.runs.audit_job import Ask, AuditJob, AuditOptions, choose_spread_answers
+from ragassay.text.clauses import split_clauses
 from ragassay.text.quantities import read_quantities
-from ragassay.text.questions import context_marks
+from ragassay.text.questions import find_context_marks
 from ragassay.text.search import tokenize
 from ragassay.text.sentences import split_sentences
 
@@ -74,7 +74,7 @@ class PairAttack(NamedTuple):
     apply: Callable[[QAPair, PairMaterial], QAPair | None]
 
 
-def wrong_number(pair: QAPair, material: PairMaterial) -> QAPair | None:
+def change_number(pair: QAPair, material: PairMaterial) -> QAPair | None:
     """Change a digit, the scale, the exponent or the unit of one number in the answer."""
     numbers = [quantity for quantity in read_quantities(pair.answer) if not quantity.is_name]
     changes = list(WRONG.values())
@@ -88,10 +88,10 @@ def wrong_number(pair: QAPair, material: PairMaterial) -> QAPair | None:
     return None
 
 
-def points_to_paper(pair: QAPair, material: PairMaterial) -> QAPair | None:
+def add_paper_reference(pair: QAPair, material: PairMaterial) -> QAPair | None:
     """Make the question refer to the paper, for example with "as shown in Figure 2"."""
     question = pair.question.strip()
-    if not question.endswith("?") or context_marks(question, ""):
+    if not question.endswith("?") or find_context_marks(question, ""):
         return None
     number = material.rng.randint(1, 7)
     if material.rng.random() < 0.5:
@@ -103,15 +103,15 @@ def points_to_paper(pair: QAPair, material: PairMaterial) -> QAPair | None:
     return pair.model_copy(update={"question": text})
 
 
-def half_answer(pair: QAPair, material: PairMaterial) -> QAPair | None:
+def halve_answer(pair: QAPair, material: PairMaterial) -> QAPair | None:
     """Drop the second half of the answer's sentences, or clauses if there is one sentence."""
     parts = _split_sentences(pair.answer)
     if len(parts) < 2:
-        parts = clauses_of(pair.answer)
+        parts = split_clauses(pair.answer)
     return _replace_answer(pair, " ".join(parts[: len(parts) // 2])) if len(parts) > 1 else None
 
 
-def off_topic(pair: QAPair, material: PairMaterial) -> QAPair | None:
+def replace_question(pair: QAPair, material: PairMaterial) -> QAPair | None:
     """Replace the question with a question about another paper, or with a built-in question."""
     own = {*tokenize(pair.question), *tokenize(pair.answer)}
     foreign = [other.question for other in material.others if other.paper != pair.paper]
@@ -120,15 +120,15 @@ def off_topic(pair: QAPair, material: PairMaterial) -> QAPair | None:
     unrelated = (
         text
         for text in foreign
-        if len(words := _content_words(text)) > 1
-        and not context_marks(text, "")
+        if len(words := _list_content_words(text)) > 1
+        and not find_context_marks(text, "")
         and own.isdisjoint(words)
     )
     question = next(unrelated, None) or draw_text("questions", material.side, material.rng).text
     return pair.model_copy(update={"question": question})
 
 
-def contradiction(pair: QAPair, material: PairMaterial) -> QAPair | None:
+def append_contradiction(pair: QAPair, material: PairMaterial) -> QAPair | None:
     """Append a sentence that states the opposite of one of the answer's sentences."""
     for sentence in material.rng.sample(sentences := _split_sentences(pair.answer), len(sentences)):
         opposite = turn_negation(sentence, material.rng)
@@ -138,11 +138,11 @@ def contradiction(pair: QAPair, material: PairMaterial) -> QAPair | None:
 
 
 PAIR_ATTACKS: dict[str, PairAttack] = {
-    "wrong_number": PairAttack("accuracy", "subtle", wrong_number),
-    "points_to_paper": PairAttack("agnosticism", "extreme", points_to_paper),
-    "half_answer": PairAttack("completeness", "subtle", half_answer),
-    "foreign_question": PairAttack("relevance", "extreme", off_topic),
-    "contradiction": PairAttack("reasonableness", "extreme", contradiction),
+    "wrong_number": PairAttack("accuracy", "subtle", change_number),
+    "points_to_paper": PairAttack("agnosticism", "extreme", add_paper_reference),
+    "half_answer": PairAttack("completeness", "subtle", halve_answer),
+    "foreign_question": PairAttack("relevance", "extreme", replace_question),
+    "contradiction": PairAttack("reasonableness", "extreme", append_contradiction),
 }
 """Attacks by name."""
 
@@ -184,14 +184,14 @@ def _lower_first_letter(question: str) -> str:
     return question if question[1:2].isupper() else question[0].lower() + question[1:]
 
 
-def _content_words(question: str) -> set[str]:
+def _list_content_words(question: str) -> set[str]:
     return {word for word in tokenize(question) if len(word) > 3 and word not in _ASKING}
 
 
 PART = "racar"
 
 
-def pairs_audit_job(input_pairs: InputPairs, options: AuditOptions) -> AuditJob:
+def build_pairs_audit_job(input_pairs: InputPairs, options: AuditOptions) -> AuditJob:
     """Return an audit job: sampled pairs and their perturbed versions, one record for each.
 
     Raises:
@@ -201,8 +201,10 @@ def pairs_audit_job(input_pairs: InputPairs, options: AuditOptions) -> AuditJob:
     if unknown:
         raise InputError(f"unknown attack {unknown[0]!r}; use one of {', '.join(PAIR_ATTACKS)}")
     papers = {paper.id: paper for paper in input_pairs.papers}
-    originals = [paper_record(papers[pair.paper], [pair], pair.id) for pair in input_pairs.pairs]
-    records = spread(originals, options.limit, options.seed)
+    originals = [
+        build_paper_record(papers[pair.paper], [pair], pair.id) for pair in input_pairs.pairs
+    ]
+    records = choose_spread_answers(originals, options.limit, options.seed)
     perturbed: list[PerturbedAnswer] = []
     n_unchanged: Counter[str] = Counter()
     for name in options.attacks or PAIR_ATTACKS:
@@ -224,7 +226,7 @@ def pairs_audit_job(input_pairs: InputPairs, options: AuditOptions) -> AuditJob:
         if original.id in by_original
         for record in (original, *by_original[original.id])
     )
-    job = records_job(records, input_pairs)
+    job = build_records_job(records, input_pairs)
     return AuditJob(job, tuple(perturbed), asks, options, dict(n_unchanged))
 
 
@@ -236,7 +238,7 @@ def _perturb_record(
     if perturbed is None or perturbed == pair:
         return None
     return PerturbedAnswer(
-        record=paper_record(paper, [perturbed], f"{pair.id}~{attack}"),
+        record=build_paper_record(paper, [perturbed], f"{pair.id}~{attack}"),
         original=record.id,
         attack=attack,
         family="pair",

@@ -16,11 +16,16 @@ from ragassay.model_names import INSTRUMENTS, MINILM
 from ragassay.models.cards import load_card
 from ragassay.models.embeddings import RoleEncoder, VectorCache
 from ragassay.models.fitted_raters import PAIR_RATER
-from ragassay.models.weights import sha256_of
-from ragassay.options import EvaluateKeywords, OptionStyle, settings_of
-from ragassay.process import in_thread
-from ragassay.qa.measures import Compared, measured_groups
-from ragassay.qa.report import pairs_csv, papers_csv, render_qa_html, render_qa_markdown
+from ragassay.models.weights import compute_sha256
+from ragassay.options import EvaluateKeywords, OptionStyle, create_settings
+from ragassay.process import run_in_thread
+from ragassay.qa.measures import Compared, measure_paper_groups
+from ragassay.qa.report import (
+    render_pairs_csv,
+    render_papers_csv,
+    render_qa_html,
+    render_qa_markdown,
+)
 from ragassay.qa.view import QAReport
 from ragassay.records import (
     IntentSimilarity,
@@ -32,11 +37,11 @@ from ragassay.records import (
     Record,
     Rejection,
 )
-from ragassay.records.qa import paper_record
+from ragassay.records.qa import build_paper_record
 from ragassay.retrievers.literature import Corpus
 from ragassay.runs.evaluate import RunResult, run_job
 from ragassay.runs.folder import RunFolder, read_lines, write_atomically, write_lines
-from ragassay.runs.job import Job, job_of
+from ragassay.runs.job import Job, build_job
 from ragassay.runs.progress import Event, Listener
 from ragassay.settings import Settings
 
@@ -58,7 +63,7 @@ class InputPairs:
     name: str = ""
     sha256: str = ""
 
-    def of(self, paper: Paper) -> Sequence[QAPair]:
+    def get_pairs(self, paper: Paper) -> Sequence[QAPair]:
         """Return the pairs of a paper."""
         return self._pairs[paper.id]
 
@@ -66,15 +71,15 @@ class InputPairs:
     def _pairs(self) -> dict[str, list[QAPair]]:
         return _group_by_paper(self.pairs)
 
-    def first(self, n_papers: int | None) -> InputPairs:
+    def limit_papers(self, n_papers: int | None) -> InputPairs:
         """Return the first `n_papers` papers with their pairs, or all papers if it is None."""
         if n_papers is None:
             return self
-        first = pair_with_papers(self.papers[:n_papers], self.pairs)
+        first = match_pairs_to_papers(self.papers[:n_papers], self.pairs)
         return replace(self, papers=first.papers, pairs=first.pairs)
 
 
-def pair_with_papers(papers: Iterable[Paper], pairs: Iterable[QAPair]) -> InputPairs:
+def match_pairs_to_papers(papers: Iterable[Paper], pairs: Iterable[QAPair]) -> InputPairs:
     """Match pairs to papers, and drop papers without pairs and pairs without a paper."""
     known, by_paper = list(papers), _group_by_paper(pairs)
     used = tuple(paper for paper in known if paper.id in by_paper)
@@ -107,13 +112,13 @@ def read_paper_pairs(
     """
     known, rejections = _read_papers(papers)
     if not isinstance(pairs, str | Path):
-        matched, name, sha256 = pair_with_papers(known, pairs), "", ""
+        matched, name, sha256 = match_pairs_to_papers(known, pairs), "", ""
     else:
         path = Path(pairs)
         result = read_pairs(path, known)
-        matched = pair_with_papers(result.papers, result.pairs)
+        matched = match_pairs_to_papers(result.papers, result.pairs)
         rejections = (*rejections, *result.rejections)
-        name, sha256 = path.name, sha256_of(path) if path.is_file() else ""
+        name, sha256 = path.name, compute_sha256(path) if path.is_file() else ""
     if not matched.pairs:
         problem = "has no pairs about these papers"
         if papers is None:
@@ -122,7 +127,7 @@ def read_paper_pairs(
     return replace(matched, rejections=rejections, name=name, sha256=sha256)
 
 
-def papers_of(
+def load_papers(
     papers: str | Path | Sequence[Paper],
 ) -> tuple[Sequence[Paper], tuple[Rejection, ...]]:
     """Return papers and rejected records, given a path or a list of papers.
@@ -148,16 +153,17 @@ def _read_papers(
     return result.papers, result.rejections
 
 
-def pairs_job(input_pairs: InputPairs) -> Job:
+def build_pairs_job(input_pairs: InputPairs) -> Job:
     """Return an evaluation job in which each record is a paper with all its pairs."""
-    return records_job(
-        [paper_record(paper, input_pairs.of(paper)) for paper in input_pairs.papers], input_pairs
+    return build_records_job(
+        [build_paper_record(paper, input_pairs.get_pairs(paper)) for paper in input_pairs.papers],
+        input_pairs,
     )
 
 
-def records_job(records: Sequence[Record], input_pairs: InputPairs) -> Job:
+def build_records_job(records: Sequence[Record], input_pairs: InputPairs) -> Job:
     """Return an evaluation job for the given records of papers and pairs."""
-    job = job_of(records, Corpus(), input_pairs.rejections)
+    job = build_job(records, Corpus(), input_pairs.rejections)
     name = input_pairs.name or job.answers.name
     update = {"name": name, "n_items": len(input_pairs.pairs), "format": "pairs"}
     return replace(job, answers=job.answers.model_copy(update=update))
@@ -189,7 +195,7 @@ class JudgedPairs:
         return bool(has_failed or self.run.failures or self.run.rejections)
 
 
-def pairs_settings(
+def build_pairs_settings(
     options: EvaluateKeywords, settings: Settings | None = None, style: OptionStyle = "keyword"
 ) -> Settings:
     """Return the settings for a run that judges question-answer pairs and nothing else.
@@ -198,7 +204,7 @@ def pairs_settings(
         SettingsError: A setting is invalid, or a panel of several judges is set.
     """
     only = options.get("only") or PARTS
-    chosen = settings_of({**options, "only": only}, settings, style)
+    chosen = create_settings({**options, "only": only}, settings, style)
     if chosen.judge.panel:
         judges = ", ".join(chosen.judge.judges)
         raise SettingsError(f"pairs are rated by a single judge, got {judges}")
@@ -224,9 +230,9 @@ async def judge_pairs(
     embedder = VectorCache(run.models.embedder)
     if run.models.pair_rater is not None and embedder.name == MINILM:
         run = run.with_models(pair_rater=EmbeddedPairRater(embedder))
-    result = await run_job(pairs_job(input_pairs), run, folder, listen, has_reports=False)
+    result = await run_job(build_pairs_job(input_pairs), run, folder, listen, has_reports=False)
     compared = run.settings.grading.qa_coverage
-    measures = await in_thread(_measure_pairs, input_pairs, embedder, compared, folder, listen)
+    measures = await run_in_thread(_measure_pairs, input_pairs, embedder, compared, folder, listen)
     has_judge = run.models.pair_rater is None or bool(run.settings.judge.escalate)
     report = QAReport(
         name=input_pairs.name or "pairs",
@@ -234,7 +240,9 @@ async def judge_pairs(
         pairs=input_pairs.pairs,
         measures=measures,
         ratings=_select_judge_ratings(result, run),
-        intents=tuple(v for one in result.evaluations for v in one.of(IntentSimilarity)),
+        intents=tuple(
+            v for one in result.evaluations for v in one.select_verdicts(IntentSimilarity)
+        ),
         judge=(run.settings.judge.escalated_to or run.judge.answered_by) if has_judge else "",
         embedder=run.models.embedder.name,
         cards=_describe_models(result.manifest),
@@ -249,13 +257,13 @@ def write_qa_report(report: QAReport, folder: Path) -> None:
     """Write the report to qa.html, qa.md, pairs.csv and papers.csv in a folder."""
     write_atomically(folder / "qa.html", render_qa_html(report))
     write_atomically(folder / "qa.md", render_qa_markdown(report))
-    write_atomically(folder / "pairs.csv", pairs_csv(report))
-    write_atomically(folder / "papers.csv", papers_csv(report))
+    write_atomically(folder / "pairs.csv", render_pairs_csv(report))
+    write_atomically(folder / "papers.csv", render_papers_csv(report))
 
 
 def _select_judge_ratings(result: RunResult, run: Run) -> tuple[RacarRating, ...]:
     """Return the ratings by a judge, without ratings by instruments, which repeat the measures."""
-    ratings = (rating for one in result.evaluations for rating in one.of(RacarRating))
+    ratings = (rating for one in result.evaluations for rating in one.select_verdicts(RacarRating))
     is_judged = run.models.pair_rater is None
     return tuple(rating for rating in ratings if is_judged or rating.escalation is not None)
 
@@ -294,9 +302,9 @@ def _measure_pairs(
             return tuple(stored)
     encode = RoleEncoder(embedder.name, embedder)
     listen(Event(n_expected=len(input_pairs.papers), phase="measuring"))
-    work = [(paper, input_pairs.of(paper)) for paper in input_pairs.papers]
+    work = [(paper, input_pairs.get_pairs(paper)) for paper in input_pairs.papers]
     measures: list[PaperMeasures] = []
-    for group in measured_groups(work, encode, compared):
+    for group in measure_paper_groups(work, encode, compared):
         measures += group
         listen(Event(n_calls=len(group)))
     if file:

@@ -15,19 +15,19 @@ from ragassay.errors import FatalModelError, InputError, RagassayError, Settings
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.formats.papers import write_pairs
-from ragassay.graphs.case import case_of
-from ragassay.graphs.qa import QAGraph, build_qa_graph, qa_key, qa_prefix
-from ragassay.graphs.qa_parts import window_of
+from ragassay.graphs.case import convert_to_case
+from ragassay.graphs.qa import QAGraph, build_qa_graph, build_qa_key, build_qa_prefix
+from ragassay.graphs.qa_parts import find_context_window
 from ragassay.graphs.qa_state import QAJob, QAPairs, QARun, QAState, Rate
 from ragassay.models.gateway import JudgeLM
-from ragassay.process import in_thread
+from ragassay.process import run_in_thread
 from ragassay.records import Paper, QAPair, RacarDimension, RacarRating, Usage
-from ragassay.records.qa import paper_record
-from ragassay.runs.banks import repeats
+from ragassay.records.qa import build_paper_record
+from ragassay.runs.banks import map_duplicates
 from ragassay.runs.progress import Event, Listener
-from ragassay.runs.resume import follow_graph, locked_for_writing, run_limited_tasks
+from ragassay.runs.resume import follow_graph, lock_for_writing, run_limited_tasks
 from ragassay.settings import Settings
-from ragassay.store import opened_store
+from ragassay.store import open_store
 
 JOB = TypeAdapter(QAJob)
 PAIRS = TypeAdapter(QAPairs)
@@ -102,7 +102,7 @@ def check_writer(settings: Settings) -> None:
         raise SettingsError(f"pairs are written by a single model, got {models}")
 
 
-def qa_run(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -> QARun:
+def build_qa_run(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -> QARun:
     """Return the models and settings that the generation graph uses.
 
     Args:
@@ -122,35 +122,37 @@ def qa_run(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -> 
     run = build_run(settings)
     rating: Run | None = None
     if evaluator:
-        rating = build_run(settings.model_copy(update={"escalate": evaluator}).of_second())
+        rating = build_run(
+            settings.model_copy(update={"escalate": evaluator}).build_second_settings()
+        )
 
-    def fold(questions: Sequence[str]) -> dict[int, int]:
-        return repeats(questions, "questions", run.models.embedder.encode)
+    def fold_questions(questions: Sequence[str]) -> dict[int, int]:
+        return map_duplicates(questions, "questions", run.models.embedder.encode)
 
     return QARun(
         run=run,
         writer=JudgeLM(settings),
         papers=known,
-        fold=fold,
+        fold=fold_questions,
         rate=_build_rate(rating) if rating else None,
         rater=rating.judge.answered_by if rating else "",
-        window_tokens=window_of(settings.judge.model),
+        window_tokens=find_context_window(settings.judge.model),
         window_chars=settings.source_chars,
     )
 
 
 def _build_rate(run: Run) -> Rate:
-    async def rate(
+    async def rate_dimension(
         paper: Paper, dimension: RacarDimension, pairs: Sequence[QAPair]
     ) -> Sequence[RacarRating]:
-        record = paper_record(paper, pairs)
-        case = await in_thread(case_of, record, run.settings, run.retrieval.corpus)
+        record = build_paper_record(paper, pairs)
+        case = await run_in_thread(convert_to_case, record, run.settings, run.retrieval.corpus)
         ratings: Any = await run.judge.ask(
-            run.agents.racar_rater(dimension), case=case, pairs=pairs
+            run.agents.choose_racar_rater(dimension), case=case, pairs=pairs
         )
         return ratings
 
-    return rate
+    return rate_dimension
 
 
 async def make_pairs(
@@ -168,14 +170,14 @@ async def make_pairs(
 
     Args:
         plan: Job settings for all papers, whose field `paper` is ignored.
-        run: Result of `qa_run` for the same papers.
+        run: Result of `build_qa_run` for the same papers.
 
     Raises:
         FatalModelError: A model is unavailable.
         InputError: The file cannot be written, or another process is writing it.
     """
     jobs = [replace(plan, paper=paper.id) for paper in papers]
-    with locked_for_writing(out) as states, opened_store(states) as store:
+    with lock_for_writing(out) as states, open_store(states) as store:
         run = replace(run, run=replace(run.run, store=store))
         writer = _PairJobs(build_qa_graph(run.run.settings.judge.max_attempts), run, listen)
         results = await run_limited_tasks(out, run.run.limiter, map(writer.write, jobs))
@@ -214,7 +216,7 @@ class _PairJobs:
 
     async def _read_or_write(self, job: QAJob) -> QAPairs:
         store, paper = self._run.run.store, self._run.papers[job.paper]
-        key = qa_key(self._run, paper, "paper", JOB.dump_json(job))
+        key = build_qa_key(self._run, paper, "paper", JOB.dump_json(job))
         result = await store.get(key, PAIRS)
         if result is None:
             values, failed = await follow_graph(self._graph, job, self._run, self._listen)
@@ -226,5 +228,5 @@ class _PairJobs:
             if result.kept:
                 store.keep(key, result, PAIRS)
             else:
-                store.forget(qa_prefix(self._run, paper))
+                store.forget(build_qa_prefix(self._run, paper))
         return result

@@ -8,13 +8,13 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ragassay.metrics.papers.sciqag import SourceNumbers, answer_numbers
+from ragassay.metrics.papers.sciqag import SourceNumbers, check_answer_numbers
 from ragassay.models.embeddings import Encode
 from ragassay.prompts.model_forms import TextRole
 from ragassay.records import PaperSection
 from ragassay.records.inputs import QAPair
 from ragassay.records.qa import PROSE, SECTION_BREAK, PairMeasures, Paper, PaperMeasures
-from ragassay.text.questions import context_marks
+from ragassay.text.questions import find_context_marks
 from ragassay.text.sentences import split_sentences
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class PaperSentence:
     section: PaperSection
 
 
-def paper_sentences(paper: Paper) -> tuple[PaperSentence, ...]:
+def list_paper_sentences(paper: Paper) -> tuple[PaperSentence, ...]:
     """Return the sentences of a paper's abstract and body. Results are cached.
 
     Each line of the text is one paragraph, so no sentence spans two lines.
@@ -75,7 +75,7 @@ TOP_SHARE = 0.15
 _ROUNDING = 1e-9
 
 
-def top_count(n_sentences: int, share: float = TOP_SHARE) -> int:
+def count_top_sentences(n_sentences: int, share: float = TOP_SHARE) -> int:
     """Return the number of source sentences per answer, rounded down but at least one.
 
     The SciQAG paper does not say how to round, but its published code rounds down.
@@ -83,24 +83,24 @@ def top_count(n_sentences: int, share: float = TOP_SHARE) -> int:
     return min(n_sentences, max(1, math.floor(n_sentences * share + _ROUNDING)))
 
 
-def chunk_count(n_sentences: int) -> int:
+def count_chunks(n_sentences: int) -> int:
     """Return the number of chunks: ten, or one per sentence if there are fewer sentences."""
     return min(N_CHUNKS, n_sentences)
 
 
-def chunk_of(sentence: int, n_sentences: int) -> int:
+def find_chunk(sentence: int, n_sentences: int) -> int:
     """Return the number of the chunk that contains a sentence, starting at 1.
 
     Chunk sizes differ by at most one. The chunk of sentence i (from 0) is 1 + 10 i // n.
 
     Example:
-        >>> [chunk_of(i, 12) for i in range(12)]
+        >>> [find_chunk(i, 12) for i in range(12)]
         [1, 1, 2, 3, 4, 5, 6, 6, 7, 8, 9, 10]
     """
-    return 1 + sentence * chunk_count(n_sentences) // n_sentences
+    return 1 + sentence * count_chunks(n_sentences) // n_sentences
 
 
-def closest_sentences(similarity: Sequence[float], n: int) -> tuple[int, ...]:
+def find_top_sentences(similarity: Sequence[float], n: int) -> tuple[int, ...]:
     """Return the indices of the `n` sentences with the highest similarity, best first.
 
     `similarity` has shape (n_sentences,).
@@ -108,14 +108,14 @@ def closest_sentences(similarity: Sequence[float], n: int) -> tuple[int, ...]:
     return tuple(sorted(range(len(similarity)), key=lambda i: (-similarity[i], i))[:n])
 
 
-def covered_chunks(similarity: Sequence[float], share: float = TOP_SHARE) -> tuple[int, ...]:
+def find_covered_chunks(similarity: Sequence[float], share: float = TOP_SHARE) -> tuple[int, ...]:
     """Return the chunks that contain one of an answer's closest sentences, numbered from 1.
 
     `similarity` has shape (n_sentences,).
     """
     n = len(similarity)
-    closest = closest_sentences(similarity, top_count(n, share))
-    return tuple(sorted({chunk_of(sentence, n) for sentence in closest}))
+    closest = find_top_sentences(similarity, count_top_sentences(n, share))
+    return tuple(sorted({find_chunk(sentence, n) for sentence in closest}))
 
 
 def coverage_score(similarity: Sequence[Sequence[float]], share: float = TOP_SHARE) -> float | None:
@@ -136,8 +136,8 @@ def coverage_score(similarity: Sequence[Sequence[float]], share: float = TOP_SHA
         >>> coverage_score([[0.9, 0.1, 0.2, 0.1], [0.1, 0.1, 0.2, 0.8]])
         0.5
     """
-    chunks = {chunk for row in similarity for chunk in covered_chunks(row, share)}
-    return _share(chunks, similarity)
+    chunks = {chunk for row in similarity for chunk in find_covered_chunks(row, share)}
+    return _compute_share(chunks, similarity)
 
 
 def pooled_coverage_score(similarity: Sequence[Sequence[float]]) -> float | None:
@@ -153,12 +153,12 @@ def pooled_coverage_score(similarity: Sequence[Sequence[float]]) -> float | None
     return coverage_score([best])
 
 
-def chunk_share(similarity: Sequence[Sequence[float]]) -> float | None:
+def average_chunk_share(similarity: Sequence[Sequence[float]]) -> float | None:
     """Return the share of chunks that an answer covers, averaged over answers (section 5.3).
 
     See `coverage_score` for the arguments and the result.
     """
-    shares = [_share(covered_chunks(row), similarity) for row in similarity]
+    shares = [_compute_share(find_covered_chunks(row), similarity) for row in similarity]
     known = [share for share in shares if share is not None]
     return math.fsum(known) / len(known) if known else None
 
@@ -180,16 +180,16 @@ def chance_coverage_score(n_answers: int, n_sentences: int, n_top: int) -> float
     """
     if not n_answers or not n_sentences:
         return None
-    n, n_chunks = n_sentences, chunk_count(n_sentences)
+    n, n_chunks = n_sentences, count_chunks(n_sentences)
     sizes = [0] * n_chunks
     for sentence in range(n):
-        sizes[chunk_of(sentence, n) - 1] += 1
+        sizes[find_chunk(sentence, n) - 1] += 1
     misses = (math.comb(n - size, n_top) / math.comb(n, n_top) for size in sizes)
     return math.fsum(1 - miss**n_answers for miss in misses) / n_chunks
 
 
-def _share(chunks: Collection[int], similarity: Sequence[Sequence[float]]) -> float | None:
-    n_chunks = chunk_count(len(similarity[0])) if similarity else 0
+def _compute_share(chunks: Collection[int], similarity: Sequence[Sequence[float]]) -> float | None:
+    n_chunks = count_chunks(len(similarity[0])) if similarity else 0
     return len(chunks) / n_chunks if n_chunks else None
 
 
@@ -226,11 +226,11 @@ def measure_papers(
     Returns:
         Measures of each paper, in input order.
     """
-    groups = measured_groups(papers, encode, compared)
+    groups = measure_paper_groups(papers, encode, compared)
     return [measures for group in groups for measures in group]
 
 
-def measured_groups(
+def measure_paper_groups(
     papers: Sequence[PaperPairs], encode: Encode, compared: Compared = "pair"
 ) -> Iterator[list[PaperMeasures]]:
     """Yield the results of `measure_papers` for groups of papers with about `N_TEXTS` texts."""
@@ -248,7 +248,7 @@ class _Texts:
     def __init__(self, paper: Paper, pairs: Sequence[QAPair], compared: Compared) -> None:
         self.paper, self.pairs = paper, pairs
         self.of: dict[TextRole, list[str]] = {
-            "sentence": [sentence.text for sentence in paper_sentences(paper)],
+            "sentence": [sentence.text for sentence in list_paper_sentences(paper)],
             compared: [
                 pair.answer if compared == "answer" else f"{pair.question}\n{pair.answer}"
                 for pair in pairs
@@ -273,12 +273,12 @@ def _measure_group(
             starts[role] = end
         yield _measure_paper(
             texts,
-            _cosines(own[compared], own["sentence"]),
-            _cosines(own["question"], own["question"]),
+            _compute_cosines(own[compared], own["sentence"]),
+            _compute_cosines(own["question"], own["question"]),
         )
 
 
-def _cosines(rows: NDArray[np.float32], columns: NDArray[np.float32]) -> Rows:
+def _compute_cosines(rows: NDArray[np.float32], columns: NDArray[np.float32]) -> Rows:
     """Return the cosines of all pairs of unit vectors, shape (n_rows, n_columns)."""
     if not len(rows) or not len(columns):
         return tuple(() for _ in rows)
@@ -294,7 +294,7 @@ def _measure_paper(texts: _Texts, similarity: Rows, questions: Rows) -> PaperMea
     own = [next(rows) if pair.answer.strip() else () for pair in pairs]
     answered = [row for row in own if row]
     coverage = coverage_score(answered)
-    numbers = SourceNumbers.of(paper.evidence_text)
+    numbers = SourceNumbers.from_text(paper.evidence_text)
     return PaperMeasures(
         paper=paper.id,
         title=paper.title,
@@ -320,10 +320,10 @@ def _measure_pair(
     nearest = max(others, key=lambda other: (questions[other], -other), default=None)
     return PairMeasures(
         pair=pair.id,
-        numbers=answer_numbers(pair.answer, source),
-        context=context_marks(pair.question, pair.answer),
-        chunks=covered_chunks(similarity),
-        closest=closest_sentences(similarity, N_CLOSEST),
+        numbers=check_answer_numbers(pair.answer, source),
+        context=find_context_marks(pair.question, pair.answer),
+        chunks=find_covered_chunks(similarity),
+        closest=find_top_sentences(similarity, N_CLOSEST),
         similarity=tuple(similarity),
         nearest_question=None if nearest is None else pairs[nearest].id,
         nearest_similarity=None if nearest is None else questions[nearest],

@@ -17,7 +17,7 @@ from ragassay.records.qa import (
     PairPart,
     RacarRating,
 )
-from ragassay.reports.display import Tone, label_tone, unscored_text
+from ragassay.reports.display import Tone, choose_label_tone, format_unscored
 from ragassay.reports.labels import Severity
 from ragassay.reports.text import humanise, join_words
 
@@ -127,7 +127,11 @@ def view_pair(number: int, paper: str, paper_number: int, facts: PairFacts) -> P
     pair, measures = facts.pair, facts.measures
     context = measures.context if measures else ()
     ratings = tuple(map(_view_rating, facts.ratings))
-    faults = (*_measured_faults(facts), *_rated_faults(ratings), *_intent_faults(facts))
+    faults = (
+        *_list_measured_faults(facts),
+        *_list_rated_faults(ratings),
+        *_list_intent_faults(facts),
+    )
     serious, caution = (sum(f.severity == kind for f in faults) for kind in SEVERITIES[:2])
     first = measures.closest[0] if measures and measures.closest else -1
     closest_text = ""
@@ -155,8 +159,8 @@ def view_pair(number: int, paper: str, paper_number: int, facts: PairFacts) -> P
 
 def _view_rating(rating: RacarRating) -> RatingView:
     tentative_label = None if rating.tentative_rating is None else str(rating.tentative_rating)
-    word = unscored_text(rating.failure, tentative_label)
-    tone = label_tone(None, rating.failure)
+    word = format_unscored(rating.failure, tentative_label)
+    tone = choose_label_tone(None, rating.failure)
     if rating.rating is not None:
         word, tone = f"{rating.rating} of {RACAR_SCALE[1]}", TONES[rating.rating]
         if rating.score is not None and abs(rating.score - rating.rating) >= 0.05:
@@ -171,7 +175,7 @@ def _view_rating(rating: RacarRating) -> RatingView:
     )
 
 
-def _rated_faults(ratings: Sequence[RatingView]) -> list[PairFault]:
+def _list_rated_faults(ratings: Sequence[RatingView]) -> list[PairFault]:
     return [
         PairFault(
             f"{rating.title} was rated {rating.word}"
@@ -184,22 +188,22 @@ def _rated_faults(ratings: Sequence[RatingView]) -> list[PairFault]:
     ]
 
 
-def _measured_faults(facts: PairFacts) -> list[PairFault]:
+def _list_measured_faults(facts: PairFacts) -> list[PairFault]:
     measures, faults = facts.measures, list[PairFault]()
     if not facts.pair.answer.strip():
         faults.append(PairFault("The answer is empty.", "serious"))
     if measures is None:
         return faults
-    if missing := _quote(number.text for number in measures.numbers if not number.is_found):
+    if missing := _quote_texts(number.text for number in measures.numbers if not number.is_found):
         faults.append(PairFault(f"The paper does not contain {missing}.", "serious"))
-    if misplaced := _quote(n.text for n in measures.numbers if n.is_found and not n.is_near):
+    if misplaced := _quote_texts(n.text for n in measures.numbers if n.is_found and not n.is_near):
         message = (
             f"Worth a look: the paper contains {misplaced} only with a different unit or in a "
             "different context."
         )
         faults.append(PairFault(message, "caution"))
     for part, label in PARTS.items():
-        if marks := _quote(mark.text for mark in measures.context if mark.part == part):
+        if marks := _quote_texts(mark.text for mark in measures.context if mark.part == part):
             # The question can provide the context of an answer.
             severity: Severity = "serious" if part == "question" else "note"
             faults.append(PairFault(f"{label} refers to the paper: {marks}.", severity))
@@ -211,11 +215,11 @@ def _measured_faults(facts: PairFacts) -> list[PairFault]:
     return faults
 
 
-def _quote(texts: Iterable[str]) -> str:
+def _quote_texts(texts: Iterable[str]) -> str:
     return join_words(f"\u201c{text}\u201d" for text in dict.fromkeys(texts))
 
 
-def _intent_faults(facts: PairFacts) -> list[PairFault]:
+def _list_intent_faults(facts: PairFacts) -> list[PairFault]:
     faults: list[PairFault] = []
     for intent in facts.intents:
         if intent.score is None or intent.score < SAME_INTENT:

@@ -85,7 +85,7 @@ class Histogram:
     labels: tuple[Label, ...]
 
 
-def question_heatmap(matrix: Sequence[Sequence[float | None]]) -> Heatmap | None:
+def draw_question_heatmap(matrix: Sequence[Sequence[float | None]]) -> Heatmap | None:
     """Return the heatmap of question similarities (figure 4), or None for fewer than two questions.
 
     Cells on the diagonal and cells without a score are empty.
@@ -112,11 +112,11 @@ def question_heatmap(matrix: Sequence[Sequence[float | None]]) -> Heatmap | None
             for j, value in enumerate(row)
             if value is not None
         ]
-    note = _omission_note(len(matrix), "questions")
+    note = _describe_omission(len(matrix), "questions")
     return Heatmap(GUTTER + CELL * n + 2, CELL * n + 20, shades, tuple(labels), 0.0, 1.0, note)
 
 
-def sentence_heatmap(rows: Sequence[Sequence[float]]) -> Heatmap | None:
+def draw_sentence_heatmap(rows: Sequence[Sequence[float]]) -> Heatmap | None:
     """Return the heatmap of answers and sentences (figure 5 c), or None if there are no sentences.
 
     In long papers, neighbouring sentences share a column that shows the highest similarity.
@@ -132,8 +132,8 @@ def sentence_heatmap(rows: Sequence[Sequence[float]]) -> Heatmap | None:
     cells = [_merge_columns(row, n_columns) for row in shown]
     shades, low, high = _build_shades(cells, (WIDTH - GUTTER) / n_columns, ROW)
     height = ROW * len(shown)
-    labels = (*_row_labels(len(shown)), *_end_labels(n_sentences, height + 13))
-    notes = [_omission_note(len(rows), "answers")]
+    labels = (*_build_row_labels(len(shown)), *_build_end_labels(n_sentences, height + 13))
+    notes = [_describe_omission(len(rows), "answers")]
     if n_sentences > n_columns:
         notes.append(
             f"{n_sentences} sentences in {n_columns} columns. A column shows the highest "
@@ -143,7 +143,7 @@ def sentence_heatmap(rows: Sequence[Sequence[float]]) -> Heatmap | None:
     return Heatmap(WIDTH, height + 18, shades, labels, low, high, note)
 
 
-def closest_places(closest: Sequence[Sequence[int]], n_sentences: int) -> Places | None:
+def draw_closest_places(closest: Sequence[Sequence[int]], n_sentences: int) -> Places | None:
     """Return the plot of each answer's closest sentences (figure 5 a), or None if it is empty."""
     closest = closest[:MAX_ROWS]
     if not n_sentences or not any(closest):
@@ -156,11 +156,11 @@ def closest_places(closest: Sequence[Sequence[int]], n_sentences: int) -> Places
     )
     height = ROW * len(closest)
     lines = tuple(round(GUTTER + (WIDTH - GUTTER) * i / 10, 1) for i in range(1, 10))
-    labels = (*_row_labels(len(closest)), *_end_labels(n_sentences, height + 13))
+    labels = (*_build_row_labels(len(closest)), *_build_end_labels(n_sentences, height + 13))
     return Places(WIDTH, height + 18, path, lines if n_sentences >= 10 else (), labels)
 
 
-def histogram(values: Sequence[float]) -> Histogram | None:
+def draw_histogram(values: Sequence[float]) -> Histogram | None:
     """Return the histogram of similarities, or None if there are no similarities."""
     if not values:
         return None
@@ -174,7 +174,7 @@ def histogram(values: Sequence[float]) -> Histogram | None:
             round(14 + BAR_HEIGHT * (1 - count / most), 1),
             width - 2,
             round(BAR_HEIGHT * count / most, 1),
-            f"{_edge(i)} to {_edge(i + 1)}: {count}",
+            f"{_format_edge(i)} to {_format_edge(i + 1)}: {count}",
         )
         for i, count in enumerate(counts)
     )
@@ -184,15 +184,15 @@ def histogram(values: Sequence[float]) -> Histogram | None:
         for bar, n in zip(bars, counts, strict=True)
         if n
     ]
-    labels += [Label(width * i, base + 13, _edge(i)) for i in (0, 5, 10)]
+    labels += [Label(width * i, base + 13, _format_edge(i)) for i in (0, 5, 10)]
     return Histogram(width * N_BARS, base + 18, bars, tuple(labels))
 
 
-def _omission_note(n: int, things: str) -> str:
+def _describe_omission(n: int, things: str) -> str:
     return f"The first {MAX_ROWS} of {n} {things}." if n > MAX_ROWS else ""
 
 
-def _edge(i: int) -> str:
+def _format_edge(i: int) -> str:
     return f"{i / N_BARS:g}"
 
 
@@ -215,7 +215,7 @@ def _build_shades(
     low, high = ends or (min(known, default=0.0), max(known, default=0.0))
     paths: dict[int, list[str]] = {}
     for y, row in enumerate(cells):
-        levels = [None if value is None else _level(value, low, high) for value in row]
+        levels = [None if value is None else _compute_level(value, low, high) for value in row]
         start = 0
         for x in range(1, len(levels) + 1):
             if x < len(levels) and levels[x] == levels[start]:
@@ -230,15 +230,15 @@ def _build_shades(
     return tuple(Shade(level, "".join(paths[level])) for level in sorted(paths)), low, high
 
 
-def _level(value: float, low: float, high: float) -> int:
+def _compute_level(value: float, low: float, high: float) -> int:
     share = (value - low) / (high - low) if high > low else 0.0
     return min(N_SHADES - 1, max(0, int(share * N_SHADES)))
 
 
-def _row_labels(n: int) -> list[Label]:
+def _build_row_labels(n: int) -> list[Label]:
     return [Label(GUTTER - 6, ROW * (i + 0.75), str(i + 1), "right") for i in range(n)]
 
 
-def _end_labels(n_sentences: int, y: float) -> tuple[Label, Label]:
+def _build_end_labels(n_sentences: int, y: float) -> tuple[Label, Label]:
     last = Label(WIDTH, y, f"sentence {n_sentences}", "right")
     return Label(GUTTER, y, "first sentence", "left"), last

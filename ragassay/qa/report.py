@@ -6,29 +6,29 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ragassay.qa.measures import paper_sentences
+from ragassay.qa.measures import list_paper_sentences
 from ragassay.qa.pair_view import MarkedPart, PairView
-from ragassay.qa.score_view import score_sheet
-from ragassay.qa.scores import intent_score, qa_scores, rating_means
+from ragassay.qa.score_view import build_qa_score_sheet
+from ragassay.qa.scores import average_intents, average_racar_ratings, compute_qa_scores
 from ragassay.qa.view import PaperView, QAReport, QAView, view_report
 from ragassay.records import Paper, Score
 from ragassay.records.inputs import QAPair
 from ragassay.records.qa import RACAR, IntentSimilarity, PairMeasures, RacarRating
-from ragassay.reports.display import UNDECIDED, UNSCORED, unscored_text
-from ragassay.reports.html import SCRIPT, content_policy, page_environment
-from ragassay.reports.labels import without_controls
+from ragassay.reports.display import UNDECIDED, UNSCORED, format_unscored
+from ragassay.reports.html import SCRIPT, build_content_policy, create_page_environment
+from ragassay.reports.labels import replace_controls
 from ragassay.reports.sheets import (
     Column,
     Plain,
     Sheet,
-    cell_text,
-    csv_text,
+    build_cell_text,
+    build_number_column,
+    build_number_columns,
+    build_text_columns,
     escape,
-    number,
-    numbers,
-    sheet_markdown,
-    sheet_table,
-    words,
+    render_csv,
+    render_sheet_markdown,
+    render_sheet_table,
 )
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _SHOWN_KEYWORDS = 4
 
 
-def paper_sheet(papers: Sequence[Paper]) -> Sheet:
+def build_paper_sheet(papers: Sequence[Paper]) -> Sheet:
     """Return a table of papers with the numbers of sections, sentences and words.
 
     The columns "parts", "sents" and "words" count only the abstract and the body.
@@ -49,19 +49,19 @@ def paper_sheet(papers: Sequence[Paper]) -> Sheet:
         columns=(
             Column("paper", "paper", n_most=40),
             Column("title", n_most=60),
-            number("sections", "parts"),
-            number("tables", "tables"),
-            number("captions"),
-            number("references", "refs"),
-            number("sentences", "sents"),
-            number("words", "words"),
+            build_number_column("sections", "parts"),
+            build_number_column("tables", "tables"),
+            build_number_column("captions"),
+            build_number_column("references", "refs"),
+            build_number_column("sentences", "sents"),
+            build_number_column("words", "words"),
             Column("keywords", "keywords", n_most=80),
         ),
-        rows=tuple(map(_paper_row, papers)),
+        rows=tuple(map(_build_paper_row, papers)),
     )
 
 
-def _paper_row(paper: Paper) -> tuple[str | int, ...]:
+def _build_paper_row(paper: Paper) -> tuple[str | int, ...]:
     kinds = [section.kind for section in paper.sections]
     n_references = sum(
         len(section.text.splitlines()) for section in paper.sections if section.kind == "reference"
@@ -75,7 +75,7 @@ def _paper_row(paper: Paper) -> tuple[str | int, ...]:
         kinds.count("table"),
         kinds.count("caption"),
         n_references,
-        len(paper_sentences(paper)),
+        len(list_paper_sentences(paper)),
         len(paper.text.split()),
         f"{shown}; {n_more} more" if n_more > 0 else shown,
     )
@@ -102,7 +102,7 @@ PAPER_COLUMNS = (
 )
 
 
-def pairs_csv(report: QAReport) -> str:
+def render_pairs_csv(report: QAReport) -> str:
     """Return a CSV table with one row per question-answer pair.
 
     If a rating is missing, its cell is empty and the next column gives the reason. Sentence numbers
@@ -117,12 +117,12 @@ def pairs_csv(report: QAReport) -> str:
             *(
                 cell
                 for dimension in RACAR
-                for cell in _rating_cells(ratings.get((pair.id, dimension)))
+                for cell in _list_rating_cells(ratings.get((pair.id, dimension)))
             ),
         )
         for pair in report.pairs
     ]
-    return csv_text(PAIR_COLUMNS, rows)
+    return render_csv(PAIR_COLUMNS, rows)
 
 
 def _list_measures(pair: PairMeasures | None) -> Sequence[Plain]:
@@ -148,17 +148,17 @@ def _list_measures(pair: PairMeasures | None) -> Sequence[Plain]:
     )
 
 
-def _rating_cells(rating: RacarRating | None) -> tuple[Plain, Plain, Plain]:
+def _list_rating_cells(rating: RacarRating | None) -> tuple[Plain, Plain, Plain]:
     """Return three cells: the rating, the reason why it is missing, and the judge's reason."""
     if rating is None:
         return None, None, None
     if rating.rating is None:
         tentative_label = None if rating.tentative_rating is None else str(rating.tentative_rating)
-        return None, unscored_text(rating.failure, tentative_label), rating.reason
+        return None, format_unscored(rating.failure, tentative_label), rating.reason
     return rating.rating if rating.score is None else rating.score, None, rating.reason
 
 
-def papers_csv(report: QAReport) -> str:
+def render_papers_csv(report: QAReport) -> str:
     """Return a CSV table with the mean scores and unscored counts of each paper."""
     pairs: dict[str, list[QAPair]] = defaultdict(list)
     for pair in report.pairs:
@@ -176,22 +176,22 @@ def papers_csv(report: QAReport) -> str:
     for name, own in pairs.items():
         measured = measures.get(name)
         scores = {
-            **qa_scores([measured] if measured else []),
-            **intent_score(intents[name], paper_of),
-            **rating_means(ratings[name], paper_of),
+            **compute_qa_scores([measured] if measured else []),
+            **average_intents(intents[name], paper_of),
+            **average_racar_ratings(ratings[name], paper_of),
         }
         rows.append(
             (
                 *(name, titles.get(name, ""), len(own), measured.n_sentences if measured else None),
                 sum(len(pair.numbers) for pair in measured.pairs) if measured else None,
                 *(scores[key].value if key in scores else None for key in PAPER_SCORES),
-                *(cell for key in JUDGED_SCORES for cell in _score_cells(scores.get(key))),
+                *(cell for key in JUDGED_SCORES for cell in _list_score_cells(scores.get(key))),
             )
         )
-    return csv_text(PAPER_COLUMNS, rows)
+    return render_csv(PAPER_COLUMNS, rows)
 
 
-def _score_cells(score: Score | None) -> tuple[Plain, Plain, Plain]:
+def _list_score_cells(score: Score | None) -> tuple[Plain, Plain, Plain]:
     return (score.value, score.n, score.n_unscored) if score else (None, None, None)
 
 
@@ -205,18 +205,18 @@ def render_qa_html(report: QAReport) -> str:
         Self-contained HTML document, always the same for the same report. If there are several
         papers, the section of each paper is collapsed.
     """
-    environment = page_environment()
+    environment = create_page_environment()
     style, script = (environment.get_template(name).render() for name in (STYLE, SCRIPT))
     view = view_report(report)
     page = environment.get_template(PAGE).render(
         report=view,
-        scores=score_sheet(view.scores, has_meanings=True),
+        scores=build_qa_score_sheet(view.scores, has_meanings=True),
         style=style,
         script=script,
-        policy=content_policy(style, script),
+        policy=build_content_policy(style, script),
         unfold=len(view.papers) == 1,
     )
-    return without_controls(page)
+    return replace_controls(page)
 
 
 N_WORST = 5
@@ -229,16 +229,16 @@ def render_qa_markdown(report: QAReport) -> str:
     Returns:
         Markdown text that ends with a newline, always the same for the same report.
     """
-    return "\n".join(_report_lines(view_report(report))).rstrip("\n") + "\n"
+    return "\n".join(_render_report_lines(view_report(report))).rstrip("\n") + "\n"
 
 
-def _report_lines(view: QAView) -> Iterator[str]:
+def _render_report_lines(view: QAView) -> Iterator[str]:
     yield from (f"# ragassay: {escape(view.name)}", "", f"**{escape(view.headline)}**", "")
     judge = escape(view.judge) if view.judge else "none; the results come from measures and rules"
     yield from (f"Judge: {judge}. Embeddings: {escape(view.embedder) or 'not named'}.", "")
     yield from ("## Look at these first", "")
     for pair in view.worst:
-        yield from _pair_lines(pair)
+        yield from _render_pair_lines(pair)
     if view.further:
         yield from (f"{len(view.further)} more pairs have possible faults.", "")
     if not view.worst:
@@ -246,15 +246,19 @@ def _report_lines(view: QAView) -> Iterator[str]:
     yield from ("## Scores", "")
     if view.unscored:
         yield from (view.unscored, "")
-    yield sheet_markdown(score_sheet(view.scores))
+    yield render_sheet_markdown(build_qa_score_sheet(view.scores))
     for likeness in view.likeness:
-        yield from (f"**{likeness.title}**: {likeness.mean}", "", sheet_markdown(likeness.sheet))
-    yield from ("## Papers", "", sheet_markdown(_paper_sheet(view.papers)))
+        yield from (
+            f"**{likeness.title}**: {likeness.mean}",
+            "",
+            render_sheet_markdown(likeness.sheet),
+        )
+    yield from ("## Papers", "", render_sheet_markdown(_build_coverage_sheet(view.papers)))
     for note in (*view.cards, *view.notes):
         yield from (f"Note: {escape(note)}", "")
 
 
-def _paper_sheet(papers: Sequence[PaperView]) -> Sheet:
+def _build_coverage_sheet(papers: Sequence[PaperView]) -> Sheet:
     titles = ("Pairs", "To check", "Coverage", "Pooled", "Chunks per answer", "Alike")
     rows = tuple(
         (
@@ -263,23 +267,23 @@ def _paper_sheet(papers: Sequence[PaperView]) -> Sheet:
         )
         for paper in papers
     )
-    return Sheet("Papers", (*words("Paper"), *numbers(*titles)), rows)
+    return Sheet("Papers", (*build_text_columns("Paper"), *build_number_columns(*titles)), rows)
 
 
-def qa_lines(report: QAReport) -> Iterator[Text | Table]:
+def render_qa_summary(report: QAReport) -> Iterator[Text | Table]:
     """Yield what the terminal shows: the headline, the scores and the worst pairs."""
     view = view_report(report)
-    yield cell_text(view.headline, "bold")
-    yield sheet_table(score_sheet(view.scores))
+    yield build_cell_text(view.headline, "bold")
+    yield render_sheet_table(build_qa_score_sheet(view.scores))
     if view.worst:
         rows = tuple((pair.id, pair.faults[0].message) for pair in view.worst[:N_WORST])
-        yield sheet_table(Sheet("Worst pairs", words("Pair", "Fault"), rows))
+        yield render_sheet_table(Sheet("Worst pairs", build_text_columns("Pair", "Fault"), rows))
 
 
-def _pair_lines(pair: PairView) -> Iterator[str]:
+def _render_pair_lines(pair: PairView) -> Iterator[str]:
     yield from (f"**Pair {pair.number} of {escape(pair.paper)}**", "")
-    answer = _marked_text(pair.answer) or "none"
-    yield from (f"- Question: {_marked_text(pair.question)}", f"- Answer: {answer}")
+    answer = _render_marked_text(pair.answer) or "none"
+    yield from (f"- Question: {_render_marked_text(pair.question)}", f"- Answer: {answer}")
     for fault in pair.faults:
         yield f"- Look: {escape(fault.message)}"
         for quote in fault.quotes:
@@ -292,7 +296,7 @@ def _pair_lines(pair: PairView) -> Iterator[str]:
     yield ""
 
 
-def _marked_text(parts: Sequence[MarkedPart]) -> str:
+def _render_marked_text(parts: Sequence[MarkedPart]) -> str:
     return "".join(
         f"**{escape(part.text)}**" if part.kind else _escape_between_spaces(part.text)
         for part in parts

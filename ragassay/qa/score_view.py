@@ -6,29 +6,37 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ragassay.qa.measures import chance_coverage_score, top_count
-from ragassay.qa.plots import Histogram, histogram
+from ragassay.qa.measures import chance_coverage_score, count_top_sentences
+from ragassay.qa.plots import Histogram, draw_histogram
 from ragassay.qa.scores import (
     COSINE_SCALE,
     QuestionDiversity,
-    intent_similarities,
-    pair_similarities,
+    convert_intent_scores,
+    list_pair_similarities,
+    list_similarities,
     question_diversity,
-    similarities,
 )
 from ragassay.records import Score
 from ragassay.records.qa import RACAR, IntentSimilarity, PaperMeasures
-from ragassay.reports.charts import Plot, dot_plot
+from ragassay.reports.charts import Plot, build_dot_plot
 from ragassay.reports.display import (
     NBSP,
     NOT_DEFINED,
     format_bounds,
     format_interval,
+    format_score,
     format_share,
     is_number,
-    score_text,
 )
-from ragassay.reports.sheets import Column, Sheet, Shown, none_text, numbers, value_cell, words
+from ragassay.reports.sheets import (
+    Column,
+    Sheet,
+    Shown,
+    build_number_columns,
+    build_text_columns,
+    build_value_cell,
+    format_count_or_none,
+)
 from ragassay.reports.text import count_text
 
 
@@ -130,7 +138,7 @@ def view_plots(scores: Mapping[str, Score]) -> tuple[Plot, ...]:
         if keys == LIKENESS:
             group = {name: _as_cosine(score) for name, score in group.items()}
         if group:
-            plots.append(dot_plot(title, list(group), {"": group}))
+            plots.append(build_dot_plot(title, list(group), {"": group}))
     return tuple(plots)
 
 
@@ -147,7 +155,7 @@ def view_scores(
     return tuple(_build_line(key, score, chance.get(key)) for key, score in scores.items())
 
 
-def score_sheet(lines: Sequence[PairScoreLine], has_meanings: bool = False) -> Sheet:
+def build_qa_score_sheet(lines: Sequence[PairScoreLine], has_meanings: bool = False) -> Sheet:
     """Return the table of scores.
 
     With `has_meanings`, each row explains its score and mentions the score of random sentences.
@@ -155,33 +163,45 @@ def score_sheet(lines: Sequence[PairScoreLine], has_meanings: bool = False) -> S
     """
     rows = tuple(
         (
-            *(line.title, value_cell(line.value, line.scored), line.interval),
+            *(line.title, build_value_cell(line.value, line.scored), line.interval),
             *(line.chance,) * (not has_meanings),
-            *(line.n, Shown(none_text(line.n_unscored), notes=(line.bounds,) * bool(line.bounds))),
-            *(_meaning(line),) * has_meanings,
+            *(
+                line.n,
+                Shown(
+                    format_count_or_none(line.n_unscored), notes=(line.bounds,) * bool(line.bounds)
+                ),
+            ),
+            *(_explain_meaning(line),) * has_meanings,
         )
         for line in lines
     )
     columns = (
-        *(*words("Score"), *numbers("Mean", "95 % interval", *("By chance",) * (not has_meanings))),
-        *(*numbers("n", "Unscored"), *(Column("", "Meaning", is_below=True),) * has_meanings),
+        *(
+            *build_text_columns("Score"),
+            *build_number_columns("Mean", "95 % interval", *("By chance",) * (not has_meanings)),
+        ),
+        *(
+            *build_number_columns("n", "Unscored"),
+            *(Column("", "Meaning", is_below=True),) * has_meanings,
+        ),
     )
     return Sheet("Scores", columns, rows)
 
 
-def _meaning(line: PairScoreLine) -> Shown:
+def _explain_meaning(line: PairScoreLine) -> Shown:
     chance = f" Random sentences would reach {line.chance}." if line.chance else ""
     return Shown(f"{line.meaning}{chance}")
 
 
 def _compute_chance(measures: Sequence[PaperMeasures]) -> dict[str, float]:
     """Return the scores that answers based on random sentences would get."""
-    sizes = [(len(similarities(one)), one.n_sentences) for one in measures]
+    sizes = [(len(list_similarities(one)), one.n_sentences) for one in measures]
     sizes = [(n_answers, n) for n_answers, n in sizes if n_answers and n]
     if not sizes:
         return {}
     all_answers, one_answer = (
-        math.fsum(chance_coverage_score(m, n, top_count(n)) or 0.0 for m, n in drawn) / len(drawn)
+        math.fsum(chance_coverage_score(m, n, count_top_sentences(n)) or 0.0 for m, n in drawn)
+        / len(drawn)
         for drawn in (sizes, [(1, n) for _, n in sizes])
     )
     return {
@@ -196,7 +216,7 @@ def _build_line(key: str, score: Score, chance: float | None) -> PairScoreLine:
         score = _as_cosine(score)
     return PairScoreLine(
         title=TITLES[key],
-        value=score_text(score),
+        value=format_score(score),
         scored=is_number(score.value),
         interval=format_interval(score),
         n=score.n,
@@ -213,10 +233,10 @@ def view_likeness(
     """Return the distribution of question similarities by cosine and, if rated, by intent."""
     views: list[SimilarityView] = []
     if intents:
-        scores = intent_similarities(intents)
+        scores = convert_intent_scores(intents)
         known = [value for value in scores if value is not None]
         views.append(_build_likeness("By intent", question_diversity(scores), known))
-    cosines = [v for paper in measures for v in pair_similarities(paper.question_similarity)]
+    cosines = [v for paper in measures for v in list_pair_similarities(paper.question_similarity)]
     if cosines:
         by_cosine = question_diversity(cosines, scale=COSINE_SCALE)
         views.append(_build_likeness("By cosine", by_cosine, cosines))
@@ -234,5 +254,7 @@ def _build_likeness(
         for bin in diversity.bins
     )
     summary = f"mean {mean} of {count_text(score.n, 'question pair')}{unscored}"
-    sheet = Sheet(title, (*words("Similarity"), *numbers("Pairs", "Share")), rows)
-    return SimilarityView(title, summary, sheet, histogram(values))
+    sheet = Sheet(
+        title, (*build_text_columns("Similarity"), *build_number_columns("Pairs", "Share")), rows
+    )
+    return SimilarityView(title, summary, sheet, draw_histogram(values))

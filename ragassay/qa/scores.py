@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from ragassay.errors import InputError
 from ragassay.metrics.papers.sciqag import drop_undecided_mean
-from ragassay.metrics.stats.aggregates import clustered_score
-from ragassay.qa.measures import chunk_count, pooled_coverage_score
+from ragassay.metrics.stats.aggregates import build_clustered_score
+from ragassay.qa.measures import count_chunks, pooled_coverage_score
 from ragassay.records import Evaluation, QAPair, RacarDimension, Score
 from ragassay.records.qa import (
     MOST_INTENT,
@@ -72,7 +72,7 @@ def question_diversity(
         judge: Name of the judge or embedding model that produced the similarities.
     """
     names = list(map(str, range(len(similarities)))) if papers is None else papers
-    score = clustered_score(similarities, names, scale, judge, lower_is_better=True)
+    score = build_clustered_score(similarities, names, scale, judge, lower_is_better=True)
     known = [value for value in similarities if value is not None]
     return QuestionDiversity(score, _count_bins(known))
 
@@ -87,12 +87,12 @@ def _count_bins(values: Sequence[float]) -> tuple[SimilarityBin, ...]:
     )
 
 
-def pair_similarities(matrix: Sequence[Sequence[float]]) -> list[float]:
+def list_pair_similarities(matrix: Sequence[Sequence[float]]) -> list[float]:
     """Return the values above the diagonal of a similarity matrix, row by row."""
     return [value for i, row in enumerate(matrix) for value in row[i + 1 :]]
 
 
-def intent_similarities(intents: Sequence[IntentSimilarity]) -> list[float | None]:
+def convert_intent_scores(intents: Sequence[IntentSimilarity]) -> list[float | None]:
     """Return the judge's intent scores as similarities in [0, 1], with None for unscored pairs."""
     return [None if intent.score is None else intent.score / MOST_INTENT for intent in intents]
 
@@ -100,12 +100,14 @@ def intent_similarities(intents: Sequence[IntentSimilarity]) -> list[float | Non
 COSINE_SCALE = (-1.0, 1.0)
 
 
-def similarities(paper: PaperMeasures) -> list[tuple[float, ...]]:
+def list_similarities(paper: PaperMeasures) -> list[tuple[float, ...]]:
     """Return one row per non-empty answer: its similarities to all sentences of the paper."""
     return [pair.similarity for pair in paper.pairs if pair.similarity]
 
 
-def rating_means(ratings: Sequence[RacarRating], paper_of: Mapping[str, str]) -> dict[str, Score]:
+def average_racar_ratings(
+    ratings: Sequence[RacarRating], paper_of: Mapping[str, str]
+) -> dict[str, Score]:
     """Return the mean rating of each RACAR dimension (table 1).
 
     If a rating has a score (the expected rating), the mean uses the score.
@@ -114,7 +116,7 @@ def rating_means(ratings: Sequence[RacarRating], paper_of: Mapping[str, str]) ->
     for dimension in RACAR:
         group = [rating for rating in ratings if rating.dimension == dimension]
         if group:
-            mean = clustered_score(
+            mean = build_clustered_score(
                 [rating.rating if rating.score is None else rating.score for rating in group],
                 [paper_of.get(rating.pair, rating.pair) for rating in group],
                 scale=(float(RACAR_SCALE[0]), float(RACAR_SCALE[1])),
@@ -124,7 +126,7 @@ def rating_means(ratings: Sequence[RacarRating], paper_of: Mapping[str, str]) ->
     return means
 
 
-def qa_scores(measures: Sequence[PaperMeasures], embedder: str = "") -> dict[str, Score]:
+def compute_qa_scores(measures: Sequence[PaperMeasures], embedder: str = "") -> dict[str, Score]:
     """Return the mean scores that need no judge, without scores that have no values.
 
     Coverage is averaged over papers, scores of numbers over numbers, question similarity over
@@ -134,31 +136,33 @@ def qa_scores(measures: Sequence[PaperMeasures], embedder: str = "") -> dict[str
     papers = [paper for paper in measures if paper.pairs]
     covered = [paper for paper in papers if paper.coverage is not None]
 
-    def of_papers(value: Callable[[PaperMeasures], float | None]) -> Score:
+    def average_papers(value: Callable[[PaperMeasures], float | None]) -> Score:
         values = [value(paper) for paper in covered]
-        return clustered_score(values, [paper.paper for paper in covered], judge=embedder)
+        return build_clustered_score(values, [paper.paper for paper in covered], judge=embedder)
 
-    def of_pairs(value: Callable[[PairMeasures], Sequence[float]], judge: str = "") -> Score:
+    def average_pairs(value: Callable[[PairMeasures], Sequence[float]], judge: str = "") -> Score:
         rows = [(v, paper.paper) for paper in papers for pair in paper.pairs for v in value(pair)]
-        return clustered_score([v for v, _ in rows], [paper for _, paper in rows], judge=judge)
+        return build_clustered_score(
+            [v for v, _ in rows], [paper for _, paper in rows], judge=judge
+        )
 
     scores = {
-        "coverage": of_papers(lambda paper: paper.coverage),
-        "pooled_coverage": of_papers(
-            lambda paper: pooled_coverage_score(similarities(paper)) or 0.0
+        "coverage": average_papers(lambda paper: paper.coverage),
+        "pooled_coverage": average_papers(
+            lambda paper: pooled_coverage_score(list_similarities(paper)) or 0.0
         ),
-        "chunks_per_answer": of_pairs(drawn_on, embedder),
-        "numbers_found": of_pairs(lambda pair: [float(n.is_found) for n in pair.numbers]),
-        "numbers_near": of_pairs(lambda pair: [float(n.is_near) for n in pair.numbers]),
-        "answers_with_numbers": of_pairs(lambda pair: [float(bool(pair.numbers))]),
-        "context_free_questions": of_pairs(
+        "chunks_per_answer": average_pairs(compute_chunk_share, embedder),
+        "numbers_found": average_pairs(lambda pair: [float(n.is_found) for n in pair.numbers]),
+        "numbers_near": average_pairs(lambda pair: [float(n.is_near) for n in pair.numbers]),
+        "answers_with_numbers": average_pairs(lambda pair: [float(bool(pair.numbers))]),
+        "context_free_questions": average_pairs(
             lambda pair: [float(all(mark.part != "question" for mark in pair.context))]
         ),
     }
     cosines = [
         (value, paper.paper)
         for paper in papers
-        for value in pair_similarities(paper.question_similarity)
+        for value in list_pair_similarities(paper.question_similarity)
     ]
     diversity = question_diversity(
         [value for value, _ in cosines], [paper for _, paper in cosines], COSINE_SCALE, embedder
@@ -167,20 +171,20 @@ def qa_scores(measures: Sequence[PaperMeasures], embedder: str = "") -> dict[str
     return {key: score for key, score in scores.items() if score.n}
 
 
-def intent_score(
+def average_intents(
     intents: Sequence[IntentSimilarity], paper_of: Mapping[str, str]
 ) -> dict[str, Score]:
     """Return the mean intent similarity in [0, 1], or an empty dict if there are no intents."""
     if not intents:
         return {}
     papers = [paper_of.get(intent.first, intent.first) for intent in intents]
-    diversity = question_diversity(intent_similarities(intents), papers, judge=intents[0].judge)
+    diversity = question_diversity(convert_intent_scores(intents), papers, judge=intents[0].judge)
     return {"intent_similarity": diversity.similarity}
 
 
-def drawn_on(pair: PairMeasures) -> list[float]:
+def compute_chunk_share(pair: PairMeasures) -> list[float]:
     """Return a list with the share of chunks that an answer covers, or [] for an empty answer."""
-    return [len(pair.chunks) / chunk_count(len(pair.similarity))] if pair.similarity else []
+    return [len(pair.chunks) / count_chunks(len(pair.similarity))] if pair.similarity else []
 
 
 @dataclass(frozen=True)
@@ -210,7 +214,7 @@ def filter_pairs(
     dropped: dict[str, tuple[RacarDimension, ...]] = {}
     unrated: list[str] = []
     for evaluation in evaluations:
-        scores = {(r.pair, r.dimension): r.score for r in evaluation.of(RacarRating)}
+        scores = {(r.pair, r.dimension): r.score for r in evaluation.select_verdicts(RacarRating)}
         for pair in evaluation.pairs:
             known: dict[RacarDimension, float] = {
                 name: v for name in min_scores if (v := scores.get((pair.id, name))) is not None

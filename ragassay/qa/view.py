@@ -6,16 +6,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ragassay.qa.measures import chunk_share, paper_sentences, pooled_coverage_score
+from ragassay.qa.measures import average_chunk_share, list_paper_sentences, pooled_coverage_score
 from ragassay.qa.pair_view import PairFacts, PairView, view_pair
 from ragassay.qa.plots import (
     Heatmap,
     Histogram,
     Places,
-    closest_places,
-    histogram,
-    question_heatmap,
-    sentence_heatmap,
+    draw_closest_places,
+    draw_histogram,
+    draw_question_heatmap,
+    draw_sentence_heatmap,
 )
 from ragassay.qa.score_view import (
     PairScoreLine,
@@ -24,7 +24,12 @@ from ragassay.qa.score_view import (
     view_plots,
     view_scores,
 )
-from ragassay.qa.scores import intent_score, qa_scores, rating_means, similarities
+from ragassay.qa.scores import (
+    average_intents,
+    average_racar_ratings,
+    compute_qa_scores,
+    list_similarities,
+)
 from ragassay.records import Score
 from ragassay.records.inputs import QAPair
 from ragassay.records.qa import (
@@ -92,10 +97,10 @@ def _view_paper(number: int, facts: _PaperFacts) -> PaperView:
     n_sentences = measures.n_sentences if measures else 0
     matrix: Sequence[Sequence[float | None]] = measures.question_similarity if measures else ()
     if facts.intents:
-        matrix = _intent_matrix(facts)
+        matrix = _build_intent_matrix(facts)
     known = [v for i, row in enumerate(matrix) for v in row[i + 1 :] if v is not None]
     rated = [rating.rating for rating in facts.ratings if rating.rating is not None]
-    rows = similarities(measures) if measures else []
+    rows = list_similarities(measures) if measures else []
     pooled = pooled_coverage_score(rows)
     plotted = measures.pairs if measures and is_plotted else ()
     pairs = _view_pairs(number, facts)
@@ -105,23 +110,23 @@ def _view_paper(number: int, facts: _PaperFacts) -> PaperView:
         title=facts.title,
         n_sentences=n_sentences,
         n_faulty=sum(bool(pair.faults) for pair in pairs),
-        coverage=_share(measures.coverage if measures else None),
-        pooled=_share(pooled),
+        coverage=_format_optional_share(measures.coverage if measures else None),
+        pooled=_format_optional_share(pooled),
         pooled_value=pooled,
-        chunks=_share(chunk_share(rows)),
+        chunks=_format_optional_share(average_chunk_share(rows)),
         similarity=f"{math.fsum(known) / len(known):.2f}" if known else NOT_DEFINED,
         rating=math.fsum(rated) / len(rated) if rated else None,
-        questions=question_heatmap(matrix) if is_plotted else None,
+        questions=draw_question_heatmap(matrix) if is_plotted else None,
         questions_by="intent" if facts.intents else "cosine",
-        histogram=histogram(known) if is_plotted else None,
-        places=closest_places([pair.closest for pair in plotted], n_sentences),
-        sentences=sentence_heatmap([pair.similarity for pair in plotted]),
+        histogram=draw_histogram(known) if is_plotted else None,
+        places=draw_closest_places([pair.closest for pair in plotted], n_sentences),
+        sentences=draw_sentence_heatmap([pair.similarity for pair in plotted]),
         pairs=pairs,
     )
 
 
 def _view_pairs(number: int, facts: _PaperFacts) -> tuple[PairView, ...]:
-    sentences = [one.text for one in paper_sentences(facts.paper)] if facts.paper else []
+    sentences = [one.text for one in list_paper_sentences(facts.paper)] if facts.paper else []
     measured = {one.pair: one for one in (facts.measures.pairs if facts.measures else ())}
     questions = {pair.id: pair.question for pair in facts.pairs}
     ratings = sorted(facts.ratings, key=lambda rating: RACAR.index(rating.dimension))
@@ -140,7 +145,7 @@ def _view_pairs(number: int, facts: _PaperFacts) -> tuple[PairView, ...]:
     return tuple(views)
 
 
-def _intent_matrix(facts: _PaperFacts) -> list[list[float | None]]:
+def _build_intent_matrix(facts: _PaperFacts) -> list[list[float | None]]:
     """Return the judge's intent scores as a similarity matrix, with None for missing scores."""
     scores = {
         frozenset((intent.first, intent.second)): intent.score / MOST_INTENT
@@ -153,7 +158,7 @@ def _intent_matrix(facts: _PaperFacts) -> list[list[float | None]]:
     ]
 
 
-def _share(value: float | None) -> str:
+def _format_optional_share(value: float | None) -> str:
     return NOT_DEFINED if value is None else format_share(value)
 
 
@@ -212,11 +217,11 @@ def view_report(report: QAReport) -> QAView:
     papers = tuple(_view_paper(i, facts) for i, facts in enumerate(_group_facts(report), start=1))
     pairs = [pair for paper in papers for pair in paper.pairs]
     faulty = sorted((pair for pair in pairs if pair.faults), key=lambda pair: pair.rank)
-    scores = report_scores(report)
+    scores = collect_report_scores(report)
     unplotted = f"Only the first {MAX_PLOTTED} papers have plots. The tables include all papers."
     return QAView(
         name=report.name,
-        headline=_headline(report, len(papers)),
+        headline=_build_headline(report, len(papers)),
         judge=report.judge,
         embedder=report.embedder,
         worst=tuple(faulty[:N_WORST]),
@@ -233,13 +238,13 @@ def view_report(report: QAReport) -> QAView:
     )
 
 
-def report_scores(report: QAReport) -> dict[str, Score]:
+def collect_report_scores(report: QAReport) -> dict[str, Score]:
     """Return all scores of a report by name, ratings first."""
     paper_of = {pair.id: pair.paper for pair in report.pairs}
     return {
-        **rating_means(report.ratings, paper_of),
-        **qa_scores(report.measures, report.embedder),
-        **intent_score(report.intents, paper_of),
+        **average_racar_ratings(report.ratings, paper_of),
+        **compute_qa_scores(report.measures, report.embedder),
+        **average_intents(report.intents, paper_of),
     }
 
 
@@ -277,7 +282,7 @@ def _describe_unscored(verdicts: Sequence[RacarRating | IntentSimilarity]) -> st
     )
 
 
-def _headline(report: QAReport, n_papers: int) -> str:
+def _build_headline(report: QAReport, n_papers: int) -> str:
     counts = f"{count_text(len(report.pairs), 'pair')} on {count_text(n_papers, 'paper')}"
     measured = [pair for paper in report.measures for pair in paper.pairs]
     n_missing = sum(any(not n.is_found for n in pair.numbers) for pair in measured)

@@ -46,7 +46,7 @@ from ragassay.records.compact import (
     Compact,
     CompactEvaluations,
     Outlined,
-    outlines_of,
+    list_outlines,
 )
 from ragassay.records.evaluation import (
     Evaluation,
@@ -86,7 +86,7 @@ from ragassay.records.inputs import (
     Record,
     SentenceInput,
     Turn,
-    without_spans,
+    remove_spans,
 )
 from ragassay.records.labels import (
     BANK,
@@ -95,7 +95,7 @@ from ragassay.records.labels import (
     LabelTask,
     OwnTask,
     Review,
-    final_reviews,
+    select_final_reviews,
 )
 from ragassay.records.qa import (
     MOST_INTENT,
@@ -291,7 +291,7 @@ __all__ = [
     "Verdict",
     "VerdictBase",
     "VerdictState",
-    "final_reviews",
-    "outlines_of",
-    "without_spans",
+    "list_outlines",
+    "remove_spans",
+    "select_final_reviews",
 ]

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ragassay.records.base import Frozen, renamed_field
+from ragassay.records.base import Frozen, define_renamed_field
 from ragassay.records.evaluation import Score
 from ragassay.records.inputs import Record
 from ragassay.records.verdicts import Failure, Usage
@@ -84,7 +84,7 @@ class AttackFigure(Frozen):
     severity: Severity
     target: str
     benign: Score
-    perturbed: Score = renamed_field("perturbed", "damaged")
+    perturbed: Score = define_renamed_field("perturbed", "damaged")
     detection: Score
     auroc: Score
     lift: Score
@@ -142,7 +142,7 @@ class Audit(Frozen):
     seed: int
     pools: str
     n_unchanged: dict[str, int] = Field(default_factory=dict)
-    n_perturbed: int = renamed_field("n_perturbed", "n_damaged", default=0, ge=0)
+    n_perturbed: int = define_renamed_field("n_perturbed", "n_damaged", default=0, ge=0)
     n_failed: int = Field(default=0, ge=0)
     figures: tuple[AttackFigure, ...] = ()
     ratings: dict[str, dict[Variant, Score]] = Field(default_factory=dict)

@@ -105,6 +105,6 @@ SchemaVersion = Literal[2]
 be read."""
 
 
-def renamed_field(name: str, name_in_version_1: str, **options: Any) -> Any:
+def define_renamed_field(name: str, name_in_version_1: str, **options: Any) -> Any:
     """Return a field that can also be read under its old name, as in files of version 1."""
     return Field(validation_alias=AliasChoices(name, name_in_version_1), **options)

@@ -48,14 +48,14 @@ class Compact:
     data: bytes
 
     @classmethod
-    def of(cls, evaluation: Evaluation) -> Compact:
+    def from_evaluation(cls, evaluation: Evaluation) -> Compact:
         """Compress an evaluation."""
         outline = Outline(
             evaluation.record_id,
             evaluation.question,
             evaluation.system,
             evaluation.topic,
-            {key: _slim(**score.__dict__) for key, score in evaluation.scores.items()},
+            {key: _cache_score(**score.__dict__) for key, score in evaluation.scores.items()},
             evaluation.primary_findings,
             evaluation.secondary_findings,
         )
@@ -76,7 +76,7 @@ _FIELDS = set(Score.model_fields)
 
 
 @functools.lru_cache(maxsize=4096)
-def _slim(**fields: Any) -> Score:
+def _cache_score(**fields: Any) -> Score:
     """Return a cached `Score` without validation, so that equal scores share one object."""
     return Score.model_construct(_FIELDS, **fields)
 
@@ -86,7 +86,7 @@ class CompactEvaluations(Sequence[Evaluation]):
 
     def __init__(self, members: Iterable[Compact | Evaluation] = ()) -> None:
         self._members = tuple(
-            one if isinstance(one, Compact) else Compact.of(one) for one in members
+            one if isinstance(one, Compact) else Compact.from_evaluation(one) for one in members
         )
 
     @property
@@ -107,7 +107,7 @@ class CompactEvaluations(Sequence[Evaluation]):
             for one in self._members
         )
 
-    def lines(self) -> Iterator[str]:
+    def iter_lines(self) -> Iterator[str]:
         """Yield each evaluation as a JSON line."""
         return (one.line for one in self._members)
 
@@ -132,6 +132,6 @@ class CompactEvaluations(Sequence[Evaluation]):
         return (one.evaluation for one in self._members)
 
 
-def outlines_of(evaluations: Sequence[Evaluation]) -> Sequence[Outlined]:
+def list_outlines(evaluations: Sequence[Evaluation]) -> Sequence[Outlined]:
     """Return the outlines of compact evaluations, or the evaluations if they are not compact."""
     return evaluations.outlines if isinstance(evaluations, CompactEvaluations) else evaluations

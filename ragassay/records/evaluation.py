@@ -219,17 +219,19 @@ class Evaluation(Frozen):
         others = {name: value for name, value in raw.items() if name not in OLD_FIELDS}
         return others | {"verdicts": tuple(verdicts)}
 
-    def of(self, kind: type[V]) -> tuple[V, ...]:
+    def select_verdicts(self, kind: type[V]) -> tuple[V, ...]:
         """Return the verdicts that are instances of a class."""
         return tuple(verdict for verdict in self.verdicts if isinstance(verdict, kind))
 
-    def by(self, evaluator: str) -> tuple[VerdictBase, ...]:
+    def find_verdicts(self, evaluator: str) -> tuple[VerdictBase, ...]:
         """Return the verdicts of one evaluator."""
         return tuple(verdict for verdict in self.verdicts if verdict.evaluator == evaluator)
 
-    def verdict_of(self, finding: Finding) -> VerdictBase | None:
+    def find_verdict(self, finding: Finding) -> VerdictBase | None:
         """Return the verdict that a finding is based on, or None if it is based on none."""
-        return next((v for v in self.by(finding.evaluator) if v.item == finding.item), None)
+        return next(
+            (v for v in self.find_verdicts(finding.evaluator) if v.item == finding.item), None
+        )
 
     @property
     def primary_findings(self) -> tuple[Finding, ...]:
@@ -240,9 +242,9 @@ class Evaluation(Frozen):
     def secondary_findings(self) -> tuple[Finding, ...]:
         """Findings of the level "secondary", the most likely ones first."""
         findings = (finding for finding in self.findings if finding.level == "secondary")
-        return tuple(sorted(findings, key=self.likelihood_of, reverse=True))
+        return tuple(sorted(findings, key=self.estimate_likelihood, reverse=True))
 
-    def likelihood_of(self, finding: Finding) -> float:
+    def estimate_likelihood(self, finding: Finding) -> float:
         """Return the estimated probability that a finding is correct, in [0, 1].
 
         The estimate is the measured precision if it is known, otherwise half the confidence of the
@@ -250,7 +252,7 @@ class Evaluation(Frozen):
         """
         if finding.precision is not None:
             return finding.precision
-        verdict = self.verdict_of(finding)
+        verdict = self.find_verdict(finding)
         label = getattr(verdict, "tentative_label", None) or getattr(verdict, "value", None)
         if verdict is None or label == "supports":
             return 0.0
@@ -265,34 +267,34 @@ class Evaluation(Frozen):
     @property
     def judgments(self) -> tuple[Judgment, ...]:
         """Rubric ratings, one per rubric."""
-        return self.of(Judgment)
+        return self.select_verdicts(Judgment)
 
     @property
     def labels(self) -> tuple[SentenceLabel, ...]:
         """Sentence labels, one per sentence."""
-        return self.of(SentenceLabel)
+        return self.select_verdicts(SentenceLabel)
 
     @property
     def assignments(self) -> tuple[NuggetAssignment, ...]:
         """Nugget assignments, one per gold nugget."""
-        return self.of(NuggetAssignment)
+        return self.select_verdicts(NuggetAssignment)
 
     @property
     def evidence(self) -> tuple[EvidenceVerdict, ...]:
         """Evidence verdicts, at least one per sentence."""
-        return self.of(EvidenceVerdict)
+        return self.select_verdicts(EvidenceVerdict)
 
     @property
     def correctness(self) -> tuple[SentenceCorrectness, ...]:
         """Correctness verdicts, one per sentence."""
-        return self.of(SentenceCorrectness)
+        return self.select_verdicts(SentenceCorrectness)
 
     @property
     def citations(self) -> tuple[CitationVerdict, ...]:
         """Citation verdicts, one per citation."""
-        return self.of(CitationVerdict)
+        return self.select_verdicts(CitationVerdict)
 
     @property
     def facts(self) -> tuple[DocumentFacts, ...]:
         """Facts from the cited documents, if citations are checked nugget by nugget."""
-        return self.of(DocumentFacts)
+        return self.select_verdicts(DocumentFacts)

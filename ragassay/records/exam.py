@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ragassay.records.base import renamed_field
+from ragassay.records.base import define_renamed_field
 from ragassay.records.verdicts import WeighedVerdict
 
 ExamGrader = Literal["rating", "extraction"]
@@ -43,7 +43,7 @@ class ExamGrade(WeighedVerdict):
     score: float | None = Field(default=None, ge=0, le=MOST_EXAM_RATING)
     answer: str = ""
     is_correct: bool | None = None
-    tentative_rating: int | None = renamed_field(
+    tentative_rating: int | None = define_renamed_field(
         "tentative_rating", "leaning_rating", default=None, ge=0, le=MOST_EXAM_RATING
     )
 

@@ -212,16 +212,16 @@ class Case(Frozen):
     @property
     def judged_answer(self) -> str:
         """Answer without model reasoning, as shown to judges."""
-        return without_spans(self.answer, self.reasoning)
+        return remove_spans(self.answer, self.reasoning)
 
 
-def without_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
+def remove_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
     """Remove character ranges from a text and strip the result.
 
     The ranges (start, end) must be sorted.
 
     Example:
-        >>> without_spans("<think>Hm.</think> It fell.", [(0, 18)])
+        >>> remove_spans("<think>Hm.</think> It fell.", [(0, 18)])
         'It fell.'
     """
     if not spans:

@@ -95,7 +95,7 @@ class Review(Frozen):
         return self.evaluator, self.record, self.item, self.field
 
 
-def final_reviews(reviews: Iterable[Review]) -> tuple[Review, ...]:
+def select_final_reviews(reviews: Iterable[Review]) -> tuple[Review, ...]:
     """Return each reviewer's latest review of each field, without revoked reviews."""
     revoked = set[str]()
     reviews = tuple(reviews)

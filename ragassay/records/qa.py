@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-from ragassay.records.base import Frozen, renamed_field
+from ragassay.records.base import Frozen, define_renamed_field
 from ragassay.records.inputs import Document, QAPair, Record
 from ragassay.records.verdicts import EvidenceSpan, RatingVerdict, WeighedVerdict
 
@@ -41,7 +41,7 @@ class RacarRating(RatingVerdict):
     score: float | None = Field(default=None, ge=1, le=3)
     reason: str = ""
     evidence: tuple[EvidenceSpan, ...] = ()
-    tentative_rating: int | None = renamed_field(
+    tentative_rating: int | None = define_renamed_field(
         "tentative_rating", "leaning_rating", default=None, ge=1, le=3
     )
 
@@ -205,19 +205,21 @@ class Paper(Frozen):
     @functools.cached_property
     def text(self) -> str:
         """Running text of the paper: its abstract and body."""
-        return SECTION_BREAK.join(section.text for section in self._of(PROSE))
+        return SECTION_BREAK.join(section.text for section in self._select_sections(PROSE))
 
     @functools.cached_property
     def evidence_text(self) -> str:
         """Running text, captions and tables. Offsets into a paper refer to this text."""
-        rest = [section.text for section in self._of(EVIDENCE) if section.kind not in PROSE]
+        rest = [
+            section.text for section in self._select_sections(EVIDENCE) if section.kind not in PROSE
+        ]
         return SECTION_BREAK.join([self.text, *rest])
 
-    def _of(self, kinds: tuple[SectionKind, ...]) -> list[PaperSection]:
+    def _select_sections(self, kinds: tuple[SectionKind, ...]) -> list[PaperSection]:
         return [section for section in self.sections if section.kind in kinds and section.text]
 
 
-def paper_record(paper: Paper, pairs: Sequence[QAPair], name: str = "") -> Record:
+def build_paper_record(paper: Paper, pairs: Sequence[QAPair], name: str = "") -> Record:
     """Return a record with the paper as its source and the text of the pairs as its answer.
 
     `name` is the id of the record, by default the id of the paper.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from ragassay.records.base import CALL_FAULTS, Frozen, SchemaVersion, renamed_field
+from ragassay.records.base import CALL_FAULTS, Frozen, SchemaVersion, define_renamed_field
 from ragassay.records.evaluation import Score, Scores
 from ragassay.records.fitted import Bound
 from ragassay.records.verdicts import Failure, Usage
@@ -249,7 +249,7 @@ class PanelAgreement(Frozen):
     exact_alone: Score
     exact: Score
     n_disputed: int = Field(ge=0)
-    n_resolved: int = renamed_field("n_resolved", "n_settled", ge=0)
+    n_resolved: int = define_renamed_field("n_resolved", "n_settled", ge=0)
     n_heard_again: int = Field(ge=0)
     n_moved: int = Field(ge=0)
     pairs: tuple[PanelPair, ...] = ()
@@ -308,7 +308,7 @@ class Summary(Frozen):
     pooled: Scores = Field(default_factory=dict)
     systems: dict[str, Scores] = Field(default_factory=dict)
     findings: dict[str, int] = Field(default_factory=dict)
-    secondary_findings: dict[str, int] = renamed_field(
+    secondary_findings: dict[str, int] = define_renamed_field(
         "secondary_findings", "looks", default_factory=dict
     )
     n_undecided: int = Field(default=0, ge=0)

@@ -20,7 +20,7 @@ from ragassay.records.base import (
     RelevanceLabel,
     Verdict,
     VerdictState,
-    renamed_field,
+    define_renamed_field,
 )
 from ragassay.records.inputs import Citation, Nugget
 
@@ -60,7 +60,7 @@ class Failure(Frozen):
     detail: str = ""
 
     @classmethod
-    def left_open(cls, detail: str = "") -> Self:
+    def leave_open(cls, detail: str = "") -> Self:
         """Return the failure of an undecided verdict.
 
         `detail` tells why the verdict is undecided.
@@ -120,8 +120,8 @@ class Usage(Frozen):
             n_cached_tokens=self.n_cached_tokens + other.n_cached_tokens,
             n_cache_write_tokens=self.n_cache_write_tokens + other.n_cache_write_tokens,
             cost_usd=None if unknown else (self.cost_usd or 0.0) + (other.cost_usd or 0.0),
-            answered_by=_union(self.answered_by, other.answered_by),
-            confidence_from=_union(self.confidence_from, other.confidence_from),
+            answered_by=_merge_names(self.answered_by, other.answered_by),
+            confidence_from=_merge_names(self.confidence_from, other.confidence_from),
             n_failed_samples=self.n_failed_samples + other.n_failed_samples,
         )
 
@@ -131,7 +131,7 @@ class Usage(Frozen):
         return Usage(answered_by=self.answered_by, confidence_from=self.confidence_from)
 
 
-def _union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+def _merge_names(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     return one if one == other else tuple(sorted({*one, *other}))
 
 
@@ -185,7 +185,7 @@ class VerdictBase(Frozen):
 
     evaluator: str
     judge: str = ""
-    tentative_label: str | None = renamed_field("tentative_label", "leaning", default=None)
+    tentative_label: str | None = define_renamed_field("tentative_label", "leaning", default=None)
     confidence: float | None = Field(default=None, ge=0, le=1)
     entropy_bits: float | None = Field(default=None, ge=0)
     escalation: Escalation | None = None

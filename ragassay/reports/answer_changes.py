@@ -12,14 +12,14 @@ from ragassay.metrics.stats.changes import (
     AnswerChange,
     Change,
     Direction,
-    gain_of,
-    words_shared,
+    compute_gain,
+    compute_word_overlap,
 )
 from ragassay.records import Evaluation, Finding
-from ragassay.reports.display import difference_text, format_value
+from ragassay.reports.display import format_difference, format_value
 from ragassay.reports.findings_view import FindingCard, view_card
-from ragassay.reports.labels import finding_rank
-from ragassay.reports.text import score_name
+from ragassay.reports.labels import rank_finding_kind
+from ragassay.reports.text import find_score_name
 
 LEAST_GAIN = 0.005
 """Minimum change of a score that is listed, as a share of its scale."""
@@ -77,8 +77,8 @@ class AnswerChangeView:
 
 def view_answer_change(answer: AnswerChange, change: Change, place: int = 0) -> AnswerChangeView:
     """Compare a pair of answers for display."""
-    scores, n_unchanged = _score_moves(answer)
-    compared = {score_name(score.key) for score in change.scores}
+    scores, n_unchanged = _find_score_moves(answer)
+    compared = {find_score_name(score.key) for score in change.scores}
     direction = "better" if answer.direction == "better" else "worse"
     moves = [m for m in scores if m.title in compared and m.direction == direction]
     old_lines, new_lines = _align_sentences(answer)
@@ -86,38 +86,40 @@ def view_answer_change(answer: AnswerChange, change: Change, place: int = 0) -> 
         place=place,
         direction=answer.direction,
         question=answer.new.question,
-        old=_side(change.old, answer.old, old_lines),
-        new=_side(change.new, answer.new, new_lines),
-        appeared=_cards(answer.appeared, answer.new),
-        gone=_cards(answer.gone, answer.old),
-        kept=_cards(answer.kept, answer.new),
+        old=_build_side(change.old, answer.old, old_lines),
+        new=_build_side(change.new, answer.new, new_lines),
+        appeared=_build_cards(answer.appeared, answer.new),
+        gone=_build_cards(answer.gone, answer.old),
+        kept=_build_cards(answer.kept, answer.new),
         scores=scores,
         n_unchanged=n_unchanged,
         most=(moves[-1] if direction == "better" else moves[0]) if moves else None,
     )
 
 
-def _side(name: str, evaluation: Evaluation, lines: tuple[SentenceLine, ...]) -> AnswerSide:
+def _build_side(name: str, evaluation: Evaluation, lines: tuple[SentenceLine, ...]) -> AnswerSide:
     system = evaluation.system or ""
     return AnswerSide(name, evaluation.record_id, "" if system == name else system, lines)
 
 
-def _cards(findings: Sequence[Finding], evaluation: Evaluation) -> tuple[FindingCard, ...]:
-    ranked = sorted(findings, key=lambda finding: finding_rank(finding.kind))
+def _build_cards(findings: Sequence[Finding], evaluation: Evaluation) -> tuple[FindingCard, ...]:
+    ranked = sorted(findings, key=lambda finding: rank_finding_kind(finding.kind))
     return tuple(view_card(finding, 1, evaluation) for finding in ranked)
 
 
-def _score_moves(answer: AnswerChange) -> tuple[tuple[ScoreMove, ...], int]:
+def _find_score_moves(answer: AnswerChange) -> tuple[tuple[ScoreMove, ...], int]:
     old, new = answer.old.scores, answer.new.scores
-    gains = {key: gain_of(key, old.get(key), new.get(key)) for key in dict.fromkeys((*old, *new))}
+    gains = {
+        key: compute_gain(key, old.get(key), new.get(key)) for key in dict.fromkeys((*old, *new))
+    }
     known = {key: gain for key, gain in gains.items() if gain is not None}
     moved = sorted((gain, key) for key, gain in known.items() if abs(gain) >= LEAST_GAIN)
     moves = tuple(
         ScoreMove(
-            title=score_name(key),
+            title=find_score_name(key),
             old=format_value(old[key].value, old[key].scale),
             new=format_value(new[key].value, new[key].scale),
-            difference=difference_text(
+            difference=format_difference(
                 (new[key].value or 0.0) - (old[key].value or 0.0), new[key].scale
             ),
             direction="worse" if gain < 0 else "better",
@@ -136,16 +138,16 @@ def _align_sentences(
     )
     partners = _match_sentences([text for _, text in old], [text for _, text in new])
     gone, appeared, kept = (
-        _states(answer.gone, "gone"),
-        _states(answer.appeared, "new"),
-        _states(answer.kept, "kept"),
+        _map_states(answer.gone, "gone"),
+        _map_states(answer.appeared, "new"),
+        _map_states(answer.kept, "kept"),
     )
     removed_parts: dict[int, tuple[tuple[str, Mark], ...]] = {}
     new_lines: list[SentenceLine] = []
     for position, (index, text) in enumerate(new):
         partner = partners.get(position)
         before = text if partner is None else old[partner][1]
-        removed, added = _word_changes(before, text)
+        removed, added = _mark_word_changes(before, text)
         if partner is not None:
             removed_parts[partner] = removed
         is_same = partner is not None and before == text
@@ -163,7 +165,7 @@ def _align_sentences(
     return tuple(old_lines), tuple(new_lines)
 
 
-def _states(findings: Sequence[Finding], state: str) -> dict[int, str]:
+def _map_states(findings: Sequence[Finding], state: str) -> dict[int, str]:
     return {finding.sentence: state for finding in findings if finding.sentence}
 
 
@@ -174,14 +176,14 @@ def _match_sentences(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
         for position, text in enumerate(new):
             if position in partners or not unmatched:
                 continue
-            best = max(unmatched, key=lambda n: words_shared(unmatched[n], text))
-            if words_shared(unmatched[best], text) >= threshold:
+            best = max(unmatched, key=lambda n: compute_word_overlap(unmatched[n], text))
+            if compute_word_overlap(unmatched[best], text) >= threshold:
                 partners[position] = best
                 del unmatched[best]
     return partners
 
 
-def _word_changes(
+def _mark_word_changes(
     old: str, new: str
 ) -> tuple[tuple[tuple[str, Mark], ...], tuple[tuple[str, Mark], ...]]:
     first, second = old.split(), new.split()

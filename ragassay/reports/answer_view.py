@@ -15,32 +15,37 @@ from ragassay.records import (
     OwnVerdict,
     RelevanceGrade,
 )
-from ragassay.reports.charts import spark_path
-from ragassay.reports.counterevidence import conflict_text
+from ragassay.reports.charts import draw_spark_path
+from ragassay.reports.counterevidence import describe_conflicts
 from ragassay.reports.display import (
     NOT_JUDGED,
     Tone,
+    choose_label_tone,
     count_missing,
-    detail_text,
+    describe_verdict_detail,
+    format_score,
     format_share,
+    format_unscored,
     format_value,
     is_number,
-    label_tone,
-    score_text,
-    unscored_text,
 )
 from ragassay.reports.labels import (
     N_SECONDARY,
-    finding_rank,
-    shown_findings,
+    rank_finding_kind,
+    select_shown_findings,
 )
-from ragassay.reports.panel_view import MemberView, pointing_text, scale_of, view_members
-from ragassay.reports.sentence_view import Chip, SentenceView, chip_of, view_sentences
-from ragassay.reports.sheets import Sheet, score_cell, words
+from ragassay.reports.panel_view import (
+    MemberView,
+    find_rating_scale,
+    format_sentence_numbers,
+    view_members,
+)
+from ragassay.reports.sentence_view import Chip, SentenceView, build_chip, view_sentences
+from ragassay.reports.sheets import Sheet, build_score_cell, build_text_columns
 from ragassay.reports.text import (
+    find_score_title,
     humanise,
     join_words,
-    score_title,
 )
 
 
@@ -66,12 +71,12 @@ def view_gold(evaluation: Evaluation) -> tuple[GoldView, ...]:
     matches: dict[int, list[NuggetMatch]] = defaultdict(list)
     for match in evaluation.matches:
         matches[match.gold].append(match)
-    assigned = {assignment.gold: chip_of(assignment) for assignment in evaluation.assignments}
-    unmatched_status = _unmatched_status(evaluation)
+    assigned = {assignment.gold: build_chip(assignment) for assignment in evaluation.assignments}
+    unmatched_status = _choose_unmatched_status(evaluation)
     views = []
     for position, nugget in enumerate(evaluation.gold_nuggets):
         status = "stated" if matches[position] else unmatched_status
-        tone = label_tone(status if status in {"stated", "missed"} else None)
+        tone = choose_label_tone(status if status in {"stated", "missed"} else None)
         stated = tuple(_view_match(evaluation, match) for match in matches[position])
         chip = assigned.get(position)
         views.append(GoldView(nugget.text, nugget.importance or "", status, tone, stated, chip))
@@ -84,15 +89,15 @@ def _view_match(evaluation: Evaluation, match: NuggetMatch) -> tuple[str, str]:
     return text, f"{match.similarity_score:.2f}"
 
 
-def _unmatched_status(evaluation: Evaluation) -> str:
+def _choose_unmatched_status(evaluation: Evaluation) -> str:
     """Return the status of unmatched gold nuggets, which is "missed" only if matching succeeded."""
     recall = evaluation.scores.get("nuggets.recall")
     if recall is not None:
-        return "missed" if is_number(recall.value) else score_text(recall)
+        return "missed" if is_number(recall.value) else format_score(recall)
     return "missed" if evaluation.nuggets or evaluation.matches else NOT_JUDGED
 
 
-def _gold_note(evaluation: Evaluation) -> str:
+def _format_gold_note(evaluation: Evaluation) -> str:
     recall = evaluation.scores.get("nuggets.recall")
     if not evaluation.gold_nuggets or recall is None or not recall.n_unscored:
         return ""
@@ -165,21 +170,21 @@ def view_answer(number: int, evaluation: Evaluation) -> AnswerView:
         number=number,
         evaluation=evaluation,
         findings=_rank_findings(evaluation.primary_findings),
-        secondary_findings=_rank_findings(shown_findings(evaluation, "secondary")),
+        secondary_findings=_rank_findings(select_shown_findings(evaluation, "secondary")),
         n_more_secondary=max(0, len(evaluation.secondary_findings) - N_SECONDARY),
         rubrics=tuple(_view_rubric(judgment, evaluation) for judgment in evaluation.judgments),
-        scores=_score_sheet(evaluation),
+        scores=_build_score_sheet(evaluation),
         sentences=view_sentences(evaluation),
         gold=view_gold(evaluation),
-        gold_note=_gold_note(evaluation),
-        own=tuple(map(_view_own, evaluation.of(OwnVerdict))),
+        gold_note=_format_gold_note(evaluation),
+        own=tuple(map(_view_own, evaluation.select_verdicts(OwnVerdict))),
         grades=_view_grades(evaluation),
         not_run=_list_missing_steps(evaluation),
     )
 
 
 def _rank_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    return tuple(sorted(findings, key=lambda finding: finding_rank(finding.kind)))
+    return tuple(sorted(findings, key=lambda finding: rank_finding_kind(finding.kind)))
 
 
 def _view_grades(evaluation: Evaluation) -> tuple[OwnView, ...]:
@@ -188,14 +193,14 @@ def _view_grades(evaluation: Evaluation) -> tuple[OwnView, ...]:
         OwnView(
             title=texts.get(grade.exam_item, grade.exam_item),
             place="" if grade.grader == "rating" else grade.grader,
-            chip=chip_of(grade),
+            chip=build_chip(grade),
             reason=grade.answer,
         )
-        for grade in evaluation.of(ExamGrade)
+        for grade in evaluation.select_verdicts(ExamGrade)
     )
     direct = (
-        OwnView(score_title(f"relevance.{grade.grader}"), "", chip_of(grade), "")
-        for grade in evaluation.of(RelevanceGrade)
+        OwnView(find_score_title(f"relevance.{grade.grader}"), "", build_chip(grade), "")
+        for grade in evaluation.select_verdicts(RelevanceGrade)
     )
     return (*exam, *direct)
 
@@ -206,7 +211,7 @@ def _view_own(verdict: OwnVerdict) -> OwnView:
     return OwnView(
         title=humanise(verdict.evaluator),
         place=", ".join(part for part in (sentence, marker, verdict.criterion) if part),
-        chip=chip_of(verdict),
+        chip=build_chip(verdict),
         reason=verdict.reason,
     )
 
@@ -217,34 +222,34 @@ def _view_rubric(judgment: Judgment, evaluation: Evaluation) -> RubricView:
     value = judgment.score if is_number(judgment.score) else judgment.rating
     shares = judgment.distribution or ()
     return RubricView(
-        title=score_title(key, judge),
-        text=unscored_text(judgment.failure)
+        title=find_score_title(key, judge),
+        text=format_unscored(judgment.failure)
         if value is None
-        else format_value(value, scale_of(judgment)),
+        else format_value(value, find_rating_scale(judgment)),
         scored=value is not None,
         rating=judgment.rating,
         rationale=judgment.rationale,
         shares=tuple(format_share(share) for share in shares),
-        spark=spark_path(shares),
-        detail=detail_text(judgment),
-        pointing=pointing_text(judgment),
-        otherwise=conflict_text(judgment, evaluation),
+        spark=draw_spark_path(shares),
+        detail=describe_verdict_detail(judgment),
+        pointing=format_sentence_numbers(judgment),
+        otherwise=describe_conflicts(judgment, evaluation),
         members=view_members(judgment),
     )
 
 
-def _score_sheet(evaluation: Evaluation) -> Sheet:
+def _build_score_sheet(evaluation: Evaluation) -> Sheet:
     judged = {f"rubric.{judgment.rubric}" for judgment in evaluation.judgments}
     rows = tuple(
         (
-            score_title(key, score.judge),
-            score_cell(score, has_interval=False),
+            find_score_title(key, score.judge),
+            build_score_cell(score, has_interval=False),
             ", ".join((f"n {score.n}", *count_missing(0, score.n_unscored))),
         )
         for key, score in evaluation.scores.items()
         if key not in judged
     )
-    return Sheet("Scores of this answer", words("Score", "Value", "Of"), rows)
+    return Sheet("Scores of this answer", build_text_columns("Score", "Value", "Of"), rows)
 
 
 def _list_missing_steps(evaluation: Evaluation) -> str:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ragassay.records import AttackFamily, Audit, TargetTrust, Trust
-from ragassay.reports.labels import finding_title
-from ragassay.reports.sheets import Sheet, Shown, words
+from ragassay.reports.labels import find_finding_title
+from ragassay.reports.sheets import Sheet, Shown, build_text_columns
 from ragassay.reports.text import (
     count_text,
+    find_score_title,
     join_words,
-    score_title,
 )
 
 TrustTone = Literal["good", "wary", "bad", "unscored"]
@@ -83,38 +83,38 @@ class CertificateView:
             for line in (*self.rubrics, *self.others)
         )
         sections = {len(self.rubrics): Shown(OTHERS)}
-        columns = words("Target", "Judge", "Reason")
+        columns = build_text_columns("Target", "Judge", "Reason")
         return Sheet("Audit of this judge", columns, rows, self.basis, sections=sections)
 
 
 def view_certificate(audit: Audit) -> CertificateView:
     """Format the certificate of an audit, with a single line for all injections."""
-    groups = certificate_groups(audit)
+    groups = group_certificate_lines(audit)
     rubrics = [group for group in groups if group[1][0].family in ABOUT_RUBRICS]
     return CertificateView(
-        headline=trust_headline([trusts[0] for _, trusts in rubrics]),
+        headline=summarize_trust([trusts[0] for _, trusts in rubrics]),
         rubrics=tuple(line for line, _ in rubrics),
         others=tuple(line for line, trusts in groups if trusts[0].family not in ABOUT_RUBRICS),
-        basis=basis_text(audit),
+        basis=describe_audit_basis(audit),
     )
 
 
-def certificate_groups(audit: Audit) -> tuple[tuple[TrustLine, tuple[TargetTrust, ...]], ...]:
+def group_certificate_lines(audit: Audit) -> tuple[tuple[TrustLine, tuple[TargetTrust, ...]], ...]:
     """Return each certificate line with the verdicts that it summarizes."""
     rubrics = [
-        (_line(target_title(t.target), t), (t,))
+        (_build_line(find_target_title(t.target), t), (t,))
         for family in ABOUT_RUBRICS
         for t in _select_family(audit, family)
     ]
     clinical = [
-        (_line(f"Changed facts: {target_title(t.target).lower()}", t), (t,))
+        (_build_line(f"Changed facts: {find_target_title(t.target).lower()}", t), (t,))
         for t in _select_family(audit, "clinical")
     ]
     injected = tuple(_select_family(audit, "injection"))
-    return (*rubrics, *clinical, *((line, injected) for line in _injection_lines(injected)))
+    return (*rubrics, *clinical, *((line, injected) for line in _summarize_injections(injected)))
 
 
-def trust_headline(rubrics: Sequence[TargetTrust]) -> str:
+def summarize_trust(rubrics: Sequence[TargetTrust]) -> str:
     """Summarize the verdicts, for example "Trusted on 2 of 3 rubrics; blind on cohesion."."""
     if not rubrics:
         return "No rubric was audited."
@@ -122,14 +122,14 @@ def trust_headline(rubrics: Sequence[TargetTrust]) -> str:
     noun = "dimension" if all(t.family == "pair" for t in rubrics) else "rubric"
     parts = [f"Trusted on {n_trusted} of {count_text(len(rubrics), noun)}"]
     for trust in ("blind", "weak", None):
-        titles = [target_title(t.target).lower() for t in rubrics if t.trust == trust]
+        titles = [find_target_title(t.target).lower() for t in rubrics if t.trust == trust]
         if titles:
             start = "too few pairs for" if trust is None else f"{trust} on"
             parts.append(f"{start} {join_words(titles)}")
     return f"{'; '.join(parts)}."
 
 
-def basis_text(audit: Audit) -> str:
+def describe_audit_basis(audit: Audit) -> str:
     """Describe the judge and the answers on which the certificate is based."""
     is_given = audit.pools == "given"
     source = "taken from the input file" if is_given else f"made with seed {audit.seed}"
@@ -148,22 +148,22 @@ def basis_text(audit: Audit) -> str:
     return f"{'; '.join(parts)}."
 
 
-def target_title(target: str) -> str:
+def find_target_title(target: str) -> str:
     """Return the title of the score or finding that an attack targets."""
     group, _, kind = target.partition(".")
-    return finding_title(kind, 1) if group == "findings" else score_title(target)
+    return find_finding_title(kind, 1) if group == "findings" else find_score_title(target)
 
 
 def _select_family(audit: Audit, family: AttackFamily) -> list[TargetTrust]:
     return [trust for trust in audit.certificate if trust.family == family]
 
 
-def _line(title: str, trust: TargetTrust) -> TrustLine:
+def _build_line(title: str, trust: TargetTrust) -> TrustLine:
     word, sign, tone = WORDS[trust.trust] if trust.has_room else NO_ROOM
     return TrustLine(title, word, sign, tone, trust.reason)
 
 
-def _injection_lines(trusts: Sequence[TargetTrust]) -> tuple[TrustLine, ...]:
+def _summarize_injections(trusts: Sequence[TargetTrust]) -> tuple[TrustLine, ...]:
     """Return a single line with the verdict on the score that injections raise the most.
 
     Scores that are already at their maximum are only counted, unless all scores are.
@@ -175,8 +175,8 @@ def _injection_lines(trusts: Sequence[TargetTrust]) -> tuple[TrustLine, ...]:
     among = f", the worst of {count_text(len(raisable), 'score')}" if len(raisable) > 1 else ""
     if n_at_top := len(trusts) - len(raisable):
         among += f" (not counting {n_at_top} already at the maximum)"
-    line = _line("Instructions in the answer", worst)
-    return (replace(line, reason=f"{target_title(worst.target)}{among}: {worst.reason}"),)
+    line = _build_line("Instructions in the answer", worst)
+    return (replace(line, reason=f"{find_target_title(worst.target)}{among}: {worst.reason}"),)
 
 
 def _lift(trust: TargetTrust) -> float:

@@ -20,18 +20,18 @@ from ragassay.metrics.stats.changes import (
 )
 from ragassay.metrics.stats.leaderboard import ALPHA
 from ragassay.reports.answer_changes import AnswerChangeView, view_answer_change
-from ragassay.reports.comparison import OVERLAP, p_text
+from ragassay.reports.comparison import OVERLAP, format_p_value
 from ragassay.reports.display import (
     NBSP,
     NOT_DEFINED,
-    difference_text,
+    format_difference,
+    format_difference_span,
+    format_score,
     format_value,
-    interval_text,
-    score_text,
 )
-from ragassay.reports.html import CHUNK, content_policy, pack, page_environment
-from ragassay.reports.labels import without_controls
-from ragassay.reports.text import count_text, join_words, score_name
+from ragassay.reports.html import CHUNK, build_content_policy, create_page_environment, pack
+from ragassay.reports.labels import replace_controls
+from ragassay.reports.text import count_text, find_score_name, join_words
 
 PAGE, STYLE, SCRIPT = "compare.html.j2", "compare_style.html.j2", "compare_script.html.j2"
 ROW = "compare_answer.html.j2"
@@ -87,18 +87,18 @@ def render_changes_html(changes: Sequence[Change], warnings: Sequence[str] = ())
         changes: At least one comparison from `find_changes`.
         warnings: Reasons why the sides may not be comparable.
     """
-    environment = page_environment()
+    environment = create_page_environment()
     style = environment.get_template(STYLE).render()
     script = environment.get_template(SCRIPT).render()
     ranked = sorted(
         ((n, answer) for n, change in enumerate(changes) for answer in change.answers),
-        key=lambda pair: pair[1].rank(),
+        key=lambda pair: pair[1].build_sort_key(),
     )
     answers = [view_answer_change(answer, changes[n], n) for n, answer in ranked]
     limit = _limit([score for change in changes for score in change.scores])
     row = environment.get_template(ROW)
     rows = [
-        without_controls(row.render(a=answer, number=number, several=len(changes) > 1))
+        replace_controls(row.render(a=answer, number=number, several=len(changes) > 1))
         for number, answer in enumerate(answers, 1)
     ]
     page = environment.get_template(PAGE).render(
@@ -112,9 +112,9 @@ def render_changes_html(changes: Sequence[Change], warnings: Sequence[str] = ())
         chunk_size=CHUNK,
         style=style,
         script=script,
-        policy=content_policy(style, script),
+        policy=build_content_policy(style, script),
     )
-    return without_controls(page)
+    return replace_controls(page)
 
 
 FILTERS = {
@@ -139,15 +139,15 @@ def view_change(change: Change, limit: float = 1.0) -> ChangeView:
     return ChangeView(
         old=change.old,
         new=change.new,
-        headline=outcome_text(change),
+        headline=describe_outcome(change),
         limit=f"{limit * 100:g}{NBSP}%",
-        lines=tuple(_line(score, limit) for score in change.scores),
-        notes=tuple(_notes(change)),
+        lines=tuple(_build_line(score, limit) for score in change.scores),
+        notes=tuple(_list_notes(change)),
         lost=tuple(e.question for e in change.only_old),
     )
 
 
-def outcome_text(change: Change) -> str:
+def describe_outcome(change: Change) -> str:
     """Summarize a comparison in one sentence.
 
     "beta is worse than alpha on 3 of 5 scores and better on none; 12 of 40 answers got worse and
@@ -175,7 +175,7 @@ def outcome_text(change: Change) -> str:
     return f"{start}; {n_worse} of {n_answers} got worse and {n_better} got better."
 
 
-def _notes(change: Change) -> list[str]:
+def _list_notes(change: Change) -> list[str]:
     notes: list[str] = []
     if change.answers and not can_be_significant(change.scores):
         n = max(score.test.n_questions for score in change.scores)
@@ -198,27 +198,27 @@ def _notes(change: Change) -> list[str]:
 def change_text(score: ScoreChange) -> str:
     """Describe the change of a score on one line."""
     test = score.test
-    shown = " -> ".join(_side_texts(score))
+    shown = " -> ".join(_format_sides(score))
     if score.overlaps:
         return f"{shown}, {OVERLAP}"
-    ends = interval_text(test, score.scale)
+    ends = format_difference_span(test, score.scale)
     interval = f" ({ends})" if ends else ""
-    number = difference_text(test.difference, score.scale)
+    number = format_difference(test.difference, score.scale)
     direction = ", lower is better" if score.lower_is_better else ""
     return (
-        f"{shown}, {number}{interval}, p{NBSP}{p_text(test.p_holm)} over "
+        f"{shown}, {number}{interval}, p{NBSP}{format_p_value(test.p_holm)} over "
         f"{count_text(test.n_questions, 'question')}{direction}"
     )
 
 
-def _side_texts(score: ScoreChange) -> tuple[str, str]:
+def _format_sides(score: ScoreChange) -> tuple[str, str]:
     if score.ranges is None:
         return format_value(score.old, score.scale), format_value(score.new, score.scale)
-    old, new = map(score_text, score.ranges)
+    old, new = map(format_score, score.ranges)
     return old, new
 
 
-def _line(score: ScoreChange, limit: float) -> ScoreLine:
+def _build_line(score: ScoreChange, limit: float) -> ScoreLine:
     test = score.test
     # Better is always on the right, even if lower values are better.
     low, high = sorted(
@@ -231,22 +231,22 @@ def _line(score: ScoreChange, limit: float) -> ScoreLine:
     if score.lower_is_better:
         parts.append("lower is better")
     known = measured and not score.overlaps
-    old, new = _side_texts(score)
+    old, new = _format_sides(score)
     word = WORDS[score.direction] if measured else "not measured"
     if known:
-        parts.append(f"p{NBSP}{p_text(test.p_holm)}")
+        parts.append(f"p{NBSP}{format_p_value(test.p_holm)}")
     return ScoreLine(
-        title=score_name(score.key),
+        title=find_score_name(score.key),
         old=old,
         new=new,
-        difference=difference_text(test.difference, score.scale) if known else NOT_DEFINED,
-        interval=interval_text(test, score.scale) if known else "",
+        difference=format_difference(test.difference, score.scale) if known else NOT_DEFINED,
+        interval=format_difference_span(test, score.scale) if known else "",
         word=OVERLAP if score.overlaps else word,
         direction=score.direction,
         detail=", ".join(parts),
-        x=_x_of(score.gain, limit),
-        low=_x_of(low, limit) if known else None,
-        high=_x_of(high, limit) if known else None,
+        x=_compute_x(score.gain, limit),
+        low=_compute_x(low, limit) if known else None,
+        high=_compute_x(high, limit) if known else None,
     )
 
 
@@ -260,7 +260,7 @@ def _limit(scores: Sequence[ScoreChange]) -> float:
     return next((limit for limit in LIMITS if limit >= max(ends, default=0.0)), 1.0)
 
 
-def _x_of(gain: float | None, limit: float) -> float | None:
+def _compute_x(gain: float | None, limit: float) -> float | None:
     if gain is None or not math.isfinite(gain):
         return None
     share = max(-1.0, min(1.0, gain / limit))

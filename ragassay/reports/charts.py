@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragassay.records import Score
-from ragassay.reports.display import format_interval, format_value, score_text, share_of_scale
-from ragassay.reports.text import score_direction, score_title
+from ragassay.reports.display import format_interval, format_score, format_value, rescale_value
+from ragassay.reports.text import find_score_direction, find_score_title
 
 MAX_SERIES = 6
 LEFT = 180.0
@@ -64,7 +64,9 @@ class Plot:
     series: tuple[str, ...]
 
 
-def dot_plot(title: str, keys: Sequence[str], series: Mapping[str, Mapping[str, Score]]) -> Plot:
+def build_dot_plot(
+    title: str, keys: Sequence[str], series: Mapping[str, Mapping[str, Score]]
+) -> Plot:
     """Compute the coordinates of a dot-and-interval plot.
 
     Args:
@@ -73,10 +75,10 @@ def dot_plot(title: str, keys: Sequence[str], series: Mapping[str, Mapping[str, 
             only if there is a single series.
     """
     right = RIGHT_SINGLE if len(series) == 1 else RIGHT_SERIES
-    scale = _scale(keys, series)
+    scale = _find_scale(keys, series)
     step = LANE * max(1, len(series)) + ROW_GAP
     rows = tuple(
-        _row(key, TOP + step * (index + 0.5), series, scale, right)
+        _build_row(key, TOP + step * (index + 0.5), series, scale, right)
         for index, key in enumerate(keys)
     )
     bottom = TOP + step * len(rows)
@@ -87,23 +89,25 @@ def dot_plot(title: str, keys: Sequence[str], series: Mapping[str, Mapping[str, 
         left=LEFT,
         right=right,
         bottom=bottom,
-        ticks=_ticks(scale, right),
+        ticks=_compute_ticks(scale, right),
         rows=rows,
         series=tuple(series),
     )
 
 
-def _scale(keys: Sequence[str], series: Mapping[str, Mapping[str, Score]]) -> tuple[float, float]:
+def _find_scale(
+    keys: Sequence[str], series: Mapping[str, Mapping[str, Score]]
+) -> tuple[float, float]:
     scales = (scores[key].scale for key in keys for scores in series.values() if key in scores)
     return next(scales, (0.0, 1.0))
 
 
-def _x_of(value: float | None, scale: tuple[float, float], right: float) -> float | None:
-    share = share_of_scale(value, scale)
+def _compute_x(value: float | None, scale: tuple[float, float], right: float) -> float | None:
+    share = rescale_value(value, scale)
     return None if share is None else round(LEFT + (right - LEFT) * share, 1)
 
 
-def _row(
+def _build_row(
     key: str,
     y: float,
     series: Mapping[str, Mapping[str, Score]],
@@ -112,17 +116,17 @@ def _row(
 ) -> PlotRow:
     top = y - LANE * (len(series) - 1) / 2
     marks = tuple(
-        _mark(index, name, scores.get(key), round(top + LANE * index, 1), scale, right)
+        _build_mark(index, name, scores.get(key), round(top + LANE * index, 1), scale, right)
         for index, (name, scores) in enumerate(series.items())
     )
-    note = "lower is better" if score_direction(key) == "lower" else ""
+    note = "lower is better" if find_score_direction(key) == "lower" else ""
     judges = {scores[key].judge for scores in series.values() if key in scores}
-    title = score_title(key, judges.pop() if len(judges) == 1 else "")
+    title = find_score_title(key, judges.pop() if len(judges) == 1 else "")
     label = title if len(title) <= MAX_LABEL else title[: MAX_LABEL - 1].rstrip() + "\u2026"
     return PlotRow(title, label, note, round(y, 1), marks)
 
 
-def _mark(
+def _build_mark(
     index: int,
     name: str,
     score: Score | None,
@@ -130,19 +134,19 @@ def _mark(
     scale: tuple[float, float],
     right: float,
 ) -> PlotMark:
-    text = score_text(score)
-    x = _x_of(score.value if score else None, scale, right)
+    text = format_score(score)
+    x = _compute_x(score.value if score else None, scale, right)
     ends = (score.low, score.high) if score and x is not None else (None, None)
     if score and score.is_open and score.range is not None:
         ends = score.range
-    low, high = (_x_of(end, scale, right) for end in ends)
+    low, high = (_compute_x(end, scale, right) for end in ends)
     detail = f"{name} {text}" if name else text
     if score and x is not None and low is not None and high is not None:
         detail += f" ({format_interval(score)})"
     return PlotMark(index, y, x, low, high, text, detail)
 
 
-def _ticks(scale: tuple[float, float], right: float) -> tuple[tuple[float, str], ...]:
+def _compute_ticks(scale: tuple[float, float], right: float) -> tuple[tuple[float, str], ...]:
     low, high = scale
     if high <= low:
         return ()
@@ -150,7 +154,10 @@ def _ticks(scale: tuple[float, float], right: float) -> tuple[tuple[float, str],
     n = int(high - low) if whole else 4
     values = [low + (high - low) * i / n for i in range(n + 1)]
     return tuple(
-        (_x_of(value, scale, right) or LEFT, f"{value:g}" if whole else format_value(value, scale))
+        (
+            _compute_x(value, scale, right) or LEFT,
+            f"{value:g}" if whole else format_value(value, scale),
+        )
         for value in values
     )
 
@@ -159,7 +166,7 @@ def _describe(row: PlotRow) -> str:
     return f"{row.title}: {', '.join(mark.detail for mark in row.marks)}."
 
 
-def spark_path(distribution: Sequence[float]) -> str:
+def draw_spark_path(distribution: Sequence[float]) -> str:
     """Return the SVG path data of a small bar chart.
 
     Args:

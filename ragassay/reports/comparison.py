@@ -8,8 +8,8 @@ from ragassay.metrics.stats.leaderboard import ALPHA, Leaderboard, LeaderboardRo
 from ragassay.reports.display import (
     EN_DASH,
     NOT_DEFINED,
-    decimals_span,
-    decimals_text,
+    format_decimals,
+    format_decimals_span,
     format_interval,
 )
 from ragassay.reports.sheets import (
@@ -17,65 +17,93 @@ from ragassay.reports.sheets import (
     Column,
     Sheet,
     Shown,
-    number,
-    numbers,
-    score_cell,
-    sheet_latex,
-    unscored_cell,
-    words,
+    build_number_column,
+    build_number_columns,
+    build_score_cell,
+    build_text_columns,
+    build_unscored_cell,
+    render_sheet_latex,
 )
-from ragassay.reports.text import score_title
+from ragassay.reports.text import find_score_title
 
 OVERLAP = "ranges overlap"
 """Text for a rank or difference that cannot be determined because of undecided verdicts."""
 
 
-def leaderboard_sheet(board: Leaderboard) -> Sheet:
+def build_leaderboard_sheet(board: Leaderboard) -> Sheet:
     """Return the systems from best to worst with ranks, means and intervals."""
     columns = (
-        *(Column("score"), *words("Rank", "Tied"), Column("system", "System")),
-        *(number("rank"), number("rank_low"), number("rank_high")),
-        *(number("value", "Mean"), *numbers("95 % interval")),
-        *(number("low"), number("high"), number("worst"), number("best")),
-        *(number("n_questions", "Questions"), number("n_unscored", "Unscored")),
-        *(number("n_answers"), Column("judge"), Column("tied_with"), Column("overlaps_with")),
+        *(Column("score"), *build_text_columns("Rank", "Tied"), Column("system", "System")),
+        *(
+            build_number_column("rank"),
+            build_number_column("rank_low"),
+            build_number_column("rank_high"),
+        ),
+        *(build_number_column("value", "Mean"), *build_number_columns("95 % interval")),
+        *(
+            build_number_column("low"),
+            build_number_column("high"),
+            build_number_column("worst"),
+            build_number_column("best"),
+        ),
+        *(
+            build_number_column("n_questions", "Questions"),
+            build_number_column("n_unscored", "Unscored"),
+        ),
+        *(
+            build_number_column("n_answers"),
+            Column("judge"),
+            Column("tied_with"),
+            Column("overlaps_with"),
+        ),
     )
     rows = tuple(
         (
-            *(board.key, _rank(row), tie_text(row), row.system),
+            *(board.key, _format_rank(row), tie_text(row), row.system),
             *(row.rank, row.rank_low, row.rank_high),
-            *(score_cell(row.score, has_interval=False), format_interval(row.score)),
+            *(build_score_cell(row.score, has_interval=False), format_interval(row.score)),
             *(row.score.low, row.score.high, row.score.worst, row.score.best),
-            *(row.score.n, unscored_cell(row.score), row.n_answers, row.score.judge),
+            *(row.score.n, build_unscored_cell(row.score), row.n_answers, row.score.judge),
             *("; ".join(row.ties), "; ".join(row.overlaps)),
         )
         for row in board.rows
     )
     direction = " (lower is better)" if board.lower_is_better else ""
-    title = f"{score_title(board.key)}{direction}, mean over questions"
-    return Sheet(title, columns, rows, coverage_text(board))
+    title = f"{find_score_title(board.key)}{direction}, mean over questions"
+    return Sheet(title, columns, rows, describe_board_coverage(board))
 
 
-def pair_test_sheet(board: Leaderboard) -> Sheet:
+def build_pair_test_sheet(board: Leaderboard) -> Sheet:
     """Return the mean difference and p-values of each pair of systems."""
     columns = (
         *(Column("score"), Column("first", "First"), Column("second", "Second")),
-        *(number("n_questions", "Questions"), number("difference", "Difference")),
-        *(*numbers("95 % interval"), number("low"), number("high")),
-        *(number("p_value", "p"), number("p_holm", "p (Holm)")),
+        *(
+            build_number_column("n_questions", "Questions"),
+            build_number_column("difference", "Difference"),
+        ),
+        *(
+            *build_number_columns("95 % interval"),
+            build_number_column("low"),
+            build_number_column("high"),
+        ),
+        *(build_number_column("p_value", "p"), build_number_column("p_holm", "p (Holm)")),
         *(Column("is_exact"), Column("is_significant")),
     )
     rows = tuple(
         (
             *(board.key, test.first, test.second, test.n_questions),
             *(
-                Shown(decimals_text(test.difference, 3, True), test.difference),
-                decimals_span(test, 3, True),
+                Shown(format_decimals(test.difference, 3, True), test.difference),
+                format_decimals_span(test, 3, True),
                 test.low,
                 test.high,
             ),
-            Shown(p_text(test.p_value), test.p_value),
-            Shown(p_text(test.p_holm), test.p_holm, "strong" if test.is_significant else "missing"),
+            Shown(format_p_value(test.p_value), test.p_value),
+            Shown(
+                format_p_value(test.p_holm),
+                test.p_holm,
+                "strong" if test.is_significant else "missing",
+            ),
             *(test.is_exact, test.is_significant),
         )
         for test in board.tests
@@ -85,10 +113,10 @@ def pair_test_sheet(board: Leaderboard) -> Sheet:
         "significant at "
         f"{ALPHA:g} after Holm's correction over all pairs"
     )
-    return Sheet(f"{score_title(board.key)}: pairs", columns, rows, caption)
+    return Sheet(f"{find_score_title(board.key)}: pairs", columns, rows, caption)
 
 
-def coverage_text(board: Leaderboard) -> str:
+def describe_board_coverage(board: Leaderboard) -> str:
     """Describe how ties are determined and how many questions all systems share."""
     text = (
         f"The column Tied shows the ranks that are possible according to the paired tests (at "
@@ -110,20 +138,22 @@ def tie_text(row: LeaderboardRow) -> str:
     return "no" if row.rank_low == row.rank_high else f"{row.rank_low}{EN_DASH}{row.rank_high}"
 
 
-def p_text(p_value: float | None) -> str:
+def format_p_value(p_value: float | None) -> str:
     """Format a p-value with three decimals, or as "<0.001" if it is below 0.001."""
     if p_value is None:
         return NOT_DEFINED
     return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
-def leaderboards_latex(boards: Sequence[Leaderboard]) -> str:
+def render_leaderboards(boards: Sequence[Leaderboard]) -> str:
     r"""Return all leaderboards as LaTeX tables, which need \usepackage{booktabs}."""
-    tables = (sheet_latex(leaderboard_sheet(board), f"tab:{board.key}") for board in boards)
+    tables = (
+        render_sheet_latex(build_leaderboard_sheet(board), f"tab:{board.key}") for board in boards
+    )
     return NEEDS_BOOKTABS + "\n".join(tables)
 
 
-def _rank(row: LeaderboardRow) -> str:
+def _format_rank(row: LeaderboardRow) -> str:
     if row.overlaps:
         return OVERLAP
     return NOT_DEFINED if row.rank is None else str(row.rank)

@@ -21,18 +21,21 @@ _UNSUPPORTED = ("contradiction", "entailment", "source_support", "cited_support"
 """Signals that lower a rating because the sources do not support the answer."""
 
 
-def conflict_text(judgment: Judgment, evaluation: Evaluation) -> str:
+def describe_conflicts(judgment: Judgment, evaluation: Evaluation) -> str:
     """Describe the verdicts on sentences that conflict with a rating, or return "" if none do.
 
     Only the correctness rubric is checked. Example: "However, a source may contradict sentence 1."
     """
     if judgment.rubric != ABOUT_SOURCES or judgment.rating is None:
         return ""
-    texts = (_contradicted_text(judgment, evaluation), _supported_text(judgment, evaluation))
+    texts = (
+        _describe_contradicted(judgment, evaluation),
+        _describe_supported(judgment, evaluation),
+    )
     return " ".join(filter(None, texts))
 
 
-def _contradicted_text(judgment: Judgment, evaluation: Evaluation) -> str:
+def _describe_contradicted(judgment: Judgment, evaluation: Evaluation) -> str:
     is_uncritical = judgment.rationale == load_signals().reasons.none
     if not is_uncritical and judgment.rating != judgment.scale[1]:
         return ""
@@ -44,10 +47,10 @@ def _contradicted_text(judgment: Judgment, evaluation: Evaluation) -> str:
     primary = [finding for finding in findings if finding.level == "primary"]
     numbers = {finding.sentence for finding in primary or findings if finding.sentence}
     verb = "contradicts" if primary else "may contradict"
-    return _conflict_text(f"a source {verb}", sorted(numbers))
+    return _format_conflict(f"a source {verb}", sorted(numbers))
 
 
-def _supported_text(judgment: Judgment, evaluation: Evaluation) -> str:
+def _describe_supported(judgment: Judgment, evaluation: Evaluation) -> str:
     reasons = load_signals().reasons.sentence
     compared: Sequence[Compared] = (*evaluation.citations, *evaluation.evidence)
     numbers = [
@@ -58,10 +61,10 @@ def _supported_text(judgment: Judgment, evaluation: Evaluation) -> str:
         and SUPPORTS in values
         and CONTRADICTS not in values
     ]
-    return _conflict_text("a passage supports", numbers)
+    return _format_conflict("a passage supports", numbers)
 
 
-def _conflict_text(clause: str, numbers: Sequence[int]) -> str:
+def _format_conflict(clause: str, numbers: Sequence[int]) -> str:
     if not numbers:
         return ""
     noun = "sentence" if len(numbers) == 1 else "sentences"

@@ -59,32 +59,32 @@ SHARE_SCALE = (0.0, 1.0)
 NOT_JUDGED = f"{UNSCORED} (not judged)"
 
 
-def label_text(label: str) -> str:
+def format_label(label: str) -> str:
     """Replace underscores with spaces: "not_relevant" becomes "not relevant"."""
     return label.replace("_", " ")
 
 
-def label_tone(label: str | None, failure: Failure | None = None) -> Tone:
+def choose_label_tone(label: str | None, failure: Failure | None = None) -> Tone:
     """Return the tone of a label ("plain" if unknown), or the state of a missing verdict."""
     if label is None:
         return failure.state if failure else UNSCORED
     return LABEL_TONES.get(label, "plain")
 
 
-def reason_text(reason: str) -> str:
+def format_failure_reason(reason: str) -> str:
     """Return a failure reason as readable text."""
-    return {**FAILURE_REASONS}.get(reason, label_text(reason))
+    return {**FAILURE_REASONS}.get(reason, format_label(reason))
 
 
-def unscored_text(failure: Failure | None, tentative_label: str | None = None) -> str:
+def format_unscored(failure: Failure | None, tentative_label: str | None = None) -> str:
     """Return the text for a missing verdict, such as "unscored (time-out)" or "undecided"."""
     if failure and failure.is_undecided:
         return (
-            f"{UNDECIDED}, tentatively {label_text(tentative_label)}"
+            f"{UNDECIDED}, tentatively {format_label(tentative_label)}"
             if tentative_label
             else UNDECIDED
         )
-    return f"{UNSCORED} ({reason_text(failure.reason)})" if failure else NOT_JUDGED
+    return f"{UNSCORED} ({format_failure_reason(failure.reason)})" if failure else NOT_JUDGED
 
 
 def count_missing(n_undecided: int, n_unscored: int, unscored: str = UNSCORED) -> list[str]:
@@ -98,42 +98,42 @@ def count_missing(n_undecided: int, n_unscored: int, unscored: str = UNSCORED) -
     return [f"{n:,} {state}" for n, state in counts if n]
 
 
-def judge_text(judge: str) -> str:
+def format_judge(judge: str) -> str:
     """Return the judge's name, or "no model used" if there is no judge."""
     return judge or "no model used"
 
 
-def judged_by_text(judge: str) -> str:
+def format_judged_by(judge: str) -> str:
     """Return "judged by" followed by the judge's name, or "no model used"."""
-    return f"judged by {judge}" if judge else judge_text(judge)
+    return f"judged by {judge}" if judge else format_judge(judge)
 
 
-def decided_text(verdict: VerdictBase) -> str:
+def describe_escalation(verdict: VerdictBase) -> str:
     """Describe the second judge's decision and the first verdict; "" if only one judge decided."""
     escalation = verdict.escalation
     if escalation is None:
         return ""
     if escalation.failure is not None:
-        reason = reason_text(escalation.failure.reason)
+        reason = format_failure_reason(escalation.failure.reason)
         return f"{escalation.judge} returned no verdict ({reason})"
     before: VerdictBase | None = getattr(verdict, "escalated_from", None)
-    before_text = f", first judge: {value_text(before)}" if before is not None else ""
+    before_text = f", first judge: {format_verdict_value(before)}" if before is not None else ""
     return f"decided by {escalation.judge}{before_text}"
 
 
-def detail_text(verdict: VerdictBase) -> str:
+def describe_verdict_detail(verdict: VerdictBase) -> str:
     """Return the details of a failure and of a second judge's decision, "" if there are none."""
     why = verdict.failure.detail if verdict.failure else ""
-    return " ".join(filter(None, (why, decided_text(verdict))))
+    return " ".join(filter(None, (why, describe_escalation(verdict))))
 
 
-def value_text(verdict: VerdictBase) -> str:
+def format_verdict_value(verdict: VerdictBase) -> str:
     """Return the label, the number or the failure of a verdict as text."""
     value = verdict.value
     if value is None:
-        return unscored_text(verdict.failure, verdict.tentative_label)
+        return format_unscored(verdict.failure, verdict.tentative_label)
     if isinstance(value, str):
-        return label_text(value)
+        return format_label(value)
     low, high = getattr(verdict, "scale", SHARE_SCALE)
     return format_value(value, (float(low), float(high)))
 
@@ -143,7 +143,7 @@ def is_number(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
 
 
-def share_of_scale(value: float | None, scale: tuple[float, float]) -> float | None:
+def rescale_value(value: float | None, scale: tuple[float, float]) -> float | None:
     """Rescale a value from its scale to [0, 1], and clip it.
 
     Return None if the value is not finite.
@@ -188,23 +188,23 @@ def format_span(low: float | None, high: float | None, scale: tuple[float, float
     return f"{first}{' to ' if low < 0 else EN_DASH}{last}"
 
 
-def decimals_text(value: float | None, digits: int = 3, is_signed: bool = False) -> str:
+def format_decimals(value: float | None, digits: int = 3, is_signed: bool = False) -> str:
     """Format a plain number such as "0.123" or "+0.123", or return "n/a"."""
     if value is None:
         return NOT_DEFINED
     return f"{value + 0.0:{'+' if is_signed else ''}.{digits}f}"
 
 
-def decimals_span(score: Score | PairTest, digits: int = 3, is_signed: bool = False) -> str:
+def format_decimals_span(score: Score | PairTest, digits: int = 3, is_signed: bool = False) -> str:
     """Format the 95 % interval of a plain number, or return "n/a"."""
     if score.low is None or score.high is None:
         return NOT_DEFINED
-    low, high = (decimals_text(end, digits, is_signed) for end in (score.low, score.high))
+    low, high = (format_decimals(end, digits, is_signed) for end in (score.low, score.high))
     # An en dash next to a sign looks like a second sign.
     return f"{low}{' to ' if is_signed or score.low < 0 else EN_DASH}{high}"
 
 
-def precision_text(finding: Finding) -> str:
+def format_precision(finding: Finding) -> str:
     """Return the measured precision of findings of the same kind, with its interval if known."""
     low, high = finding.precision_low, finding.precision_high
     interval = "" if None in (low, high) else f" ({format_span(low, high, (0, 1))})"
@@ -228,20 +228,20 @@ def format_bounds(score: Score) -> str:
     return f"worst{NBSP}{worst}, best{NBSP}{best}"
 
 
-def score_text(score: Score | None) -> str:
+def format_score(score: Score | None) -> str:
     """Format a score as a value, a range or "unscored (reason)"."""
     if score is None:
         return NOT_JUDGED
     if is_number(score.value):
         return format_value(score.value, score.scale)
     if score.is_open and score.range is not None:
-        return range_text(*score.range, score.scale)
+        return format_range(*score.range, score.scale)
     if score.n_unscored:
         return f"{UNSCORED} ({score.n_unscored} of {score.n + score.n_unscored} missing)"
     return f"{UNSCORED} (none to score)"
 
 
-def range_text(low: float, high: float, scale: tuple[float, float]) -> str:
+def format_range(low: float, high: float, scale: tuple[float, float]) -> str:
     """Format the smallest and largest possible value of a score, such as "0 to 83 %"."""
     first, last = format_value(low, scale), format_value(high, scale)
     unit = f"{NBSP}%"
@@ -249,22 +249,22 @@ def range_text(low: float, high: float, scale: tuple[float, float]) -> str:
     return f"{start}{NBSP}to{NBSP}{last}"
 
 
-def difference_text(difference: float | None, scale: tuple[float, float]) -> str:
+def format_difference(difference: float | None, scale: tuple[float, float]) -> str:
     """Format a signed difference, in percentage points for shares, otherwise with two decimals."""
     if difference is None:
         return NOT_DEFINED
-    number = signed_text(difference, scale)
+    number = format_signed(difference, scale)
     return f"{number}{NBSP}points" if tuple(scale) == SHARE_SCALE else number
 
 
-def interval_text(test: PairTest, scale: tuple[float, float]) -> str:
+def format_difference_span(test: PairTest, scale: tuple[float, float]) -> str:
     """Format the interval of a difference without the unit. If there is no interval, return ""."""
     if test.low is None or test.high is None:
         return ""
-    return f"{signed_text(test.low, scale)} to {signed_text(test.high, scale)}"
+    return f"{format_signed(test.low, scale)} to {format_signed(test.high, scale)}"
 
 
-def signed_text(difference: float, scale: tuple[float, float]) -> str:
+def format_signed(difference: float, scale: tuple[float, float]) -> str:
     """Format a signed difference without its unit, in percentage points for shares."""
     is_share = tuple(scale) == SHARE_SCALE
     number = f"{abs(difference) * 100:.0f}" if is_share else f"{abs(difference):.2f}"

@@ -17,9 +17,9 @@ from ragassay.metrics.stats.aggregates import Matrix
 from ragassay.metrics.stats.calibration import ReliabilityBin
 from ragassay.metrics.stats.leaderboard import Leaderboard
 from ragassay.records import Score
-from ragassay.reports.display import label_text
-from ragassay.reports.labels import one_line
-from ragassay.reports.text import score_title
+from ragassay.reports.display import format_label
+from ragassay.reports.labels import flatten_text
+from ragassay.reports.text import find_score_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,13 +36,13 @@ def can_plot() -> bool:
     return is_installed("matplotlib")
 
 
-def interval_plot(board: Leaderboard) -> str:
+def plot_intervals(board: Leaderboard) -> str:
     """Plot the means of a leaderboard with their 95 % intervals, best system first.
 
     A dashed line shows the range of a mean with too many unscored verdicts.
     """
     rows = [row for row in board.rows if row.score.value is not None or row.score.is_open]
-    figure, axes = _figure(7.0, 1.3 + ROW_HEIGHT_IN * max(1, len(rows)))
+    figure, axes = _create_figure(7.0, 1.3 + ROW_HEIGHT_IN * max(1, len(rows)))
     for y, row in enumerate(reversed(rows)):
         score = row.score
         if score.value is None and score.range is not None:
@@ -51,23 +51,23 @@ def interval_plot(board: Leaderboard) -> str:
         if score.low is not None and score.high is not None:
             axes.plot([score.low, score.high], [y, y], color=GREY, linewidth=2, zorder=1)
         axes.plot([score.value or 0.0], [y], "o", color=BLUE, zorder=2)
-    names = [_name(row.system) for row in reversed(rows)]
+    names = [_shorten_name(row.system) for row in reversed(rows)]
     axes.set_yticks(range(len(rows)), labels=names, parse_math=False)
     axes.set_ylim(-0.7, len(rows) - 0.3)
     axes.grid(axis="x", color="#dddddd")
-    title = f"{score_title(board.key)}{', lower is better' if board.lower_is_better else ''}"
+    title = f"{find_score_title(board.key)}{', lower is better' if board.lower_is_better else ''}"
     is_open = any(row.score.value is None for row in rows)
     dashed = " (dashed: range of a mean with too many unscored verdicts)" if is_open else ""
     axes.set_xlabel(f"mean over questions with 95 % interval{dashed}")
-    return _svg(figure, axes, title)
+    return _render_svg(figure, axes, title)
 
 
-def reliability_plot(title: str, bins: Sequence[ReliabilityBin]) -> str:
+def plot_reliability(title: str, bins: Sequence[ReliabilityBin]) -> str:
     """Plot a judge's accuracy against its confidence; larger dots stand for larger bins.
 
     A calibrated judge lies on the diagonal.
     """
-    figure, axes = _figure(4.6, 4.6)
+    figure, axes = _create_figure(4.6, 4.6)
     axes.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1)
     total = sum(part.n for part in bins)
     for part in bins:
@@ -87,27 +87,27 @@ def reliability_plot(title: str, bins: Sequence[ReliabilityBin]) -> str:
     axes.set_ylim(-0.03, 1.12)
     axes.set_xlabel("judge confidence")
     axes.set_ylabel("share of correct labels")
-    return _svg(figure, axes, title)
+    return _render_svg(figure, axes, title)
 
 
-def confusion_plot(title: str, labels: Sequence[str], confusion: Sequence[Sequence[int]]) -> str:
+def plot_confusion(title: str, labels: Sequence[str], confusion: Sequence[Sequence[int]]) -> str:
     """Plot a confusion matrix with human labels in rows, shaded by row share."""
-    figure, axes = _figure(2.2 + 0.9 * len(labels), 1.6 + 0.6 * len(labels))
+    figure, axes = _create_figure(2.2 + 0.9 * len(labels), 1.6 + 0.6 * len(labels))
     shares = [[n / max(1, sum(row)) for n in row] for row in confusion]
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto", interpolation="nearest")
     for y, row in enumerate(confusion):
         for x, n in enumerate(row):
             shade = "white" if shares[y][x] > 0.5 else "black"
             axes.text(x, y, f"{n:,}", ha="center", va="center", color=shade)
-    names = [_name(label_text(label)) for label in labels]
+    names = [_shorten_name(format_label(label)) for label in labels]
     axes.set_xticks(range(len(labels)), labels=names, parse_math=False, rotation=30, ha="right")
     axes.set_yticks(range(len(labels)), labels=names, parse_math=False)
     axes.set_xlabel("judge")
     axes.set_ylabel("human")
-    return _svg(figure, axes, title)
+    return _render_svg(figure, axes, title)
 
 
-def heatmap_plot(matrix: Matrix, texts: Sequence[Sequence[str]]) -> str:
+def plot_heatmap(matrix: Matrix, texts: Sequence[Sequence[str]]) -> str:
     """Plot a matrix of means in which darker cells are better.
 
     The cells on the diagonal are framed. In a similarity matrix, the diagonal is not shaded because
@@ -118,8 +118,8 @@ def heatmap_plot(matrix: Matrix, texts: Sequence[Sequence[str]]) -> str:
     """
     from matplotlib.patches import Rectangle
 
-    figure, axes = _figure(2.6 + 0.95 * len(matrix.columns), 1.6 + 0.55 * len(matrix.rows))
-    shades = _shades(matrix)
+    figure, axes = _create_figure(2.6 + 0.95 * len(matrix.columns), 1.6 + 0.55 * len(matrix.rows))
+    shades = _compute_shades(matrix)
     axes.imshow(shades, cmap="Blues", vmin=0, vmax=1.15, aspect="auto", interpolation="nearest")
     for y, row in enumerate(texts):
         for x, text in enumerate(row):
@@ -128,15 +128,18 @@ def heatmap_plot(matrix: Matrix, texts: Sequence[Sequence[str]]) -> str:
     for y, x in sorted(matrix.own):
         frame = Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, fill=False, edgecolor=ORANGE)
         axes.add_patch(frame)
-    columns, rows = [_name(name) for name in matrix.columns], [_name(name) for name in matrix.rows]
+    columns, rows = (
+        [_shorten_name(name) for name in matrix.columns],
+        [_shorten_name(name) for name in matrix.rows],
+    )
     axes.set_xticks(range(len(columns)), labels=columns, parse_math=False, rotation=30, ha="right")
     axes.set_yticks(range(len(rows)), labels=rows, parse_math=False)
-    axes.set_xlabel(_name(matrix.column_title), parse_math=False)
-    axes.set_ylabel(_name(matrix.row_title), parse_math=False)
-    return _svg(figure, axes, matrix.title)
+    axes.set_xlabel(_shorten_name(matrix.column_title), parse_math=False)
+    axes.set_ylabel(_shorten_name(matrix.row_title), parse_math=False)
+    return _render_svg(figure, axes, matrix.title)
 
 
-def _shades(matrix: Matrix) -> list[list[float]]:
+def _compute_shades(matrix: Matrix) -> list[list[float]]:
     left_out = matrix.own if matrix.is_reflexive else frozenset[tuple[int, int]]()
     values = {
         (y, x): -value if matrix.lower_is_better else value
@@ -154,13 +157,13 @@ def _shades(matrix: Matrix) -> list[list[float]]:
     ]
 
 
-def ranking_plot(title: str, human: Mapping[str, float], judge: Mapping[str, float]) -> str:
+def plot_ranking(title: str, human: Mapping[str, float], judge: Mapping[str, float]) -> str:
     """Plot the human mean of each system against the judge's mean."""
-    figure, axes = _figure(4.6, 4.6)
+    figure, axes = _create_figure(4.6, 4.6)
     for system, value in human.items():
         axes.scatter([value], [judge[system]], color=BLUE, s=22)
         axes.annotate(
-            _name(system),
+            _shorten_name(system),
             (value, judge[system]),
             textcoords="offset points",
             xytext=(4, 4),
@@ -169,33 +172,35 @@ def ranking_plot(title: str, human: Mapping[str, float], judge: Mapping[str, flo
         )
     axes.set_xlabel("human mean")
     axes.set_ylabel("judge mean")
-    return _svg(figure, axes, title)
+    return _render_svg(figure, axes, title)
 
 
-def curve_plot(
+def plot_curves(
     title: str, x_label: str, y_label: str, curves: Mapping[str, Mapping[int, Score]]
 ) -> str:
     """Plot scores against an integer such as k, with 95 % intervals as bands."""
-    figure, axes = _figure(6.4, 4.2)
+    figure, axes = _create_figure(6.4, 4.2)
     for name, points in curves.items():
         known = {x: score for x, score in sorted(points.items()) if score.value is not None}
         values = [score.value or 0.0 for score in known.values()]
-        (line,) = axes.plot(list(known), values, marker="o", markersize=3, label=_name(name))
+        (line,) = axes.plot(
+            list(known), values, marker="o", markersize=3, label=_shorten_name(name)
+        )
         spans = {x: score for x, score in known.items() if None not in (score.low, score.high)}
         lows, highs = ([getattr(s, end) for s in spans.values()] for end in ("low", "high"))
         axes.fill_between(list(spans), lows, highs, color=line.get_color(), alpha=0.12)
-    axes.set_xlabel(_name(x_label), parse_math=False)
-    axes.set_ylabel(_name(y_label), parse_math=False)
+    axes.set_xlabel(_shorten_name(x_label), parse_math=False)
+    axes.set_ylabel(_shorten_name(y_label), parse_math=False)
     axes.set_ylim(-0.02, 1.02)
     axes.grid(color="#dddddd")
     if curves:
         legend = axes.legend(fontsize=7)
         for text in legend.get_texts():
             text.set_parse_math(False)
-    return _svg(figure, axes, title)
+    return _render_svg(figure, axes, title)
 
 
-def _figure(width_in: float, height_in: float) -> tuple[Figure, Axes]:
+def _create_figure(width_in: float, height_in: float) -> tuple[Figure, Axes]:
     # pyplot would keep figures in a global list and look for a display.
     need("matplotlib")
     from matplotlib.figure import Figure
@@ -204,30 +209,30 @@ def _figure(width_in: float, height_in: float) -> tuple[Figure, Axes]:
     return figure, figure.add_subplot()
 
 
-def _svg(figure: Figure, axes: Axes, title: str) -> str:
+def _render_svg(figure: Figure, axes: Axes, title: str) -> str:
     from matplotlib import rc_context
 
-    axes.set_title(_safe(title), parse_math=False, fontsize=10)
+    axes.set_title(_clean_text(title), parse_math=False, fontsize=10)
     buffer = io.StringIO()
-    with rc_context({"svg.hashsalt": "ragassay", "svg.fonttype": "none"}), _quiet():
+    with rc_context({"svg.hashsalt": "ragassay", "svg.fonttype": "none"}), _hide_warnings():
         figure.savefig(
             buffer,
             format="svg",
             bbox_inches="tight",
-            metadata={"Date": None, "Creator": None, "Title": _safe(title)},
+            metadata={"Date": None, "Creator": None, "Title": _clean_text(title)},
         )
     return buffer.getvalue()
 
 
-def _quiet() -> warnings.catch_warnings[None]:
+def _hide_warnings() -> warnings.catch_warnings[None]:
     """Hide warnings about missing glyphs, because the font of the SVG viewer may have them."""
     return warnings.catch_warnings(action="ignore", category=UserWarning)
 
 
-def _name(name: str) -> str:
-    text = _safe(name)
+def _shorten_name(name: str) -> str:
+    text = _clean_text(name)
     return text if len(text) <= MAX_NAME else text[: MAX_NAME - 1] + "\u2026"
 
 
-def _safe(text: str) -> str:
-    return _NOT_XML.sub("\ufffd", one_line(text))
+def _clean_text(text: str) -> str:
+    return _NOT_XML.sub("\ufffd", flatten_text(text))

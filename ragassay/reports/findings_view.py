@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ragassay.evaluators.registry import single_verdicts
+from ragassay.evaluators.registry import group_single_verdicts
 from ragassay.records import (
     CitationVerdict,
     Evaluation,
@@ -15,32 +15,32 @@ from ragassay.records import (
     FindingLevel,
     Outlined,
     Summary,
-    outlines_of,
+    list_outlines,
 )
-from ragassay.reports.display import UNDECIDED, precision_text, reason_text
+from ragassay.reports.display import UNDECIDED, format_failure_reason, format_precision
 from ragassay.reports.labels import (
     JUDGED,
     N_SECONDARY,
     REFUSAL,
     Severity,
-    finding_rank,
-    finding_severity,
-    finding_title,
+    describe_finding_place,
+    find_finding_title,
+    find_possible_title,
+    find_severity,
     is_serious,
-    place_text,
-    possible_title,
-    shown_findings,
+    rank_finding_kind,
+    select_shown_findings,
 )
-from ragassay.reports.marked import Piece, mark_places, marked_claim, marked_passage
-from ragassay.reports.sentence_view import PassageView, titles_of, view_passage
-from ragassay.reports.sheets import Sheet, Shown, words
+from ragassay.reports.marked import Piece, mark_claim, mark_passage, mark_places
+from ragassay.reports.sentence_view import PassageView, map_source_titles, view_passage
+from ragassay.reports.sheets import Sheet, Shown, build_text_columns
 from ragassay.reports.text import (
     count_text,
-    findings_text,
-    headline,
+    describe_findings,
+    describe_possible_findings,
+    find_verdict_title,
     join_words,
-    possible_text,
-    verdict_title,
+    summarize_run,
 )
 
 
@@ -80,20 +80,22 @@ def view_cards(evaluations: Sequence[Evaluation]) -> tuple[FindingCard, ...]:
     """Return the cards of all primary findings, sorted by `rank_cards`."""
     return rank_cards(
         card
-        for number, outline in enumerate(outlines_of(evaluations), start=1)
+        for number, outline in enumerate(list_outlines(evaluations), start=1)
         if outline.primary_findings
-        for card in cards_of(number, evaluations[number - 1], "primary")
+        for card in list_answer_cards(number, evaluations[number - 1], "primary")
     )
 
 
 def rank_cards(cards: Iterable[FindingCard]) -> tuple[FindingCard, ...]:
     """Sort cards by likelihood, then by severity of the kind, then by answer."""
-    return tuple(sorted(cards, key=lambda c: (-c.likelihood, finding_rank(c.kind), c.number)))
+    return tuple(sorted(cards, key=lambda c: (-c.likelihood, rank_finding_kind(c.kind), c.number)))
 
 
-def cards_of(number: int, evaluation: Evaluation, level: FindingLevel) -> list[FindingCard]:
+def list_answer_cards(
+    number: int, evaluation: Evaluation, level: FindingLevel
+) -> list[FindingCard]:
     """Return the cards of the primary or secondary findings of one answer."""
-    findings = shown_findings(evaluation, level)
+    findings = select_shown_findings(evaluation, level)
     return [view_card(finding, number, evaluation) for finding in findings]
 
 
@@ -101,13 +103,13 @@ def view_card(finding: Finding, number: int, evaluation: Evaluation) -> FindingC
     """Return the card of one finding."""
     n = finding.sentence or 0
     text = next((sentence.text for sentence in evaluation.sentences if sentence.index == n), "")
-    verdict = evaluation.verdict_of(finding)
+    verdict = evaluation.find_verdict(finding)
     span, difference, marker, pieces = None, "", "", mark_places(text, ())
     if isinstance(verdict, CitationVerdict | EvidenceVerdict):
         span, difference = verdict.evidence, verdict.difference
         places = [(one.start, one.end) for one in verdict.spans]
         if difference:
-            pieces = marked_claim(text, difference)
+            pieces = mark_claim(text, difference)
         elif places:
             pieces = mark_places(text, places, "unsupported")
     if isinstance(verdict, CitationVerdict):
@@ -117,26 +119,26 @@ def view_card(finding: Finding, number: int, evaluation: Evaluation) -> FindingC
         record=evaluation.record_id,
         system=evaluation.system or "",
         kind=finding.kind,
-        title=finding_title(finding.kind, 1) + ("?" if finding.level == "secondary" else ""),
-        severity=finding_severity(finding.kind) if finding.level == "primary" else "caution",
+        title=find_finding_title(finding.kind, 1) + ("?" if finding.level == "secondary" else ""),
+        severity=find_severity(finding.kind) if finding.level == "primary" else "caution",
         sentence=n,
         pieces=pieces,
         marker=marker,
-        passage=view_passage(span, titles_of(evaluation)),
-        shown=marked_passage(span.text, text, difference) if span else (),
+        passage=view_passage(span, map_source_titles(evaluation)),
+        shown=mark_passage(span.text, text, difference) if span else (),
         why=finding.message,
-        sure=sure_text(finding),
-        likelihood=evaluation.likelihood_of(finding) if finding.level == "secondary" else 0.0,
+        sure=describe_certainty(finding),
+        likelihood=evaluation.estimate_likelihood(finding) if finding.level == "secondary" else 0.0,
     )
 
 
-def sure_text(finding: Finding) -> str:
+def describe_certainty(finding: Finding) -> str:
     """Describe the measured precision of a finding, or return "" if there is nothing to add."""
     if finding.precision is not None:
         data = f" on {finding.data}" if finding.data else ""
         n = f"{finding.n_measured:,} " if finding.n_measured else ""
         limit = ", too few for a main finding" if finding.level == "secondary" else ""
-        return f"{precision_text(finding)} of {n}such findings{data} were correct{limit}"
+        return f"{format_precision(finding)} of {n}such findings{data} were correct{limit}"
     return "Too uncertain for a main finding" if finding.level == "secondary" else ""
 
 
@@ -181,37 +183,44 @@ def view_findings(
     """
     listed: dict[str, list[tuple[str, Finding]]] = defaultdict(list)
     for evaluation in evaluations:
-        for finding in shown_findings(evaluation, level):
+        for finding in select_shown_findings(evaluation, level):
             listed[finding.kind].append((evaluation.record_id, finding))
     counts = summary.findings if level == "primary" else summary.secondary_findings
     kinds = {*listed, *(kind for kind, n in counts.items() if n)}
     groups: list[FindingGroup] = []
-    for kind in sorted(kinds, key=finding_rank):
+    for kind in sorted(kinds, key=rank_finding_kind):
         findings = listed.get(kind, ())
         n = max(counts.get(kind, 0), len(findings))
-        title = finding_title(kind, n) if level == "primary" else possible_title(kind, n)
+        title = find_finding_title(kind, n) if level == "primary" else find_possible_title(kind, n)
         rows = tuple(
-            (record, Shown(finding.message, notes=tuple(filter(None, [place_text(finding)]))))
+            (
+                record,
+                Shown(
+                    finding.message, notes=tuple(filter(None, [describe_finding_place(finding)]))
+                ),
+            )
             for record, finding in findings
         )
-        sheet = Sheet(title, words("Answer", "Finding"), rows)
-        measured = measured_text([finding for _, finding in findings])
+        sheet = Sheet(title, build_text_columns("Answer", "Finding"), rows)
+        measured = describe_precision([finding for _, finding in findings])
         groups.append(FindingGroup(title, n, n - len(findings), sheet, measured))
     return tuple(groups)
 
 
-def lead_text(summary: Summary, evaluations: Sequence[Outlined]) -> str:
+def summarize_main_findings(summary: Summary, evaluations: Sequence[Outlined]) -> str:
     """Return the first sentence of the page, which summarizes the main findings."""
     serious = {kind: n for kind, n in summary.findings.items() if is_serious(kind)}
     n_wrong = sum(any(is_serious(f.kind) for f in e.primary_findings) for e in evaluations)
     n = len(evaluations)
     if not n or summary.judged_nothing:
-        return headline(summary)
+        return summarize_run(summary)
     # A refusal is not an error, but readers should know about it first.
-    refused = findings_text({kind: n for kind, n in summary.findings.items() if kind == REFUSAL})
+    refused = describe_findings(
+        {kind: n for kind, n in summary.findings.items() if kind == REFUSAL}
+    )
     if serious:
         scope = f"{n_wrong:,} of {count_text(n, 'answer')}" if n > 1 else "this answer"
-        return f"{findings_text(serious)} in {scope}{'; ' if refused else ''}{refused}."
+        return f"{describe_findings(serious)} in {scope}{'; ' if refused else ''}{refused}."
     rest = [refused] if refused else []
     if n_secondary := sum(summary.secondary_findings.values()):
         rest.append(f"{count_text(n_secondary, 'finding')} worth a look")
@@ -221,9 +230,9 @@ def lead_text(summary: Summary, evaluations: Sequence[Outlined]) -> str:
     return f"No serious main findings in {scope}{'; ' if rest else ''}{join_words(rest)}."
 
 
-def measured_text(findings: Sequence[Finding]) -> str:
+def describe_precision(findings: Sequence[Finding]) -> str:
     """Describe the measured precision of findings of one kind, or return "" if unmeasured."""
-    parts = dict.fromkeys(_precision_part(f) for f in findings if f.precision is not None)
+    parts = dict.fromkeys(_format_precision_part(f) for f in findings if f.precision is not None)
     if not parts:
         return ""
     is_primary = any(f.level == "primary" for f in findings)
@@ -231,13 +240,13 @@ def measured_text(findings: Sequence[Finding]) -> str:
     return f"Measured precision: {'; '.join(parts)}.{limit}"
 
 
-def _precision_part(finding: Finding) -> str:
+def _format_precision_part(finding: Finding) -> str:
     n = f"n = {finding.n_measured:,}" if finding.n_measured else ""
     basis = ", ".join(filter(None, (n, finding.data)))
-    return f"{precision_text(finding)}{f', {basis}' if basis else ''}"
+    return f"{format_precision(finding)}{f', {basis}' if basis else ''}"
 
 
-def unmeasured_text(evaluations: Iterable[Outlined]) -> str:
+def describe_unmeasured(evaluations: Iterable[Outlined]) -> str:
     """Return a note if the precision of any primary finding was not measured, or else ""."""
     primary = (finding for evaluation in evaluations for finding in evaluation.primary_findings)
     return UNMEASURED if any(f.kind in JUDGED and f.precision is None for f in primary) else ""
@@ -262,42 +271,42 @@ def view_open(evaluations: Iterable[Evaluation]) -> OpenLines:
     undecided: Counter[str] = Counter()
     for evaluation in evaluations:
         undecided.update(verdict.evaluator for verdict in evaluation.undecided)
-        for name, verdicts in single_verdicts(evaluation).items():
+        for name, verdicts in group_single_verdicts(evaluation).items():
             failures = [v.failure for v in verdicts if v.failure and not v.is_undecided]
             counts = reasons.setdefault(name, Counter())
-            counts.update(reason_text(failure.reason) for failure in failures)
+            counts.update(format_failure_reason(failure.reason) for failure in failures)
     return OpenLines(
-        tuple(_unscored_line(name, counts) for name, counts in reasons.items() if counts),
+        tuple(_format_unscored_line(name, counts) for name, counts in reasons.items() if counts),
         tuple(_count_verdicts(name, n) for name, n in undecided.items()),
     )
 
 
-def _unscored_line(name: str, reasons: Counter[str]) -> str:
+def _format_unscored_line(name: str, reasons: Counter[str]) -> str:
     causes = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
     texts = (f"{n:,} {reason}" if len(causes) > 1 else reason for reason, n in causes)
     return f"{_count_verdicts(name, reasons.total())}: {', '.join(texts)}"
 
 
 def _count_verdicts(name: str, n: int) -> str:
-    return count_text(n, verdict_title(name), verdict_title(name, 2))
+    return count_text(n, find_verdict_title(name), find_verdict_title(name, 2))
 
 
-def undecided_note(summary: Summary) -> str:
+def explain_undecided_verdicts(summary: Summary) -> str:
     """Explain what undecided verdicts are, and how to have a second judge decide them."""
     if summary.cascade:
         return UNDECIDED_NOTE
     return f"{UNDECIDED_NOTE} To have a second judge decide these verdicts, use {FLAG} MODEL."
 
 
-def secondary_text(summary: Summary) -> str:
+def describe_secondary_findings(summary: Summary) -> str:
     """Return a terminal line that counts the secondary findings, or "" if there are none."""
     if not summary.secondary_findings:
         return ""
-    findings = possible_text(summary.secondary_findings)
+    findings = describe_possible_findings(summary.secondary_findings)
     return f"Worth a look, but often false alarms: {findings}."
 
 
-def more_secondary_text(n_more: int) -> str:
+def describe_hidden_findings(n_more: int) -> str:
     """Return the number of secondary findings that are not shown, or "" if all are shown."""
     if not n_more:
         return ""
@@ -307,7 +316,7 @@ def more_secondary_text(n_more: int) -> str:
     )
 
 
-def undecided_text(summary: Summary) -> str:
+def describe_undecided(summary: Summary) -> str:
     """Count the undecided verdicts and suggest a second judge; "" if there are none."""
     if not summary.n_undecided:
         return ""

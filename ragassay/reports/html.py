@@ -22,40 +22,40 @@ from ragassay.records import (
     Rejection,
     Repeats,
     Summary,
-    outlines_of,
+    list_outlines,
 )
 from ragassay.reports.answer_view import view_answer
 from ragassay.reports.certificate import EXPLANATION, NOT_AUDITED
-from ragassay.reports.display import UNDECIDED, UNSCORED, judged_by_text, reason_text
+from ragassay.reports.display import UNDECIDED, UNSCORED, format_failure_reason, format_judged_by
 from ragassay.reports.findings_view import (
     WORTH_A_LOOK,
     FindingCard,
-    cards_of,
-    lead_text,
-    more_secondary_text,
+    describe_hidden_findings,
+    list_answer_cards,
     rank_cards,
+    summarize_main_findings,
 )
 from ragassay.reports.index import (
     index_answer,
     index_cards,
-    main_columns,
-    score_columns,
+    list_score_columns,
+    select_main_columns,
     view_lines,
     view_source,
 )
 from ragassay.reports.labels import (
-    finding_rank,
-    finding_severity,
-    finding_title,
-    place_text,
-    without_controls,
+    describe_finding_place,
+    find_finding_title,
+    find_severity,
+    rank_finding_kind,
+    replace_controls,
 )
 from ragassay.reports.panel_view import ESTIMATED, INDEPENDENT
 from ragassay.reports.prose_view import view_prose
-from ragassay.reports.provenance import BOUNDS_NOTE, application_text, who_text
-from ragassay.reports.report_view import belief_text, view_report
+from ragassay.reports.provenance import BOUNDS_NOTE, describe_application, describe_participants
+from ragassay.reports.report_view import describe_reliability, view_report
 from ragassay.reports.run_sheets import COST_NOTE
-from ragassay.reports.text import AVERAGES_NOTE, count_text, failures_text
+from ragassay.reports.text import AVERAGES_NOTE, count_text, describe_failures
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -171,7 +171,7 @@ STATES = (
 """Filters for answers, in addition to filters by kind of finding."""
 
 
-def html_pieces(
+def render_html_pieces(
     manifest: Manifest,
     summary: Summary,
     evaluations: Sequence[Evaluation],
@@ -185,11 +185,11 @@ def html_pieces(
     Returns:
         Pieces of an HTML document, which may be large. The output is deterministic.
     """
-    environment = page_environment()
+    environment = create_page_environment()
     style, script = (environment.get_template(name).render() for name in (STYLE, SCRIPT))
     report = view_report(manifest, summary, evaluations, failures, rejections, audit, repeats)
-    outlines = outlines_of(evaluations)
-    columns = score_columns(outlines)
+    outlines = list_outlines(evaluations)
+    columns = list_score_columns(outlines)
     lines = view_lines(summary, outlines)
     parts = _Parts(environment, columns)
     for number, evaluation in enumerate(evaluations, start=1):
@@ -199,37 +199,37 @@ def html_pieces(
     }
     page = environment.get_template(PAGE).generate(
         report=report,
-        lead=lead_text(summary, outlines),
-        who=who_text(manifest, summary),
-        lost="" if summary.judged_nothing else failures_text(summary),
-        application=application_text(summary.application) if summary.application else "",
+        lead=summarize_main_findings(summary, outlines),
+        who=describe_participants(manifest, summary),
+        lost="" if summary.judged_nothing else describe_failures(summary),
+        application=describe_application(summary.application) if summary.application else "",
         notes=summary.notes,
-        belief=belief_text(report),
+        belief=describe_reliability(report),
         n_answers=count_text(len(evaluations), "answer"),
         lines=lines,
         is_bounded=any(bar.worst is not None for line in lines for bar in line.bars),
         primary=cards["primary"],
         secondary=cards["secondary"],
-        more_secondary=more_secondary_text(
+        more_secondary=describe_hidden_findings(
             sum(group.n_unlisted for group in report.secondary_findings)
         ),
         n_static=N_STATIC,
         unlisted=sum(group.n_unlisted for group in report.findings),
         systems=list(dict.fromkeys(e.system for e in outlines if e.system)),
-        kinds=_kinds(cards.values()),
+        kinds=_map_kind_titles(cards.values()),
         states=STATES,
         columns=columns.values(),
-        packs=parts.packs(cards),
+        packs=parts.iterate_packs(cards),
         chunk=CHUNK,
         style=style,
         script=script,
-        policy=content_policy(style, script),
+        policy=build_content_policy(style, script),
     )
-    return map(without_controls, page)
+    return map(replace_controls, page)
 
 
-render_html = join_result(html_pieces)
-"""Render a run as an HTML page; see `html_pieces`."""
+render_html = join_result(render_html_pieces)
+"""Render a run as an HTML page; see `render_html_pieces`."""
 
 
 class _Parts:
@@ -249,50 +249,52 @@ class _Parts:
         """Add an answer with its 1-based number on the page."""
         cards: list[FindingCard] = []
         for level in LEVELS:
-            level_cards = cards_of(number, evaluation, level)
+            level_cards = list_answer_cards(number, evaluation, level)
             self.cards[level] += level_cards
             cards += rank_cards(level_cards)
         sources = [self._add_source(source) for source in evaluation.sources]
         self._index.add(index_answer(evaluation, self._columns, sources))
         prose = view_prose(evaluation, cards)
-        self._answers.add(self._fragment("answer", view_answer(number, evaluation), prose))
+        self._answers.add(self._render_fragment("answer", view_answer(number, evaluation), prose))
 
     def _add_source(self, source: Document) -> int:
         key = hashlib.sha256(source.model_dump_json().encode()).digest()
         if key not in self._source_positions:
             self._source_positions[key] = len(self._source_positions)
-            self._sources.add(self._fragment("source", view_source(source)))
+            self._sources.add(self._render_fragment("source", view_source(source)))
         return self._source_positions[key]
 
-    def packs(self, cards: Mapping[FindingLevel, Sequence[FindingCard]]) -> Iterator[Packed]:
+    def iterate_packs(
+        self, cards: Mapping[FindingLevel, Sequence[FindingCard]]
+    ) -> Iterator[Packed]:
         """Yield all parts."""
         titles = list(self._columns.values())
-        main = [list(self._columns).index(key) for key in main_columns(self._columns)]
+        main = [list(self._columns).index(key) for key in select_main_columns(self._columns)]
         yield pack("about", [{"titles": titles, "main": main}])
         yield self._index.pack()
         for level, level_cards in cards.items():
             yield pack(f"{level}-index", index_cards(level_cards))
-            yield pack(level, (self._fragment("finding", card) for card in level_cards))
+            yield pack(level, (self._render_fragment("finding", card) for card in level_cards))
         yield self._answers.pack()
         yield self._sources.pack()
 
-    def _fragment(self, name: str, *args: object) -> str:
+    def _render_fragment(self, name: str, *args: object) -> str:
         render = getattr(self._environment.get_template(f"{name}.html.j2").module, name)
-        return without_controls(str(render(*args)))
+        return replace_controls(str(render(*args)))
 
 
-def _kinds(cards: Iterable[Sequence[FindingCard]]) -> dict[str, str]:
+def _map_kind_titles(cards: Iterable[Sequence[FindingCard]]) -> dict[str, str]:
     kinds = {card.kind for level in cards for card in level}
-    return {kind: finding_title(kind, 1) for kind in sorted(kinds, key=finding_rank)}
+    return {kind: find_finding_title(kind, 1) for kind in sorted(kinds, key=rank_finding_kind)}
 
 
-def content_policy(style: str, script: str) -> str:
+def build_content_policy(style: str, script: str) -> str:
     """Return a Content Security Policy that allows only the page's own style and script."""
     return "; ".join(
         (
             "default-src 'none'",
-            f"style-src 'sha256-{_digest(style)}'",
-            f"script-src 'sha256-{_digest(script)}'",
+            f"style-src 'sha256-{_compute_digest(style)}'",
+            f"script-src 'sha256-{_compute_digest(script)}'",
             "img-src data:",
             "base-uri 'none'",
             "form-action 'none'",
@@ -300,12 +302,12 @@ def content_policy(style: str, script: str) -> str:
     )
 
 
-def _digest(text: str) -> str:
+def _compute_digest(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
 
 
 @functools.cache
-def page_environment() -> Environment:
+def create_page_environment() -> Environment:
     """Return the template environment, with autoescaping and strict undefined names."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -317,10 +319,10 @@ def page_environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "reason": reason_text,
-        "place": place_text,
-        "severity": finding_severity,
-        "judged_by": judged_by_text,
+        "reason": format_failure_reason,
+        "place": describe_finding_place,
+        "severity": find_severity,
+        "judged_by": format_judged_by,
     }
     environment.globals |= {**TEXTS, "UNDECIDED": UNDECIDED}
     return environment

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragassay.metrics.stats.aggregates import question_of
-from ragassay.metrics.stats.intervals import mean_interval
+from ragassay.metrics.stats.aggregates import get_question
+from ragassay.metrics.stats.intervals import compute_mean_interval
 from ragassay.records import Document, Evaluation, Outlined, Score, Summary
 from ragassay.reports.display import (
     UNDECIDED,
     UNSCORED,
     format_bounds,
     format_interval,
+    format_score,
     is_number,
-    score_text,
-    share_of_scale,
+    rescale_value,
 )
 from ragassay.reports.findings_view import FindingCard
 from ragassay.reports.labels import is_serious
-from ragassay.reports.sentence_view import article_url
-from ragassay.reports.text import MAIN_SCORES, RUBRIC_MEAN, rubric_mean, score_title
+from ragassay.reports.sentence_view import build_article_url
+from ragassay.reports.text import MAIN_SCORES, RUBRIC_MEAN, average_rubrics, find_score_title
 
 MAIN = ("", "exam.cover", *(key for key in MAIN_SCORES if key != "nuggets.f1"))
 """Scores shown in the table of systems and the list of answers; "" stands for the rubric mean."""
@@ -44,14 +44,14 @@ def view_source(source: Document) -> SourceView:
     """Format a source for the page."""
     text = source.text[:MOST_SOURCE_CHARS]
     n_cut = len(source.text) - len(text)
-    return SourceView(source.id, source.title, article_url(source.id), text, n_cut)
+    return SourceView(source.id, source.title, build_article_url(source.id), text, n_cut)
 
 
-def score_columns(evaluations: Sequence[Outlined]) -> dict[str, str]:
+def list_score_columns(evaluations: Sequence[Outlined]) -> dict[str, str]:
     """Return the titles of the scores for filtering and sorting, by key."""
     keys = dict.fromkeys(key for e in evaluations for key in e.scores)
-    mean = {"": RUBRIC_MEAN} if any(rubric_mean(e.scores) for e in evaluations) else {}
-    return mean | {key: score_title(key) for key in keys}
+    mean = {"": RUBRIC_MEAN} if any(average_rubrics(e.scores) for e in evaluations) else {}
+    return mean | {key: find_score_title(key) for key in keys}
 
 
 def index_answer(
@@ -76,13 +76,13 @@ def index_answer(
         "secondary": [finding.kind for finding in e.secondary_findings],
         UNDECIDED: len(e.undecided),
         UNSCORED: sum(verdict.state == UNSCORED for verdict in e.verdicts),
-        "scores": [_value(e, key) for key in columns],
-        "shown": [_text(e, key) for key in main_columns(columns)],
+        "scores": [_find_value(e, key) for key in columns],
+        "shown": [_format_score(e, key) for key in select_main_columns(columns)],
         "sources": sources,
     }
 
 
-def main_columns(columns: Iterable[str]) -> list[str]:
+def select_main_columns(columns: Iterable[str]) -> list[str]:
     """Return the keys of the scores shown in the answer list."""
     known = set(columns)
     return [key for key in MAIN if key in known]
@@ -93,20 +93,20 @@ def index_cards(cards: Sequence[FindingCard]) -> list[list[object]]:
     return [[card.number, card.kind] for card in cards]
 
 
-def _score(evaluation: Evaluation, key: str) -> Score | None:
-    return evaluation.scores.get(key) if key else rubric_mean(evaluation.scores)
+def _find_score(evaluation: Evaluation, key: str) -> Score | None:
+    return evaluation.scores.get(key) if key else average_rubrics(evaluation.scores)
 
 
-def _value(evaluation: Evaluation, key: str) -> float | None:
+def _find_value(evaluation: Evaluation, key: str) -> float | None:
     """Return the value for sorting and filtering, or the worst case if only a range is known."""
-    score = _score(evaluation, key)
+    score = _find_score(evaluation, key)
     value = score.worst if score and score.is_open else score.value if score else None
     return round(value, 4) if value is not None and is_number(value) else None
 
 
-def _text(evaluation: Evaluation, key: str) -> str:
-    score = _score(evaluation, key)
-    return score_text(score) if score and is_number(score.decided) else UNSCORED
+def _format_score(evaluation: Evaluation, key: str) -> str:
+    score = _find_score(evaluation, key)
+    return format_score(score) if score and is_number(score.decided) else UNSCORED
 
 
 EVERY = "All answers"
@@ -147,7 +147,7 @@ def view_lines(summary: Summary, evaluations: Sequence[Outlined]) -> tuple[Syste
     """Return one line per system, or a single line if there are fewer than two systems."""
     is_named = len(summary.systems) > 1
     systems = summary.systems if is_named else {EVERY: summary.scores}
-    keys = main_columns(score_columns(evaluations))
+    keys = select_main_columns(list_score_columns(evaluations))
     members = {
         name: [e for e in evaluations if not is_named or (e.system or "") == name]
         for name in systems
@@ -159,9 +159,9 @@ def view_lines(summary: Summary, evaluations: Sequence[Outlined]) -> tuple[Syste
             n=len(members[name]),
             n_wrong=sum(map(is_wrong, members[name])),
             bars=tuple(
-                view_bar(score_title(key), scores.get(key))
+                view_bar(find_score_title(key), scores.get(key))
                 if key
-                else view_bar(RUBRIC_MEAN, _rubric_mean(scores, members[name]))
+                else view_bar(RUBRIC_MEAN, _average_rubrics(scores, members[name]))
                 for key in keys
             ),
         )
@@ -177,11 +177,13 @@ def is_wrong(evaluation: Outlined) -> bool:
 def view_bar(title: str, score: Score | None) -> Bar:
     """Return a score as a bar."""
     if score is None or not is_number(score.value):
-        text = score_text(score)
+        text = format_score(score)
         ends = score.range if score and score.is_open else None
-        low, high = (_percent(e, score.scale) for e in ends) if score and ends else (None, None)
+        low, high = (
+            (_compute_percent(e, score.scale) for e in ends) if score and ends else (None, None)
+        )
         return Bar(title, text, None, None, None, low, high, f"{title}: {text}")
-    detail = f"{title}: {score_text(score)}, 95 % interval {format_interval(score)}"
+    detail = f"{title}: {format_score(score)}, 95 % interval {format_interval(score)}"
     worst = best = None
     if score.n_unscored:
         detail += f"; {score.n_unscored:,} unscored: {format_bounds(score)}"
@@ -189,27 +191,29 @@ def view_bar(title: str, score: Score | None) -> Bar:
             worst, best = sorted((score.worst, score.best))
     return Bar(
         title=title,
-        text=score_text(score),
-        value=_percent(score.value, score.scale),
-        low=_percent(score.low, score.scale),
-        high=_percent(score.high, score.scale),
-        worst=_percent(worst, score.scale),
-        best=_percent(best, score.scale),
+        text=format_score(score),
+        value=_compute_percent(score.value, score.scale),
+        low=_compute_percent(score.low, score.scale),
+        high=_compute_percent(score.high, score.scale),
+        worst=_compute_percent(worst, score.scale),
+        best=_compute_percent(best, score.scale),
         detail=detail,
     )
 
 
-def _percent(value: float | None, scale: tuple[float, float]) -> float | None:
-    share = share_of_scale(value, scale)
+def _compute_percent(value: float | None, scale: tuple[float, float]) -> float | None:
+    share = rescale_value(value, scale)
     return None if share is None else round(100 * share, 1)
 
 
-def _rubric_mean(scores: Mapping[str, Score], evaluations: Sequence[Outlined]) -> Score | None:
-    mean = rubric_mean(scores)
+def _average_rubrics(scores: Mapping[str, Score], evaluations: Sequence[Outlined]) -> Score | None:
+    mean = average_rubrics(scores)
     if mean is None:
         return None
-    means = ((rubric_mean(e.scores), question_of(e)) for e in evaluations)
+    means = ((average_rubrics(e.scores), get_question(e)) for e in evaluations)
     known = [(m.value, question) for m, question in means if m is not None and m.value is not None]
-    interval = mean_interval([value for value, _ in known], [question for _, question in known])
+    interval = compute_mean_interval(
+        [value for value, _ in known], [question for _, question in known]
+    )
     low, high = interval or (None, None)
     return mean.model_copy(update={"low": low, "high": high, "n_unscored": 0})

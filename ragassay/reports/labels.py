@@ -6,7 +6,7 @@ import re
 from typing import Literal, NamedTuple
 
 from ragassay.records import Finding, FindingLevel, Outlined
-from ragassay.reports.display import label_text
+from ragassay.reports.display import format_label
 from ragassay.safe_text import CONTROLS, REORDERING
 
 Severity = Literal["serious", "caution", "note"]
@@ -145,12 +145,12 @@ _ONE_LINE = dict.fromkeys((*CONTROLS, *REORDERING), "\ufffd") | _SPACES
 _PAGE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
-def finding_title(kind: str, n: int = 2) -> str:
+def find_finding_title(kind: str, n: int = 2) -> str:
     """Return the title of a kind of finding, in the singular if `n` is 1."""
     known = FINDINGS.get(kind)
     if known:
         return known.singular if n == 1 else known.plural
-    return label_text(kind)[:1].upper() + label_text(kind)[1:]
+    return format_label(kind)[:1].upper() + format_label(kind)[1:]
 
 
 POSSIBLE = {
@@ -169,24 +169,24 @@ POSSIBLE = {
 """Singular and plural titles of uncertain findings by kind."""
 
 
-def possible_title(kind: str, n: int = 2) -> str:
+def find_possible_title(kind: str, n: int = 2) -> str:
     """Return the title of a finding kind for secondary findings, which are uncertain.
 
     Example:
-        >>> possible_title("contradicted_citation", 1), possible_title("missed_nugget", 1)
+        >>> find_possible_title("contradicted_citation", 1), find_possible_title("missed_nugget", 1)
         ('Possibly contradicted citation', 'Answer that misses facts')
     """
-    title = POSSIBLE[kind][n != 1] if kind in POSSIBLE else finding_title(kind, n)
+    title = POSSIBLE[kind][n != 1] if kind in POSSIBLE else find_finding_title(kind, n)
     return title[:1].upper() + title[1:]
 
 
-def finding_severity(kind: str) -> Severity:
+def find_severity(kind: str) -> Severity:
     """Return the severity of a finding kind, or "caution" if the kind is unknown."""
     known = FINDINGS.get(kind)
     return known.severity if known else "caution"
 
 
-def place_text(finding: Finding) -> str:
+def describe_finding_place(finding: Finding) -> str:
     """Return a location such as "sentence 4", or "" if the message already includes it."""
     location = f"sentence {finding.sentence}" if finding.sentence else ""
     is_in_message = re.search(rf"\b{location}\b", finding.message, re.IGNORECASE)
@@ -195,14 +195,14 @@ def place_text(finding: Finding) -> str:
 
 def is_serious(kind: str) -> bool:
     """Return whether findings of this kind appear in the headline."""
-    return finding_severity(kind) == "serious"
+    return find_severity(kind) == "serious"
 
 
 N_SECONDARY = 5
 """Maximum number of secondary findings shown per answer."""
 
 
-def shown_findings(evaluation: Outlined, level: FindingLevel) -> tuple[Finding, ...]:
+def select_shown_findings(evaluation: Outlined, level: FindingLevel) -> tuple[Finding, ...]:
     """Return all primary findings, or the `N_SECONDARY` most likely secondary findings."""
     return (
         evaluation.primary_findings
@@ -211,18 +211,18 @@ def shown_findings(evaluation: Outlined, level: FindingLevel) -> tuple[Finding, 
     )
 
 
-def finding_rank(kind: str) -> tuple[int, str]:
+def rank_finding_kind(kind: str) -> tuple[int, str]:
     """Return a key that sorts finding kinds as in `FINDINGS`, and unknown kinds before notes."""
     kinds = list(FINDINGS)
     notes = sum(FINDINGS[k].severity == "note" for k in kinds)
     return (2 * kinds.index(kind) if kind in FINDINGS else 2 * (len(kinds) - notes) - 1, kind)
 
 
-def one_line(text: str) -> str:
+def flatten_text(text: str) -> str:
     """Put untrusted text on one line, and replace control and bidirectional characters."""
     return text.translate(_ONE_LINE)
 
 
-def without_controls(page: str) -> str:
+def replace_controls(page: str) -> str:
     """Replace control characters, which HTML forbids, except tabs and line breaks."""
     return _PAGE.sub("\ufffd", page)

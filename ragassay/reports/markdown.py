@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from ragassay.records import Audit, Evaluation, Manifest, RecordFailure, Rejection, Repeats, Summary
 from ragassay.reports.answer_view import RubricView, view_answer
 from ragassay.reports.certificate import EXPLANATION, CertificateView
-from ragassay.reports.html import join_result, page_environment
+from ragassay.reports.html import create_page_environment, join_result
 from ragassay.reports.report_view import view_report
 from ragassay.reports.sentence_view import Chip, VerdictView
-from ragassay.reports.sheets import Sheet, escape, sheet_markdown
+from ragassay.reports.sheets import Sheet, escape, render_sheet_markdown
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 REPORT, CERTIFICATE = "report.md.j2", "certificate.md.j2"
 
 
-def markdown_pieces(
+def render_markdown_pieces(
     manifest: Manifest,
     summary: Summary,
     evaluations: Sequence[Evaluation],
@@ -49,7 +49,7 @@ def markdown_pieces(
         deterministic.
     """
     return (
-        _environment()
+        _create_environment()
         .get_template(REPORT)
         .generate(
             report=view_report(
@@ -60,35 +60,40 @@ def markdown_pieces(
     )
 
 
-render_markdown = join_result(markdown_pieces)
-"""Render a run as Markdown; see `markdown_pieces`."""
+render_markdown = join_result(render_markdown_pieces)
+"""Render a run as Markdown; see `render_markdown_pieces`."""
 
 
-def certificate_block(view: CertificateView) -> str:
+def render_certificate(view: CertificateView) -> str:
     """Render the certificate of a judge as a Markdown section."""
-    template = _environment().get_template(CERTIFICATE)
+    template = _create_environment().get_template(CERTIFICATE)
     return template.render(certificate=view, explanation=EXPLANATION)
 
 
 @functools.cache
-def _environment() -> Environment:
+def _create_environment() -> Environment:
     from markupsafe import Markup
 
-    environment = page_environment().overlay(
+    environment = create_page_environment().overlay(
         finalize=lambda value: value if isinstance(value, Markup) else Markup(escape(str(value)))
     )
-    filters = {"table": _table, "chip": _chip, "reasons": _reasons, "verdict": _verdict}
+    filters = {
+        "table": _render_table,
+        "chip": _render_chip,
+        "reasons": _join_reasons,
+        "verdict": _render_verdict,
+    }
     environment.filters = {**environment.filters, **filters}
     return environment
 
 
-def _table(sheet: Sheet) -> Markup:
+def _render_table(sheet: Sheet) -> Markup:
     from markupsafe import Markup
 
-    return Markup(sheet_markdown(sheet).rstrip("\n"))
+    return Markup(render_sheet_markdown(sheet).rstrip("\n"))
 
 
-def _reasons(rubric: RubricView) -> str:
+def _join_reasons(rubric: RubricView) -> str:
     if rubric.members:
         lines = "; ".join(member.line for member in rubric.members)
         return " ".join(filter(None, (lines, rubric.otherwise)))
@@ -96,18 +101,20 @@ def _reasons(rubric: RubricView) -> str:
     return " ".join(filter(None, (rubric.rationale, pointing, rubric.otherwise, rubric.detail)))
 
 
-def _chip(chip: Chip) -> Markup:
+def _render_chip(chip: Chip) -> Markup:
     from markupsafe import Markup
 
     word = escape(chip.word)
     return Markup(f"**{word}**" if chip.tone == "bad" else word)
 
 
-def _verdict(view: VerdictView) -> Markup:
+def _render_verdict(view: VerdictView) -> Markup:
     from markupsafe import Markup
 
     marker = f"{escape(f'[{view.marker}]')} " if view.marker else ""
     if view.side == "against":
         marker = "against: "
     document = view.passage.document if view.passage else view.target
-    return Markup(f"{marker}{_chip(view.chip)}" + (f" ({escape(document)})" if document else ""))
+    return Markup(
+        f"{marker}{_render_chip(view.chip)}" + (f" ({escape(document)})" if document else "")
+    )

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ragassay.text.differences import difference_spans
-from ragassay.text.search import rank
+from ragassay.text.differences import find_difference_spans
+from ragassay.text.search import rank_texts
 from ragassay.text.sentences import split_sentences
 
 Mark = Literal["", "wrong", "close", "against", "unsupported"]
@@ -48,22 +48,22 @@ def mark_places(text: str, places: Iterable[Span], mark: Mark = "wrong") -> tupl
     return tuple(piece for piece in (*pieces, Piece(text[position:])) if piece.text)
 
 
-def marked_claim(claim: str, difference: str) -> tuple[Piece, ...]:
+def mark_claim(claim: str, difference: str) -> tuple[Piece, ...]:
     """Mark the parts of a claim that the document does not support."""
-    return mark_places(claim, difference_spans(difference, claim, "here"))
+    return mark_places(claim, find_difference_spans(difference, claim, "here"))
 
 
-def marked_passage(passage: str, claim: str, difference: str = "") -> tuple[Piece, ...]:
+def mark_passage(passage: str, claim: str, difference: str = "") -> tuple[Piece, ...]:
     """Mark the sentence of a passage closest to a claim and truncate the text around it."""
     spans = split_sentences(passage)
     if not spans:
         return mark_places(passage, ())
-    best = _shown_sentence(passage, spans, claim, difference)
-    first, last = _window(spans, best)
+    best = _choose_sentence(passage, spans, claim, difference)
+    first, last = _choose_window(spans, best)
     before = passage[spans[first][0] : spans[best][0]]
     close = passage[slice(*spans[best])]
     after = passage[spans[best][1] : spans[last][1]]
-    against = difference_spans(difference, close, "there")
+    against = find_difference_spans(difference, close, "there")
     inner = tuple(
         Piece(piece.text, piece.mark or "close") for piece in mark_places(close, against, "against")
     )
@@ -77,14 +77,14 @@ def marked_passage(passage: str, claim: str, difference: str = "") -> tuple[Piec
     return tuple(piece for piece in pieces if piece.text)
 
 
-def _shown_sentence(passage: str, spans: Sequence[Span], claim: str, difference: str) -> int:
+def _choose_sentence(passage: str, spans: Sequence[Span], claim: str, difference: str) -> int:
     texts = [passage[start:end] for start, end in spans]
-    ranked = [position for position, _ in rank(claim, texts)]
-    differing = (n for n in ranked if difference_spans(difference, texts[n], "there"))
+    ranked = [position for position, _ in rank_texts(claim, texts)]
+    differing = (n for n in ranked if find_difference_spans(difference, texts[n], "there"))
     return next(differing, ranked[0])
 
 
-def _window(spans: Sequence[Span], best: int) -> tuple[int, int]:
+def _choose_window(spans: Sequence[Span], best: int) -> tuple[int, int]:
     first = last = best
     while True:
         after = last + 1 if last + 1 < len(spans) else last

@@ -17,23 +17,23 @@ from ragassay.records import (
 )
 from ragassay.reports.display import (
     format_interval,
+    format_score,
     format_share,
+    format_unscored,
     format_value,
     is_number,
-    score_text,
-    unscored_text,
 )
 from ragassay.reports.sheets import (
     Column,
     Sheet,
     Shown,
-    none_text,
-    numbers,
-    score_cell,
-    value_cell,
-    words,
+    build_number_columns,
+    build_score_cell,
+    build_text_columns,
+    build_value_cell,
+    format_count_or_none,
 )
-from ragassay.reports.text import count_text, join_words, question_title
+from ragassay.reports.text import count_text, find_question_title, join_words
 
 INDEPENDENT = (
     "Only the initial ratings are independent, so their agreement shows how reliable the judges "
@@ -82,13 +82,14 @@ def view_members(judgment: Judgment) -> tuple[MemberView, ...]:
 
 
 def _view_member(member: Judgment) -> MemberView:
-    text = unscored_text(member.failure)
+    text = format_unscored(member.failure)
     if member.score is not None:
-        text = format_value(member.score, scale_of(member))
+        text = format_value(member.score, find_rating_scale(member))
     before = ""
     if member.first is not None and member.first.score is not None:
-        before = f"{format_value(member.first.score, scale_of(member.first))} before the discussion"
-    pointing = pointing_text(member)
+        scale = find_rating_scale(member.first)
+        before = f"{format_value(member.first.score, scale)} before the discussion"
+    pointing = format_sentence_numbers(member)
     return MemberView(
         judge=member.judge,
         text=text,
@@ -99,13 +100,13 @@ def _view_member(member: Judgment) -> MemberView:
     )
 
 
-def scale_of(judgment: Judgment) -> tuple[float, float]:
+def find_rating_scale(judgment: Judgment) -> tuple[float, float]:
     """Return the lowest and highest rating of a judgment as floats."""
     low, high = judgment.scale
     return float(low), float(high)
 
 
-def pointing_text(judgment: Judgment) -> str:
+def format_sentence_numbers(judgment: Judgment) -> str:
     """Return which sentences a judgment refers to, such as "sentences 3, 7", or ""."""
     numbers = ", ".join(map(str, judgment.sentences))
     return f"sentence{'s' * (len(judgment.sentences) > 1)} {numbers}" if numbers else ""
@@ -115,15 +116,15 @@ def view_panel(agreement: PanelAgreement | None) -> PanelView | None:
     """Describe the agreement of a panel for the report, or return None for a single judge."""
     if agreement is None:
         return None
-    return PanelView(panel_lines(agreement), _members_sheet(agreement.members))
+    return PanelView(describe_panel(agreement), _build_members_sheet(agreement.members))
 
 
-def panel_lines(agreement: PanelAgreement) -> tuple[str, ...]:
+def describe_panel(agreement: PanelAgreement) -> tuple[str, ...]:
     """Describe the initial agreement, the disputes and the final agreement."""
     alone = (
         f"Without discussion, {_describe_agreement(agreement.exact_alone, agreement.alpha_alone)}"
     )
-    alike = alike_lines(agreement.pairs, agreement.n_effective)
+    alike = describe_redundancy(agreement.pairs, agreement.n_effective)
     if not agreement.n_disputed:
         return (alone, "No two judges differed by two points or more.", *alike)
     points = f"{DISPUTED_POINTS:g} points or more"
@@ -137,7 +138,7 @@ def panel_lines(agreement: PanelAgreement) -> tuple[str, ...]:
     return alone, disputes, final, *alike
 
 
-def alike_lines(pairs: Sequence[PanelPair], n_effective: float | None) -> tuple[str, ...]:
+def describe_redundancy(pairs: Sequence[PanelPair], n_effective: float | None) -> tuple[str, ...]:
     """Describe how many independent judges the panel is worth, and which pairs are redundant."""
     if n_effective is None:
         return ()
@@ -147,11 +148,11 @@ def alike_lines(pairs: Sequence[PanelPair], n_effective: float | None) -> tuple[
         f"Because their {subject} are correlated, the {n} judges are worth "
         f"{least}{n_effective:.1f} independent judges."
     )
-    return line, *(_redundancy_line(p) for p in pairs if (p.alike.value or 0.0) >= ALIKE)
+    return line, *(_describe_redundant_pair(p) for p in pairs if (p.alike.value or 0.0) >= ALIKE)
 
 
-def _redundancy_line(pair: PanelPair) -> str:
-    figure = f"{pair.alike.value:.2f}{_span(pair.alike)}"
+def _describe_redundant_pair(pair: PanelPair) -> str:
+    figure = f"{pair.alike.value:.2f}{_format_span(pair.alike)}"
     judges = f"{pair.first} and {pair.second}"
     if pair.is_of_errors:
         return (
@@ -166,31 +167,31 @@ def _redundancy_line(pair: PanelPair) -> str:
 def _describe_agreement(exact: Score, alpha: Score) -> str:
     if not is_number(exact.value):
         return "no judgment has two ratings to compare."
-    coefficient = "undefined" if alpha.value is None else f"{alpha.value:.2f}{_span(alpha)}"
+    coefficient = "undefined" if alpha.value is None else f"{alpha.value:.2f}{_format_span(alpha)}"
     return (
-        f"the judges gave the same rating in {score_text(exact)}{_span(exact)} of "
+        f"the judges gave the same rating in {format_score(exact)}{_format_span(exact)} of "
         f"{count_text(exact.n, 'judgment')}; Krippendorff's alpha (ordinal) is {coefficient}."
     )
 
 
-def _span(score: Score) -> str:
+def _format_span(score: Score) -> str:
     return "" if score.low is None or score.high is None else f" [{format_interval(score)}]"
 
 
-def _members_sheet(members: Sequence[PanelMember]) -> Sheet:
+def _build_members_sheet(members: Sequence[PanelMember]) -> Sheet:
     titles = ("Mean of all rubrics", "95 % interval", "Ratings", "Unscored", "Repeated")
     rows = tuple(
         (
             member.judge,
-            score_cell(member.score, has_interval=False),
+            build_score_cell(member.score, has_interval=False),
             format_interval(member.score),
             member.score.n,
-            none_text(member.score.n_unscored),
+            format_count_or_none(member.score.n_unscored),
             Shown(f"{member.n_heard_again:,}", notes=(f"{member.n_moved:,} changed",)),
         )
         for member in members
     )
-    columns = (Column("", "Judge", has_names=True), *numbers(*titles))
+    columns = (Column("", "Judge", has_names=True), *build_number_columns(*titles))
     return Sheet("Panel judges", columns, rows)
 
 
@@ -212,10 +213,10 @@ def view_cascade(cascade: CascadeSummary | None) -> CascadeView | None:
     """Describe the cascade of a run for the report, or return None if there is none."""
     if cascade is None:
         return None
-    return CascadeView(cascade_lines(cascade), _parts_sheet(cascade))
+    return CascadeView(describe_cascade(cascade), _build_parts_sheet(cascade))
 
 
-def cascade_lines(cascade: CascadeSummary) -> tuple[str, ...]:
+def describe_cascade(cascade: CascadeSummary) -> tuple[str, ...]:
     """Describe the escalated verdicts, their cost, and the cost of escalating all questions."""
     n, n_kept = (sum(getattr(p, name) for p in cascade.parts) for name in ("n", "n_kept"))
     n_failed = sum(part.n_failed for part in cascade.parts)
@@ -233,39 +234,39 @@ def cascade_lines(cascade: CascadeSummary) -> tuple[str, ...]:
         )
     usage = cascade.usage
     lines.append(
-        f"Cost of the second judge: {count_text(usage.n_calls, 'call')}, {tokens_text(usage)}, "
-        f"{usd_text(usage.cost_usd)}. {_full_cost_text(cascade)}"
+        f"Cost of the second judge: {count_text(usage.n_calls, 'call')}, {format_tokens(usage)}, "
+        f"{format_usd(usage.cost_usd)}. {_describe_full_cost(cascade)}"
     )
     return tuple(lines)
 
 
-def _full_cost_text(cascade: CascadeSummary) -> str:
+def _describe_full_cost(cascade: CascadeSummary) -> str:
     unknown = "The cost of sending every question to the second judge is unknown, because"
     if cascade.usage.cost_usd is None:
         return f"{unknown} the price of the second judge is not listed."
     if cascade.full_cost_usd is None:
         return f"{unknown} the second judge decided nothing."
-    silent = [question_title(p.kind).lower() for p in cascade.parts if p.full_cost_usd is None]
+    silent = [find_question_title(p.kind).lower() for p in cascade.parts if p.full_cost_usd is None]
     without = (
         f", without {join_words(silent)}, which the second judge never judged" if silent else ""
     )
-    full = usd_text(cascade.full_cost_usd)
+    full = format_usd(cascade.full_cost_usd)
     return (
         f"Sending every question to the second judge would cost about {full} "
         f"(an estimate{without})."
     )
 
 
-def tokens_text(usage: Usage) -> str:
+def format_tokens(usage: Usage) -> str:
     """Return the number of tokens sent and received as text."""
     return f"{usage.n_prompt_tokens:,} tokens sent and {usage.n_completion_tokens:,} received"
 
 
-def usd_text(cost: float | None) -> str:
+def format_usd(cost: float | None) -> str:
     """Format a price; None is shown as unknown, not as zero.
 
     Example:
-        >>> usd_text(0.1234), usd_text(0.00001), usd_text(None)
+        >>> format_usd(0.1234), format_usd(0.00001), format_usd(None)
         ('0.1234 USD', 'less than 0.0001 USD', 'price unknown')
     """
     if cost is None:
@@ -273,22 +274,26 @@ def usd_text(cost: float | None) -> str:
     return "less than 0.0001 USD" if 0 < cost < 0.0001 else f"{cost:.4f} USD"
 
 
-def _parts_sheet(cascade: CascadeSummary) -> Sheet:
+def _build_parts_sheet(cascade: CascadeSummary) -> Sheet:
     titles = (
         *("Asked", "First judge only", "Sent to second judge", "No second verdict"),
         *("Tokens", "Cost", "Estimated cost of sending all"),
     )
     rows = tuple(
         (
-            question_title(part.kind),
+            find_question_title(part.kind),
             part.n,
             f"{part.n_kept:,} ({format_share(part.n_kept / part.n)})" if part.n else "0",
-            value_cell(f"{part.n_escalated:,}", True),
-            none_text(part.n_failed),
+            build_value_cell(f"{part.n_escalated:,}", True),
+            format_count_or_none(part.n_failed),
             part.usage.n_prompt_tokens + part.usage.n_completion_tokens,
-            usd_text(part.usage.cost_usd),
-            "unknown" if part.full_cost_usd is None else usd_text(part.full_cost_usd),
+            format_usd(part.usage.cost_usd),
+            "unknown" if part.full_cost_usd is None else format_usd(part.full_cost_usd),
         )
         for part in cascade.parts
     )
-    return Sheet("Escalated questions", (*words("Question"), *numbers(*titles)), rows)
+    return Sheet(
+        "Escalated questions",
+        (*build_text_columns("Question"), *build_number_columns(*titles)),
+        rows,
+    )

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from ragassay.records.base import Frozen
-from ragassay.reports.display import SHARE_SCALE, format_value, range_text
-from ragassay.reports.labels import one_line
-from ragassay.reports.text import count_text, score_group, score_name
+from ragassay.reports.display import SHARE_SCALE, format_range, format_value
+from ragassay.reports.labels import flatten_text
+from ragassay.reports.text import count_text, extract_score_group, find_score_name
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -53,21 +53,21 @@ class PastRun(Frozen):
     note: str = ""
 
 
-def past_run_lines(runs: Sequence[PastRun]) -> Iterator[RenderableType]:
+def render_past_runs(runs: Sequence[PastRun]) -> Iterator[RenderableType]:
     """Yield a line with the name, time and state of each run, and a line with its scores."""
     from rich.padding import Padding
     from rich.text import Text
 
     width = min(MOST_NAME, max((len(run.name) for run in runs), default=0))
     for run in runs:
-        first = Text(f"{one_line(run.name):<{width}}", style="bold")
+        first = Text(f"{flatten_text(run.name):<{width}}", style="bold")
         first.append(f"  {run.when:%Y-%m-%d %H:%M}  ", style="not bold")
-        yield first.append(state_text(run), style=STYLES.get(run.state, "not bold"))
-        if detail := detail_text(run):
-            yield Padding(Text(one_line(detail), style="dim"), (0, 0, 0, width + 2))
+        yield first.append(describe_run_state(run), style=STYLES.get(run.state, "not bold"))
+        if detail := describe_run_detail(run):
+            yield Padding(Text(flatten_text(detail), style="dim"), (0, 0, 0, width + 2))
 
 
-def state_text(run: PastRun) -> str:
+def describe_run_state(run: PastRun) -> str:
     """Describe the progress of a run and the number of its primary findings."""
     if run.state == "damaged":
         return "damaged"
@@ -83,16 +83,16 @@ def state_text(run: PastRun) -> str:
     return ", ".join(parts)
 
 
-def detail_text(run: PastRun) -> str:
+def describe_run_detail(run: PastRun) -> str:
     """Return the main scores, note and judge of a run."""
     scores = [
-        f"{score_name(key).lower()} {_value(key, value, run.ranges.get(key))}"
+        f"{find_score_name(key).lower()} {_format_score_value(key, value, run.ranges.get(key))}"
         for key, value in run.scores.items()
     ]
     parts = [", ".join(scores), run.note.rstrip("."), run.judge and f"by {run.judge}"]
     return "; ".join(part for part in parts if part)
 
 
-def _value(key: str, value: float | None, ends: tuple[float, float] | None) -> str:
-    scale = LIKERT if score_group(key) == "rubric" else SHARE_SCALE
-    return format_value(value, scale) if ends is None else range_text(*ends, scale)
+def _format_score_value(key: str, value: float | None, ends: tuple[float, float] | None) -> str:
+    scale = LIKERT if extract_score_group(key) == "rubric" else SHARE_SCALE
+    return format_value(value, scale) if ends is None else format_range(*ends, scale)

@@ -11,7 +11,7 @@ from typing import Literal
 from ragassay.records import Evaluation
 from ragassay.reports.display import UNDECIDED, UNSCORED, Tone
 from ragassay.reports.findings_view import FindingCard
-from ragassay.reports.marked import Piece, mark_places, marked_passage
+from ragassay.reports.marked import Piece, mark_passage, mark_places
 from ragassay.reports.sentence_view import (
     Chip,
     PassageView,
@@ -146,43 +146,43 @@ def _split_blocks(
     end = 0
     for sentence in evaluation.sentences:
         gap = evaluation.answer[end : sentence.start]
-        if "\n" in gap or not block.sentences or _WORD.search(_without_tags(gap)):
+        if "\n" in gap or not block.sentences or _WORD.search(_remove_tags(gap)):
             if block.sentences:
                 yield block
-            yield from _between(evaluation, end, sentence.start)
-            block = ProseBlock("statements", text=_line_start(gap))
+            yield from _build_gap_blocks(evaluation, end, sentence.start)
+            block = ProseBlock("statements", text=_extract_line_start(gap))
         block = replace(block, sentences=(*block.sentences, views[sentence.index]))
         end = sentence.end
     unknown = sorted(views.keys() - {sentence.index for sentence in evaluation.sentences})
     block = replace(block, sentences=(*block.sentences, *(views[n] for n in unknown)))
     if block.sentences:
         yield block
-    yield from _between(evaluation, end, len(evaluation.answer), is_last=True)
+    yield from _build_gap_blocks(evaluation, end, len(evaluation.answer), is_last=True)
 
 
-def _line_start(gap: str) -> str:
-    start = _without_tags(gap.rpartition("\n")[2]).strip()
+def _extract_line_start(gap: str) -> str:
+    start = _remove_tags(gap.rpartition("\n")[2]).strip()
     return start if len(start) <= MOST_MARK_CHARS else ""
 
 
-def _without_tags(text: str) -> str:
+def _remove_tags(text: str) -> str:
     return _TAG.sub(" ", text)
 
 
-def _between(
+def _build_gap_blocks(
     evaluation: Evaluation, start: int, end: int, *, is_last: bool = False
 ) -> Iterator[ProseBlock]:
     position = start
     for first, last in evaluation.reasoning:
         if start <= first < end:
-            yield from _text_blocks(evaluation.answer[position:first], is_last=True)
+            yield from _build_text_blocks(evaluation.answer[position:first], is_last=True)
             yield ProseBlock("reasoning", evaluation.answer[first:last].strip())
             position = last
-    yield from _text_blocks(evaluation.answer[position:end], is_last=is_last)
+    yield from _build_text_blocks(evaluation.answer[position:end], is_last=is_last)
 
 
-def _text_blocks(text: str, *, is_last: bool) -> Iterator[ProseBlock]:
-    *lines, rest = _without_tags(text).split("\n")
+def _build_text_blocks(text: str, *, is_last: bool) -> Iterator[ProseBlock]:
+    *lines, rest = _remove_tags(text).split("\n")
     if is_last or len(rest.strip()) > MOST_MARK_CHARS:
         lines.append(rest)
     for line in lines:
@@ -197,7 +197,7 @@ def _view_sentence(
         index=view.index,
         text=view.text,
         shown=mark_places(view.text, view.unsupported, "unsupported"),
-        state="wrong" if is_wrong else "look" if cards else _verdict_state(view),
+        state="wrong" if is_wrong else "look" if cards else _choose_state(view),
         markers=tuple(Marker(c.marker, c.chip.tone, c.chip.word) for c in view.citations),
         label=view.label,
         cards=tuple(cards),
@@ -206,7 +206,7 @@ def _view_sentence(
     )
 
 
-def _verdict_state(view: SentenceView) -> State:
+def _choose_state(view: SentenceView) -> State:
     tones = [verdict.chip.tone for verdict in (*(view.evidence or ()), *view.citations)]
     if view.label:
         tones.append(view.label.tone)
@@ -230,9 +230,7 @@ def _quote_passages(view: SentenceView, positions: Mapping[str, int]) -> Iterato
         difference = next((v.difference for _, v in group if v.difference), "")
         yield Quoted(
             passage=first.passage,
-            shown=marked_passage(first.passage.text, view.text, difference)
-            if first.passage
-            else (),
+            shown=mark_passage(first.passage.text, view.text, difference) if first.passage else (),
             target=first.target,
             remarks=tuple(
                 Remark(
@@ -240,7 +238,7 @@ def _quote_passages(view: SentenceView, positions: Mapping[str, int]) -> Iterato
                     chip=verdict.chip,
                     difference=verdict.difference,
                     nuggets=verdict.nuggets,
-                    unsupported=_span_texts(view.text, verdict),
+                    unsupported=_extract_spans(view.text, verdict),
                 )
                 for about, verdict in group
             ),
@@ -248,7 +246,7 @@ def _quote_passages(view: SentenceView, positions: Mapping[str, int]) -> Iterato
         )
 
 
-def _span_texts(text: str, verdict: VerdictView) -> tuple[str, ...]:
+def _extract_spans(text: str, verdict: VerdictView) -> tuple[str, ...]:
     return tuple(part for start, end in verdict.spans if (part := text[start:end].strip()))
 
 

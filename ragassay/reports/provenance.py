@@ -25,9 +25,9 @@ from ragassay.reports.display import (
     format_share,
     format_span,
 )
-from ragassay.reports.labels import one_line
-from ragassay.reports.panel_view import usd_text
-from ragassay.reports.sheets import Column, Sheet, Shown, numbers, words
+from ragassay.reports.labels import flatten_text
+from ragassay.reports.panel_view import format_usd
+from ragassay.reports.sheets import Column, Sheet, Shown, build_number_columns, build_text_columns
 from ragassay.reports.text import count_text
 
 UNKNOWN_JUDGE = (
@@ -58,7 +58,7 @@ class JudgeView:
     bounds: Sheet
 
 
-def who_text(manifest: Manifest, summary: Summary) -> str:
+def describe_participants(manifest: Manifest, summary: Summary) -> str:
     """Return one line with the number of answers, the number of systems, and the judges."""
     answers = count_text(summary.n_evaluated, "answer")
     if len(summary.systems) > 1:
@@ -102,7 +102,7 @@ def view_judges(manifest: Manifest) -> tuple[JudgeView, ...]:
 def _view_judge(model: str, role: str, card: ModelCard | None) -> JudgeView:
     if card is None:
         return JudgeView(
-            model, role, "", "", UNKNOWN_JUDGE, figures_sheet(()), (), bounds_sheet(())
+            model, role, "", "", UNKNOWN_JUDGE, build_figures_sheet(()), (), build_bounds_sheet(())
         )
     return JudgeView(
         model=model,
@@ -110,13 +110,13 @@ def _view_judge(model: str, role: str, card: ModelCard | None) -> JudgeView:
         card="" if card.model == model else card.model,
         description=card.description,
         warning="" if card.figures else NO_FIGURES,
-        figures=figures_sheet(card.figures),
+        figures=build_figures_sheet(card.figures),
         limits=card.limits,
-        bounds=bounds_sheet(card.bounds),
+        bounds=build_bounds_sheet(card.bounds),
     )
 
 
-def bounds_sheet(bounds: Sequence[Bound]) -> Sheet:
+def build_bounds_sheet(bounds: Sequence[Bound]) -> Sheet:
     """Return a table of a model's decision thresholds, with its accuracy above each threshold."""
     titles = (
         *("Verdict", "Use", "Threshold", "Maximum error rate", "Decided", "Correct", "N", "Data"),
@@ -125,7 +125,7 @@ def bounds_sheet(bounds: Sequence[Bound]) -> Sheet:
         (
             bound.label.replace("_", " "),
             f"{bound.level}, {bound.kind.replace('_', ' ')}" if bound.kind else bound.level,
-            _threshold_text(bound),
+            _format_threshold(bound),
             f"{format_share(bound.risk)} (delta {bound.delta:.3g})",
             format_share(bound.coverage),
             _correct_text(bound),
@@ -134,10 +134,10 @@ def bounds_sheet(bounds: Sequence[Bound]) -> Sheet:
         )
         for bound in bounds
     )
-    return Sheet("Thresholds", words(*titles), rows)
+    return Sheet("Thresholds", build_text_columns(*titles), rows)
 
 
-def _threshold_text(bound: Bound) -> str:
+def _format_threshold(bound: Bound) -> str:
     if bound.threshold is None:
         return "never" if bound.is_tested else "never (too little data)"
     cosine = "" if bound.least_cosine is None else f", cosine at least {bound.least_cosine:.3g}"
@@ -152,17 +152,20 @@ def _correct_text(bound: Bound) -> str:
     return f"{format_share(bound.precision)} ({format_span(bound.low, bound.high, (0, 1))})"
 
 
-def figures_sheet(figures: Sequence[CardFigure], has_commands: bool = True) -> Sheet:
+def build_figures_sheet(figures: Sequence[CardFigure], has_commands: bool = True) -> Sheet:
     """Return a table of the results on held-out data in a model card."""
     columns = (
         *(Column("", "Held-out task"), Column("", "Data", is_below=True), Column("", "Metric")),
-        *(replace(column, is_unbroken=True) for column in numbers("Value", "95 % interval", "n")),
+        *(
+            replace(column, is_unbroken=True)
+            for column in build_number_columns("Value", "95 % interval", "n")
+        ),
         *(Column("", "Command", is_below=True),) * has_commands,
     )
     rows = tuple(
         (
             *(figure.task, figure.data, figure.metric),
-            *(Shown(f"{figure.value:.3g}", style="strong"), _interval_text(figure), figure.n),
+            *(Shown(f"{figure.value:.3g}", style="strong"), _format_interval(figure), figure.n),
             *(Shown(figure.command, style="code"),) * has_commands,
         )
         for figure in figures
@@ -170,57 +173,60 @@ def figures_sheet(figures: Sequence[CardFigure], has_commands: bool = True) -> S
     return Sheet("Results on held-out data", columns, rows)
 
 
-def _interval_text(figure: CardFigure) -> str:
+def _format_interval(figure: CardFigure) -> str:
     if figure.low is None or figure.high is None:
         return ""
     return f"{figure.low:.3g}{NBSP}to{NBSP}{figure.high:.3g}"
 
 
-def provenance_sheet(manifest: Manifest, usage: Usage) -> Sheet:
+def build_provenance_sheet(manifest: Manifest, usage: Usage) -> Sheet:
     """Return a table of the contents of the manifest and the cost of the run."""
     rows = [
         ("ragassay", Shown(manifest.ragassay)),
         ("Judge", Shown(manifest.judge)),
-        ("Judge, SHA-256", _code(manifest.judge_digest)),
+        ("Judge, SHA-256", _style_code(manifest.judge_digest)),
         *[("Judge of everything except rubrics", Shown(manifest.base))] * bool(manifest.base),
         *(("Additional rubric judge", Shown(member.judge)) for member in manifest.panel),
         *([("Second judge", Shown(manifest.second.judge))] if manifest.second else []),
-        ("Judge's model card, digest", _code(manifest.card.digest if manifest.card else "")),
+        ("Judge's model card, digest", _style_code(manifest.card.digest if manifest.card else "")),
         *[
             ("Rubric rater", Shown(manifest.rater)),
-            ("Rater, SHA-256", _code(manifest.rater_digest)),
+            ("Rater, SHA-256", _style_code(manifest.rater_digest)),
         ]
         * bool(manifest.rater),
         ("Verifier", Shown(manifest.verifier)),
-        ("Verifier, SHA-256", _code(manifest.verifier_digest)),
+        ("Verifier, SHA-256", _style_code(manifest.verifier_digest)),
         ("Correctness", Shown(manifest.correctness)),
         ("Embedder", Shown(manifest.embedder)),
-        ("Embedder, SHA-256", _code(manifest.embedder_digest)),
-        ("Prompts, SHA-256", _code(manifest.prompts_sha256)),
+        ("Embedder, SHA-256", _style_code(manifest.embedder_digest)),
+        ("Prompts, SHA-256", _style_code(manifest.prompts_sha256)),
         *(
-            ("Compiled prompt", Shown(_prompt_text(fingerprint)))
+            ("Compiled prompt", Shown(_describe_prompt(fingerprint)))
             for fingerprint in manifest.prompts
         ),
         *(
-            (f"Custom evaluator {name}, SHA-256", _code(digest))
+            (f"Custom evaluator {name}, SHA-256", _style_code(digest))
             for name, digest in manifest.own.items()
         ),
-        *[("Answered by", _code("\n".join(manifest.answered_by)))] * bool(manifest.answered_by),
-        *_file("Answers", manifest.answers),
-        *_file("Corpus", manifest.corpus),
-        ("Settings", _code(_pairs(manifest.settings))),
-        ("Packages", _code(_pairs(manifest.packages))),
-        ("Cost", Shown(usage_text(usage))),
+        *[("Answered by", _style_code("\n".join(manifest.answered_by)))]
+        * bool(manifest.answered_by),
+        *_describe_file("Answers", manifest.answers),
+        *_describe_file("Corpus", manifest.corpus),
+        ("Settings", _style_code(_format_pairs(manifest.settings))),
+        ("Packages", _style_code(_format_pairs(manifest.packages))),
+        ("Cost", Shown(describe_usage(usage))),
     ]
     recorded = ((name, value if value.text else Shown("not recorded")) for name, value in rows)
-    return Sheet("Models and settings of this run", words("Setting", "Value"), tuple(recorded))
+    return Sheet(
+        "Models and settings of this run", build_text_columns("Setting", "Value"), tuple(recorded)
+    )
 
 
-def _code(value: str) -> Shown:
+def _style_code(value: str) -> Shown:
     return Shown(value, style="code")
 
 
-def _prompt_text(fingerprint: PromptFingerprint) -> str:
+def _describe_prompt(fingerprint: PromptFingerprint) -> str:
     rubrics = f" ({', '.join(fingerprint.rubrics)})" if fingerprint.rubrics else ""
     optimizer = f"optimized by {fingerprint.optimizer} for {fingerprint.model}"
     text = f"{fingerprint.agent}{rubrics}: {optimizer}"
@@ -235,19 +241,19 @@ def _prompt_text(fingerprint: PromptFingerprint) -> str:
     return f"{text} (SHA-256 {fingerprint.sha256[:12]})"
 
 
-def _file(name: str, fingerprint: FileFingerprint | None) -> tuple[tuple[str, Shown], ...]:
+def _describe_file(name: str, fingerprint: FileFingerprint | None) -> tuple[tuple[str, Shown], ...]:
     if fingerprint is None:
         return ((name, Shown("none")),)
     form = f", {fingerprint.format}" if fingerprint.format else ""
     text = f"{fingerprint.name} ({count_text(fingerprint.n_items, 'item')}{form})"
-    return ((name, Shown(text)), (f"{name}, SHA-256", _code(fingerprint.sha256)))
+    return ((name, Shown(text)), (f"{name}, SHA-256", _style_code(fingerprint.sha256)))
 
 
-def _pairs(values: Mapping[str, str | int | float | bool | None]) -> str:
+def _format_pairs(values: Mapping[str, str | int | float | bool | None]) -> str:
     return "\n".join(f"{name} = {value}" for name, value in sorted(values.items()))
 
 
-def usage_text(usage: Usage) -> str:
+def describe_usage(usage: Usage) -> str:
     """Return the number of calls and tokens and the price, which may be unknown."""
     price = "price unknown" if usage.cost_usd is None else f"{usage.cost_usd:.2f} USD"
     if usage.cost_usd is not None and 0 < usage.cost_usd < 0.005:
@@ -285,19 +291,19 @@ def estimate_text(cost: Estimated) -> str:
         return ""
     if cost.usd is None:
         return "the cost is unknown because LiteLLM does not know the price of the model"
-    parts = [f"at most {usd_text(cost.usd)}, if every reply has the maximum length"]
+    parts = [f"at most {format_usd(cost.usd)}, if every reply has the maximum length"]
     if cost.cached_usd is not None and cost.cached_usd < cost.usd:
-        parts.append(f"{usd_text(cost.cached_usd)} with the provider's prompt cache")
+        parts.append(f"{format_usd(cost.cached_usd)} with the provider's prompt cache")
     if cost.batch_usd is not None:
-        parts.append(f"{usd_text(cost.batch_usd)} at the batch price")
+        parts.append(f"{format_usd(cost.batch_usd)} at the batch price")
     return "; ".join(parts)
 
 
-def application_text(use: ApplicationUse) -> str:
+def describe_application(use: ApplicationUse) -> str:
     """Return the latency, tokens and cost of an application on one line.
 
     Example:
-        >>> application_text(ApplicationUse(name="a:b", n_asked=3, n_failed=1,
+        >>> describe_application(ApplicationUse(name="a:b", n_asked=3, n_failed=1,
         ...     latency_p50_s=1.23, latency_p95_s=4.0, n_priced=2, cost_usd=0.03))
         'a:b answered 2 of 3 questions; half within 1.23 s, 95 % within 4.00 s; $0.0300.'
     """
@@ -313,4 +319,4 @@ def application_text(use: ApplicationUse) -> str:
     if use.cost_usd is not None:
         of = "" if use.n_priced == n_answered else f" for {use.n_priced:,} of them"
         parts.append(f"${use.cost_usd:.4f}{of}")
-    return one_line("; ".join(parts) + ".")
+    return flatten_text("; ".join(parts) + ".")

@@ -14,34 +14,34 @@ from ragassay.records import (
     Rejection,
     Repeats,
     Summary,
-    outlines_of,
+    list_outlines,
 )
 from ragassay.reports.certificate import NOT_AUDITED, CertificateView, view_certificate
-from ragassay.reports.charts import MAX_SERIES, Plot, dot_plot
+from ragassay.reports.charts import MAX_SERIES, Plot, build_dot_plot
 from ragassay.reports.findings_view import (
     FindingGroup,
-    undecided_note,
-    unmeasured_text,
+    describe_unmeasured,
+    explain_undecided_verdicts,
     view_findings,
     view_open,
 )
 from ragassay.reports.panel_view import CascadeView, PanelView, view_cascade, view_panel
-from ragassay.reports.provenance import JudgeView, provenance_sheet, view_judges
+from ragassay.reports.provenance import JudgeView, build_provenance_sheet, view_judges
 from ragassay.reports.run_sheets import (
-    averages_sheet,
-    confidence_text,
-    cost_sheet,
-    every_score_sheet,
-    repeats_sheet,
-    score_sheet,
-    system_sheet,
+    build_averages_sheet,
+    build_cost_sheet,
+    build_every_score_sheet,
+    build_repeats_sheet,
+    build_run_score_sheet,
+    build_system_sheet,
+    describe_confidence,
 )
 from ragassay.reports.sheets import Sheet
 from ragassay.reports.text import (
-    headline,
+    describe_shortfall,
+    extract_score_group,
     join_words,
-    score_group,
-    shortfall,
+    summarize_run,
 )
 
 UNKNOWN = "The accuracy of this judge was not measured."
@@ -93,39 +93,39 @@ def view_report(
 
     `view_answer` formats the answers.
     """
-    outlines, open_lines = outlines_of(evaluations), view_open(evaluations)
+    outlines, open_lines = list_outlines(evaluations), view_open(evaluations)
     return ReportView(
         name=manifest.answers.name,
-        headline=headline(summary),
-        shortfall=shortfall(summary),
+        headline=summarize_run(summary),
+        shortfall=describe_shortfall(summary),
         findings=view_findings(summary, outlines),
-        unmeasured=unmeasured_text(outlines),
+        unmeasured=describe_unmeasured(outlines),
         secondary_findings=view_findings(summary, outlines, "secondary"),
         unscored=open_lines.unscored,
         undecided=open_lines.undecided,
-        undecided_note=undecided_note(summary),
-        scores=score_sheet(summary, "headings"),
-        judged_scores=score_sheet(summary, "column"),
-        averages=averages_sheet(summary),
+        undecided_note=explain_undecided_verdicts(summary),
+        scores=build_run_score_sheet(summary, "headings"),
+        judged_scores=build_run_score_sheet(summary, "column"),
+        averages=build_averages_sheet(summary),
         plots=view_plots(summary),
         panel=view_panel(summary.panel),
         cascade=view_cascade(summary.cascade),
-        systems=system_sheet(summary.systems),
-        every_score=every_score_sheet(summary.systems),
+        systems=build_system_sheet(summary.systems),
+        every_score=build_every_score_sheet(summary.systems),
         judges=view_judges(manifest),
         certificate=view_certificate(audit) if audit else None,
         notes=summary.notes,
-        confidence=confidence_text(summary.confidence_from),
-        repeats=repeats_sheet(repeats) if repeats else None,
+        confidence=describe_confidence(summary.confidence_from),
+        repeats=build_repeats_sheet(repeats) if repeats else None,
         n_answers=len(evaluations),
         failures=tuple(failures),
         rejections=tuple(rejections),
-        provenance=provenance_sheet(manifest, summary.usage),
-        costs=cost_sheet(summary),
+        provenance=build_provenance_sheet(manifest, summary.usage),
+        costs=build_cost_sheet(summary),
     )
 
 
-def belief_text(report: ReportView) -> str:
+def describe_reliability(report: ReportView) -> str:
     """Summarize how reliable the judges are."""
     if report.certificate:
         return report.certificate.headline
@@ -142,10 +142,12 @@ def view_plots(summary: Summary) -> tuple[Plot, ...]:
     few = 1 < len(summary.systems) <= MAX_SERIES
     series = summary.systems if few else {"": summary.scores}
     keys = list(dict.fromkeys(chain(summary.scores, *series.values())))
-    rubrics = [key for key in keys if score_group(key) == "rubric"]
-    shares = [key for key in keys if score_group(key) != "rubric" and _is_share(key, summary)]
+    rubrics = [key for key in keys if extract_score_group(key) == "rubric"]
+    shares = [
+        key for key in keys if extract_score_group(key) != "rubric" and _is_share(key, summary)
+    ]
     plots = (("Rubrics, 1 to 5", rubrics), ("Shares, 0 to 100 %", shares))
-    return tuple(dot_plot(title, chosen, series) for title, chosen in plots if chosen)
+    return tuple(build_dot_plot(title, chosen, series) for title, chosen in plots if chosen)
 
 
 def _is_share(key: str, summary: Summary) -> bool:

@@ -26,11 +26,11 @@ from ragassay.reports.display import (
     UNDECIDED,
     UNSCORED,
     Tone,
-    detail_text,
+    choose_label_tone,
+    describe_verdict_detail,
+    format_failure_reason,
     format_share,
-    label_tone,
-    reason_text,
-    value_text,
+    format_verdict_value,
 )
 from ragassay.reports.labels import CONTRADICTED
 
@@ -50,16 +50,18 @@ class Chip:
     detail: str = ""
 
 
-def chip_of(verdict: VerdictBase | None) -> Chip:
+def build_chip(verdict: VerdictBase | None) -> Chip:
     """Return the text of a verdict or its failure, or "not judged" for None."""
     if verdict is None:
         return Chip(NOT_JUDGED, UNSCORED)
     value = verdict.value
     return Chip(
-        word=value_text(verdict),
-        tone="plain" if isinstance(value, float | int) else label_tone(value, verdict.failure),
+        word=format_verdict_value(verdict),
+        tone="plain"
+        if isinstance(value, float | int)
+        else choose_label_tone(value, verdict.failure),
         confidence="" if verdict.confidence is None else format_share(verdict.confidence),
-        detail=detail_text(verdict),
+        detail=describe_verdict_detail(verdict),
     )
 
 
@@ -101,9 +103,9 @@ def view_search(search: EvidenceSearch) -> SearchView:
     if n := search.n_withdrawn:
         parts.append(f"{n} retracted document{' was' if n == 1 else 's were'} excluded.")
     if search.failure:
-        parts.append(f"The model failed ({reason_text(search.failure.reason)}).")
+        parts.append(f"The model failed ({format_failure_reason(search.failure.reason)}).")
     if search.judgment_failure:
-        reason = reason_text(search.judgment_failure.reason)
+        reason = format_failure_reason(search.judgment_failure.reason)
         parts.append(f"The judge could not assess the passages ({reason}).")
     return SearchView(tuple(map(_view_query, search.queries)), " ".join(parts))
 
@@ -189,19 +191,19 @@ def _join_positions(positions: Iterable[int]) -> tuple[tuple[int, int], ...]:
 
 def view_sentences(evaluation: Evaluation) -> tuple[SentenceView, ...]:
     """Return all sentences in order, including sentences that exist only in a verdict."""
-    titles = titles_of(evaluation)
+    titles = map_source_titles(evaluation)
     labels = {label.sentence: label for label in evaluation.labels}
     evidence: dict[int, list[EvidenceVerdict]] = defaultdict(list)
     for verdict in evaluation.evidence:
         evidence[verdict.sentence].append(verdict)
     searches = {search.sentence: view_search(search) for search in evaluation.searches}
-    doubtful = _doubtful_items(evaluation)
+    doubtful = _find_doubtful_items(evaluation)
     citations: dict[int, list[CitationVerdict]] = defaultdict(list)
     for verdict in evaluation.citations:
         citations[verdict.sentence].append(verdict)
     correctness = {
         verdict.sentence: VerdictView(
-            _correctness_chip(
+            _build_correctness_chip(
                 verdict, (*citations[verdict.sentence], *evidence.get(verdict.sentence, ()))
             ),
             passage=view_passage(verdict.evidence, titles),
@@ -213,9 +215,11 @@ def view_sentences(evaluation: Evaluation) -> tuple[SentenceView, ...]:
         SentenceView(
             index=index,
             text=known[index].text if index in known else "(no such sentence in this answer)",
-            label=chip_of(labels.get(index)) if labels else None,
-            evidence=_evidence(evidence.get(index, ()), titles, doubtful) if evidence else None,
-            citations=_citations(known.get(index), citations[index], titles, doubtful),
+            label=build_chip(labels.get(index)) if labels else None,
+            evidence=_view_evidence(evidence.get(index, ()), titles, doubtful)
+            if evidence
+            else None,
+            citations=_view_citations(known.get(index), citations[index], titles, doubtful),
             search=searches.get(index),
             correctness=correctness.get(index),
         )
@@ -223,7 +227,7 @@ def view_sentences(evaluation: Evaluation) -> tuple[SentenceView, ...]:
     )
 
 
-def titles_of(evaluation: Evaluation) -> dict[str, str]:
+def map_source_titles(evaluation: Evaluation) -> dict[str, str]:
     """Return the titles of an answer's sources by document id."""
     return {document.id: document.title for document in evaluation.sources}
 
@@ -237,13 +241,13 @@ def view_passage(span: EvidenceSpan | None, titles: Mapping[str, str]) -> Passag
         title=span.title or titles.get(span.document, ""),
         text=span.text,
         similarity="" if span.relevance_score is None else f"{span.relevance_score:.2f}",
-        url=article_url(span.document),
+        url=build_article_url(span.document),
         start=span.start,
         end=span.end,
     )
 
 
-def article_url(document: str) -> str:
+def build_article_url(document: str) -> str:
     """Return the PubMed URL of a PMID or the resolver URL of a DOI, otherwise "".
 
     Only numbers in the usual range of PMIDs are accepted.
@@ -255,24 +259,24 @@ def article_url(document: str) -> str:
     return ""
 
 
-def _evidence(
+def _view_evidence(
     verdicts: Sequence[EvidenceVerdict],
     titles: Mapping[str, str],
     doubtful: Collection[tuple[str, str]],
 ) -> tuple[VerdictView, ...]:
     return tuple(
         VerdictView(
-            chip=_compared_chip(verdict, doubtful),
+            chip=_build_compared_chip(verdict, doubtful),
             side=verdict.side,
             passage=view_passage(verdict.evidence, titles),
             difference=verdict.difference,
             spans=tuple((span.start, span.end) for span in verdict.spans),
         )
         for verdict in verdicts
-    ) or (VerdictView(chip_of(None)),)
+    ) or (VerdictView(build_chip(None)),)
 
 
-def _doubtful_items(evaluation: Evaluation) -> frozenset[tuple[str, str]]:
+def _find_doubtful_items(evaluation: Evaluation) -> frozenset[tuple[str, str]]:
     """Return evaluator and item of each contradiction that is only a secondary finding."""
     return frozenset(
         (finding.evaluator, finding.item)
@@ -281,22 +285,22 @@ def _doubtful_items(evaluation: Evaluation) -> frozenset[tuple[str, str]]:
     )
 
 
-def _compared_chip(verdict: Compared, doubtful: Collection[tuple[str, str]]) -> Chip:
+def _build_compared_chip(verdict: Compared, doubtful: Collection[tuple[str, str]]) -> Chip:
     """Return the text of a verdict, which is "may contradict" for a doubtful contradiction."""
-    chip = chip_of(verdict)
+    chip = build_chip(verdict)
     is_doubtful = (verdict.evaluator, verdict.item) in doubtful
     if verdict.value != CONTRADICTS or not is_doubtful:
         return chip
     return replace(chip, word="may contradict", tone=UNDECIDED)
 
 
-def _correctness_chip(verdict: SentenceCorrectness, compared: Sequence[Compared]) -> Chip:
+def _build_correctness_chip(verdict: SentenceCorrectness, compared: Sequence[Compared]) -> Chip:
     """Return the text of a correctness verdict, given the other verdicts on the sentence.
 
     If the verdicts disagree, a tentative label is hidden, and a final label gets a note.
     """
     score = "" if verdict.score is None else f"{verdict.score:.2f}"
-    chip = replace(chip_of(verdict), confidence=score)
+    chip = replace(build_chip(verdict), confidence=score)
     label = verdict.value or verdict.tentative_label
     is_correct = label == SentenceCorrectness.labels[0]
     values = {other.value for other in compared}
@@ -315,7 +319,7 @@ def _correctness_chip(verdict: SentenceCorrectness, compared: Sequence[Compared]
     return replace(chip, detail=detail)
 
 
-def _citations(
+def _view_citations(
     sentence: AnswerSentence | None,
     verdicts: Sequence[CitationVerdict],
     titles: Mapping[str, str],
@@ -325,18 +329,18 @@ def _citations(
     missing: Sequence[Citation] = () if sentence is None else sentence.citations
     views = [
         VerdictView(
-            chip=_compared_chip(verdict, doubtful),
+            chip=_build_compared_chip(verdict, doubtful),
             marker=verdict.citation.marker,
             target=verdict.citation.document or "",
             passage=view_passage(verdict.evidence, titles),
-            nuggets=tuple((n.nugget, chip_of(n)) for n in verdict.nuggets),
+            nuggets=tuple((n.nugget, build_chip(n)) for n in verdict.nuggets),
             difference=verdict.difference,
             spans=tuple((span.start, span.end) for span in verdict.spans),
         )
         for verdict in verdicts
     ]
     views += [
-        VerdictView(chip_of(None), marker=citation.marker, target=citation.document or "")
+        VerdictView(build_chip(None), marker=citation.marker, target=citation.document or "")
         for citation in missing
         if citation not in judged
     ]

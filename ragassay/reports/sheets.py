@@ -20,10 +20,10 @@ from ragassay.reports.display import (
     NOT_DEFINED,
     format_bounds,
     format_interval,
+    format_score,
     is_number,
-    score_text,
 )
-from ragassay.reports.labels import one_line
+from ragassay.reports.labels import flatten_text
 
 if TYPE_CHECKING:
     from rich.containers import Lines
@@ -162,36 +162,39 @@ class Sheet:
         """Displayed rows."""
         for row in self.rows:
             cells = zip(self.columns, row, strict=True)
-            yield tuple(shown_cell(cell, column) for column, cell in cells if column.title)
+            yield tuple(format_cell(cell, column) for column, cell in cells if column.title)
 
 
-def number(key: str, title: str = "") -> Column:
+def build_number_column(key: str, title: str = "") -> Column:
     """Return a number column."""
     return Column(key, title, is_number=True)
 
 
-def words(*titles: str) -> tuple[Column, ...]:
+def build_text_columns(*titles: str) -> tuple[Column, ...]:
     """Return columns of text that are omitted from files."""
     return tuple(Column("", title) for title in titles)
 
 
-def numbers(*titles: str) -> tuple[Column, ...]:
+def build_number_columns(*titles: str) -> tuple[Column, ...]:
     """Return right-aligned number columns that are omitted from files."""
-    return tuple(number("", title) for title in titles)
+    return tuple(build_number_column("", title) for title in titles)
 
 
-def score_columns(
+def build_score_columns(
     key: str, title: str, n_title: str = "", unscored_title: str = ""
 ) -> tuple[Column, ...]:
     """Return the columns of a score. Columns without a title are only written to files."""
     return (
-        *(number(f"{key}{end}", title if not end else "") for end in SCORE_KEYS),
-        *(number(f"{key}_n", n_title), number(f"{key}_n_unscored", unscored_title)),
+        *(build_number_column(f"{key}{end}", title if not end else "") for end in SCORE_KEYS),
+        *(
+            build_number_column(f"{key}_n", n_title),
+            build_number_column(f"{key}_n_unscored", unscored_title),
+        ),
     )
 
 
-def score_cells(score: Score) -> tuple[Cell, ...]:
-    """Return the cells of a score, in the order of `score_columns`."""
+def build_score_cells(score: Score) -> tuple[Cell, ...]:
+    """Return the cells of a score, in the order of `build_score_columns`."""
     value: Cell = score.value
     ends = (score.worst, score.best)
     if value is None and score.n and None not in ends:
@@ -200,39 +203,39 @@ def score_cells(score: Score) -> tuple[Cell, ...]:
     return (value, score.low, score.high, *ends, score.n, score.n_unscored)
 
 
-def value_cell(text: str, is_scored: bool, interval: str = "", *notes: str) -> Shown:
+def build_value_cell(text: str, is_scored: bool, interval: str = "", *notes: str) -> Shown:
     """Return a value in bold, or a placeholder if the value is missing."""
     return Shown(text, None, "strong" if is_scored else "missing", interval, notes)
 
 
-def score_cell(score: Score | None, has_interval: bool = True) -> Shown:
+def build_score_cell(score: Score | None, has_interval: bool = True) -> Shown:
     """Return a cell with the value and interval of a score, or the reason why it is missing."""
     if score is None or not is_number(score.value):
-        return Shown(score_text(score), None, "missing")
+        return Shown(format_score(score), None, "missing")
     interval = format_interval(score) if has_interval else ""
-    return Shown(score_text(score), score.value, "strong", interval)
+    return Shown(format_score(score), score.value, "strong", interval)
 
 
-def counted_cell(score: Score, text: str, interval: str = "") -> Shown:
+def build_counted_cell(score: Score, text: str, interval: str = "") -> Shown:
     """Return a cell with a value, its interval and the number of items."""
     unscored = f", {score.n_unscored:,} unscored" if score.n_unscored else ""
     interval = "" if score.low is None else interval or format_interval(score)
-    return value_cell(text, score.value is not None, interval, f"n {score.n:,}{unscored}")
+    return build_value_cell(text, score.value is not None, interval, f"n {score.n:,}{unscored}")
 
 
-def unscored_cell(score: Score) -> Shown:
+def build_unscored_cell(score: Score) -> Shown:
     """Return the number of missing verdicts with the worst and best case."""
     bounds = format_bounds(score)
     notes = tuple(bounds.split(", ")) if bounds else ()
-    return Shown(none_text(score.n_unscored), score.n_unscored, notes=notes)
+    return Shown(format_count_or_none(score.n_unscored), score.n_unscored, notes=notes)
 
 
-def none_text(n: int) -> str:
+def format_count_or_none(n: int) -> str:
     """Format a count, with "none" for zero."""
     return f"{n:,}" if n else "none"
 
 
-def shown_cell(cell: Cell, column: Column) -> Shown:
+def format_cell(cell: Cell, column: Column) -> Shown:
     """Return a cell as it is displayed, truncated to the maximum length of the column."""
     if isinstance(cell, Shown):
         return cell
@@ -242,11 +245,11 @@ def shown_cell(cell: Cell, column: Column) -> Shown:
         return Shown("yes" if cell else "no")
     if isinstance(cell, int | float):
         return Shown(f"{cell:.3f}" if isinstance(cell, float) else f"{cell:,}")
-    text = one_line(cell)
+    text = flatten_text(cell)
     return Shown(text if len(text) <= column.n_most else f"{text[: column.n_most - 1]}…")
 
 
-def with_column(sheet: Sheet, key: str, value: Plain) -> Sheet:
+def append_column(sheet: Sheet, key: str, value: Plain) -> Sheet:
     """Add a file-only column with the same value in all rows."""
     rows = tuple((*row, value) for row in sheet.rows)
     return replace(sheet, columns=(*sheet.columns, Column(key)), rows=rows)
@@ -258,7 +261,7 @@ def join_sheets(sheets: Sequence[Sheet], key: str) -> Sheet:
     return Sheet("", (Column(key), *sheets[0].columns), rows)
 
 
-def sheet_table(sheet: Sheet, n_most: int | None = None) -> Table:
+def render_sheet_table(sheet: Sheet, n_most: int | None = None) -> Table:
     """Return a sheet as a `rich` table.
 
     Args:
@@ -267,14 +270,14 @@ def sheet_table(sheet: Sheet, n_most: int | None = None) -> Table:
     from rich import box
     from rich.table import Table
 
-    table = Table(title=cell_text(sheet.title), title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(title=build_cell_text(sheet.title), title_justify="left", box=box.SIMPLE_HEAD)
     table.show_edge = False
     table.pad_edge = False
     for column in sheet.column_heads:
         justify = "right" if column.is_number else "left"
         # Without this, rich breaks numbers when the table is too wide.
         is_unbroken = column.is_unbroken or column.is_number
-        head = cell_text(column.title, n_most=LINE_WIDTH if column.is_number else 0)
+        head = build_cell_text(column.title, n_most=LINE_WIDTH if column.is_number else 0)
         table.add_column(head, justify=justify, overflow="fold", no_wrap=is_unbroken)
     n_most = None if sheet.shows_all_rows else n_most
     above: tuple[Shown, ...] = ()
@@ -289,7 +292,7 @@ def sheet_table(sheet: Sheet, n_most: int | None = None) -> Table:
         ]
         table.add_row(
             *(
-                "" if same else _rich(cell, NUMBER_WIDTH if column.is_number else 0)
+                "" if same else _render_cell(cell, NUMBER_WIDTH if column.is_number else 0)
                 for cell, same, column in zip(row, is_same, sheet.column_heads, strict=True)
             )
         )
@@ -297,31 +300,31 @@ def sheet_table(sheet: Sheet, n_most: int | None = None) -> Table:
     captions = [sheet.caption] if sheet.caption else []
     if n_most is not None and len(sheet.rows) > n_most:
         captions.append(f"{n_most:,} of {len(sheet.rows):,} rows; --limit 0 shows all")
-    table.caption = cell_text("; ".join(captions)) if captions else None
+    table.caption = build_cell_text("; ".join(captions)) if captions else None
     table.caption_justify = "left"
     return table
 
 
-def _rich(cell: Shown, n_most: int = 0) -> Text:
-    text = cell_text(cell.text, RICH_STYLES[cell.style], n_most)
+def _render_cell(cell: Shown, n_most: int = 0) -> Text:
+    text = build_cell_text(cell.text, RICH_STYLES[cell.style], n_most)
     for line in filter(None, (cell.interval, *cell.notes)):
-        text.append(f"\n{one_line(line)}", style="dim not bold not italic")
+        text.append(f"\n{flatten_text(line)}", style="dim not bold not italic")
     return text
 
 
-def cell_text(text: str, style: str = "", n_most: int = 0) -> Text:
+def build_cell_text(text: str, style: str = "", n_most: int = 0) -> Text:
     """Return untrusted text for the terminal, wrapped if it is longer than `n_most` characters.
 
     Long words and text joined by no-break spaces are never broken.
     """
-    line = one_line(text)
+    line = flatten_text(text)
     if len(line) > n_most > 0:
         line = textwrap.fill(line, LINE_WIDTH, break_long_words=False, break_on_hyphens=False)
-    return _unbroken_text()(line, style=style)
+    return _create_text_class()(line, style=style)
 
 
 @functools.cache
-def _unbroken_text() -> type[Text]:
+def _create_text_class() -> type[Text]:
     """Return a `Text` subclass that does not wrap at no-break spaces, unlike rich."""
     from rich.text import Text
 
@@ -337,17 +340,17 @@ def _unbroken_text() -> type[Text]:
     return UnbrokenText
 
 
-def sheet_markdown(sheet: Sheet) -> str:
+def render_sheet_markdown(sheet: Sheet) -> str:
     """Return a sheet as a GitHub Flavored Markdown table without its title."""
     rows = [[escape(column.title) for column in sheet.column_heads]]
     rows.append(["---:" if column.is_number else "---" for column in sheet.column_heads])
-    rows += ([_marked_up(cell) for cell in row] for row in sheet.shown)
+    rows += ([_mark_up_cell(cell) for cell in row] for row in sheet.shown)
     head, rule, *body = (" | ".join(row) for row in rows)
     lines = (f"| {head} |", f"|{rule.replace(' ', '')}|", *(f"| {row} |" for row in body))
     return "\n".join(lines) + "\n"
 
 
-def _marked_up(cell: Shown) -> str:
+def _mark_up_cell(cell: Shown) -> str:
     if "bold" not in RICH_STYLES[cell.style] or not cell.text.strip():
         return escape(cell.line)
     return f"**{escape(cell.text)}** {escape(replace(cell, text='').line)}".rstrip()
@@ -360,11 +363,11 @@ def escape(text: str) -> str:
         >>> escape("a|b <i>")
         'a\\|b &lt;i&gt;'
     """
-    safe = _MARKUP.sub(r"\\\1", one_line(text)).strip()
+    safe = _MARKUP.sub(r"\\\1", flatten_text(text)).strip()
     return safe.translate(_ENTITIES)
 
 
-def sheet_latex(sheet: Sheet, label: str, caption: str = "") -> str:
+def render_sheet_latex(sheet: Sheet, label: str, caption: str = "") -> str:
     r"""Return a sheet as a LaTeX table, which needs \usepackage{booktabs}.
 
     Args:
@@ -379,10 +382,10 @@ def sheet_latex(sheet: Sheet, label: str, caption: str = "") -> str:
         [column.title for column in sheet.column_heads],
         *([c.line for c in r] for r in sheet.shown),
     )
-    head, *body = (" & ".join(map(latex_escape, row)) + r" \\" for row in rows)
+    head, *body = (" & ".join(map(escape_latex, row)) + r" \\" for row in rows)
     lines = [
         r"\begin{table}[htbp]",
-        rf"\caption{{{latex_escape(caption)}}}",
+        rf"\caption{{{escape_latex(caption)}}}",
         rf"\label{{{label}}}",
         rf"\begin{{tabular}}{{{layout}}}",
         *(r"\toprule", head, r"\midrule", *body, r"\bottomrule"),
@@ -392,29 +395,29 @@ def sheet_latex(sheet: Sheet, label: str, caption: str = "") -> str:
     return "\n".join(lines) + "\n"
 
 
-def latex_escape(text: str) -> str:
+def escape_latex(text: str) -> str:
     r"""Escape text for LaTeX.
 
     Example:
-        >>> latex_escape("50 % of a_b")
+        >>> escape_latex("50 % of a_b")
         '50 \\% of a\\_b'
     """
-    return "".join(_LATEX.get(character, character) for character in one_line(text))
+    return "".join(_LATEX.get(character, character) for character in flatten_text(text))
 
 
-def sheet_csv(*sheets: Sheet) -> str:
+def render_sheet_csv(*sheets: Sheet) -> str:
     """Return the text of one CSV file for sheets with the same columns."""
-    tables = [_file_table(sheet) for sheet in sheets]
-    return csv_text(tables[0][0], [row for _, rows in tables for row in rows])
+    tables = [_build_file_table(sheet) for sheet in sheets]
+    return render_csv(tables[0][0], [row for _, rows in tables for row in rows])
 
 
-def sheet_rows(sheet: Sheet) -> list[dict[str, Plain]]:
+def list_sheet_rows(sheet: Sheet) -> list[dict[str, Plain]]:
     """Return a sheet as one dictionary per row."""
-    keys, rows = _file_table(sheet)
+    keys, rows = _build_file_table(sheet)
     return [dict(zip(keys, row, strict=True)) for row in rows]
 
 
-def _file_table(sheet: Sheet) -> tuple[list[str], list[list[Plain]]]:
+def _build_file_table(sheet: Sheet) -> tuple[list[str], list[list[Plain]]]:
     positions = [n for n, column in enumerate(sheet.columns) if column.key]
     rows = [
         [cell.value if isinstance(cell := row[n], Shown) else cell for n in positions]
@@ -423,7 +426,7 @@ def _file_table(sheet: Sheet) -> tuple[list[str], list[list[Plain]]]:
     return [sheet.columns[n].key for n in positions], rows
 
 
-def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Plain]]) -> str:
+def render_csv(columns: Sequence[str], rows: Iterable[Sequence[Plain]]) -> str:
     """Return rows as the text of a CSV file.
 
     Text that a spreadsheet could interpret as a formula is prefixed with an apostrophe.
@@ -431,16 +434,16 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Plain]]) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([_csv_cell(cell) for cell in row] for row in rows)
+    writer.writerows([_format_csv_cell(cell) for cell in row] for row in rows)
     return file.getvalue()
 
 
-def _csv_cell(cell: Plain) -> str:
+def _format_csv_cell(cell: Plain) -> str:
     if cell is None:
         return ""
     if isinstance(cell, bool):
         return "yes" if cell else "no"
     if not isinstance(cell, str):
         return repr(round(cell, 6)) if isinstance(cell, float) else str(cell)
-    text = one_line(cell)
+    text = flatten_text(cell)
     return f"'{text}" if text.lstrip().startswith(_FORMULA) else text

@@ -10,8 +10,14 @@ from ragassay.evaluators import OURS, Direction, ScoreDisplay
 from ragassay.metrics.stats.changes import SERIOUS_KEY
 from ragassay.model_names import SIGNALS
 from ragassay.records import UNSCORED_KINDS, Score, Summary
-from ragassay.reports.display import reason_text, score_text
-from ragassay.reports.labels import POSSIBLE, REFUSAL, finding_rank, finding_title, is_serious
+from ragassay.reports.display import format_failure_reason, format_score
+from ragassay.reports.labels import (
+    POSSIBLE,
+    REFUSAL,
+    find_finding_title,
+    is_serious,
+    rank_finding_kind,
+)
 
 RUBRIC_MEAN = "Rubric mean"
 AVERAGES_NOTE = (
@@ -54,13 +60,13 @@ MEASURED = {
 """Titles of scores that are computed from signals because there is no judge to rate the rubric."""
 
 
-def score_group(key: str) -> str:
+def extract_score_group(key: str) -> str:
     """Return the part of a score key before the dot, or "" if there is no dot."""
     group, dot, _ = key.partition(".")
     return group if dot else ""
 
 
-def group_title(group: str) -> str:
+def find_group_title(group: str) -> str:
     """Return the title of a score group."""
     if not group:
         return "Other"
@@ -68,26 +74,26 @@ def group_title(group: str) -> str:
     return known.title if known else humanise(group)
 
 
-def score_title(key: str, judge: str = "") -> str:
+def find_score_title(key: str, judge: str = "") -> str:
     """Return the full title of a score, which depends on whether it is computed from signals."""
     if judge == SIGNALS and key in MEASURED:
         return MEASURED[key]
     known = SCORES.get(key)
     if known:
         return known.title
-    group = score_group(key)
+    group = extract_score_group(key)
     name = humanise(key[len(group) + 1 :] if group else key)
     if group == "rubric":
         return name
-    return f"{group_title(group)}: {name}" if group else name
+    return f"{find_group_title(group)}: {name}" if group else name
 
 
-def question_title(kind: str) -> str:
+def find_question_title(kind: str) -> str:
     """Return the title of a question kind, derived from its name if it is custom."""
     return QUESTIONS.get(kind) or humanise(kind)
 
 
-def verdict_title(evaluator: str, n: int = 1) -> str:
+def find_verdict_title(evaluator: str, n: int = 1) -> str:
     """Return what the verdicts of an evaluator are called, in the singular if `n` is 1."""
     known = next((e.display for e in OURS if e.name == evaluator), None)
     one = known.verdict if known else f"verdict of {evaluator}"
@@ -95,13 +101,13 @@ def verdict_title(evaluator: str, n: int = 1) -> str:
     return one if n == 1 else several
 
 
-def score_direction(key: str) -> Direction | None:
+def find_score_direction(key: str) -> Direction | None:
     """Return whether higher or lower values of a score are better, if either is."""
-    known = SCORES.get(key) or GROUPS.get(score_group(key))
+    known = SCORES.get(key) or GROUPS.get(extract_score_group(key))
     return known.direction if known else None
 
 
-def rubric_mean(scores: Mapping[str, Score]) -> Score | None:
+def average_rubrics(scores: Mapping[str, Score]) -> Score | None:
     """Return the mean over all rubrics that have a score.
 
     Args:
@@ -111,7 +117,7 @@ def rubric_mean(scores: Mapping[str, Score]) -> Score | None:
         Score without an interval, in which `n` and `n_unscored` count rubrics. None if there are no
         rubrics, or if their scales differ.
     """
-    rubrics = [score for key, score in scores.items() if score_group(key) == "rubric"]
+    rubrics = [score for key, score in scores.items() if extract_score_group(key) == "rubric"]
     if len({score.scale for score in rubrics}) != 1:
         return None
     known = [s for s in rubrics if s.decided is not None and math.isfinite(s.decided)]
@@ -127,12 +133,12 @@ def rubric_mean(scores: Mapping[str, Score]) -> Score | None:
     ).reported
 
 
-def rubric_mean_text(scores: Mapping[str, Score]) -> str:
+def format_rubric_mean(scores: Mapping[str, Score]) -> str:
     """Format the rubric mean, with the number of rubrics if some are unscored."""
-    mean = rubric_mean(scores)
+    mean = average_rubrics(scores)
     if mean is None or mean.decided is None or not mean.n_unscored:
-        return score_text(mean)
-    return f"{score_text(mean)} ({mean.n} of {mean.n + mean.n_unscored})"
+        return format_score(mean)
+    return f"{format_score(mean)} ({mean.n} of {mean.n + mean.n_unscored})"
 
 
 def count_text(n: int, singular: str, plural: str | None = None) -> str:
@@ -146,22 +152,22 @@ def join_words(parts: Iterable[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-def findings_text(findings: Mapping[str, int]) -> str:
+def describe_findings(findings: Mapping[str, int]) -> str:
     """List serious findings and refusals by kind, and count all other findings."""
-    kinds = sorted((kind for kind, n in findings.items() if n > 0), key=finding_rank)
+    kinds = sorted((kind for kind, n in findings.items() if n > 0), key=rank_finding_kind)
     named = [kind for kind in kinds if is_serious(kind) or kind == REFUSAL]
-    parts = [f"{findings[k]:,} {finding_title(k, findings[k]).lower()}" for k in named]
+    parts = [f"{findings[k]:,} {find_finding_title(k, findings[k]).lower()}" for k in named]
     others = sum(findings[k] for k in kinds if k not in named)
     if others:
         parts.append(count_text(others, "other finding" if parts else "finding"))
     return join_words(parts)
 
 
-def possible_text(findings: Mapping[str, int]) -> str:
+def describe_possible_findings(findings: Mapping[str, int]) -> str:
     """List serious secondary findings by kind, and count all other secondary findings.
 
     Example:
-        >>> possible_text({"contradicted_citation": 2, "number_not_in_source": 1})
+        >>> describe_possible_findings({"contradicted_citation": 2, "number_not_in_source": 1})
         '2 possibly contradicted citations and 1 other finding'
     """
     named = [kind for kind in POSSIBLE if findings.get(kind)]
@@ -172,7 +178,7 @@ def possible_text(findings: Mapping[str, int]) -> str:
     return join_words(parts)
 
 
-def shortfall(summary: Summary) -> str:
+def describe_shortfall(summary: Summary) -> str:
     """Return a sentence that counts failed records and unreadable lines, or ""."""
     parts = []
     if summary.n_failed:
@@ -182,21 +188,21 @@ def shortfall(summary: Summary) -> str:
     return f"{join_words(parts)}." if parts else ""
 
 
-def _rubric_clause(scores: Mapping[str, Score]) -> str:
-    mean = rubric_mean(scores)
+def _describe_rubrics(scores: Mapping[str, Score]) -> str:
+    mean = average_rubrics(scores)
     if mean is None:
         return ""
     if mean.decided is None:
         return "no rubric could be scored"
-    text = f"rubrics average {score_text(mean)} of {mean.scale[1]:g}"
+    text = f"rubrics average {format_score(mean)} of {mean.scale[1]:g}"
     if not mean.n_unscored:
         return text
     return f"{text}, over {mean.n} of {mean.n + mean.n_unscored} rubrics"
 
 
-def _share_clause(scores: Mapping[str, Score], key: str, text: str) -> str:
+def _describe_share(scores: Mapping[str, Score], key: str, text: str) -> str:
     score = scores.get(key)
-    return "" if score is None or score.decided is None else f"{score_text(score)} {text}"
+    return "" if score is None or score.decided is None else f"{format_score(score)} {text}"
 
 
 _FIXES = {
@@ -208,12 +214,12 @@ _FIXES = {
 """What to do about each reason for a failure before the failed verdicts are requested again."""
 
 
-def failures_text(summary: Summary) -> str:
+def describe_failures(summary: Summary) -> str:
     """Count the failed verdicts by cause, and say how to fix them; "" if there are none."""
     if not summary.unscored:
         return ""
     causes = [
-        f"{reason_text(reason)}: {count_text(n, 'verdict')} unscored"
+        f"{format_failure_reason(reason)}: {count_text(n, 'verdict')} unscored"
         for reason, n in summary.unscored.items()
     ]
     fix = _FIXES.get(next(iter(summary.unscored)), "")
@@ -221,22 +227,22 @@ def failures_text(summary: Summary) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def headline(summary: Summary) -> str:
+def summarize_run(summary: Summary) -> str:
     """Summarize a run in one line: main scores, then serious findings and failures."""
     if not summary.n_evaluated:
         return f"No answers were evaluated ({count_text(summary.n_records, 'record')} read)."
     if summary.judged_nothing:
-        return f"Nothing could be judged. {failures_text(summary)}"
+        return f"Nothing could be judged. {describe_failures(summary)}"
     subject = count_text(summary.n_evaluated, "answer")
     if len(summary.systems) > 1:
         subject += f" by {count_text(len(summary.systems), 'system')}"
-    clauses = [_rubric_clause(summary.scores)]
-    clauses += [_share_clause(summary.scores, key, text) for key, text in _HEADLINE_SHARES]
+    clauses = [_describe_rubrics(summary.scores)]
+    clauses += [_describe_share(summary.scores, key, text) for key, text in _HEADLINE_SHARES]
     scores_text = join_words(filter(None, clauses)) or "no score is available"
     hidden = UNSCORED_KINDS if summary.unscored else ()
-    findings = findings_text({k: n for k, n in summary.findings.items() if k not in hidden})
+    findings = describe_findings({k: n for k, n in summary.findings.items() if k not in hidden})
     line = f"{subject}: {scores_text}" + (f"; look first at {findings}." if findings else ".")
-    return " ".join(filter(None, (line, failures_text(summary))))
+    return " ".join(filter(None, (line, describe_failures(summary))))
 
 
 RUBRIC_KEY = "rubric.mean"
@@ -245,6 +251,6 @@ RUBRIC_KEY = "rubric.mean"
 NAMES = {SERIOUS_KEY: "Answers with a serious finding", RUBRIC_KEY: RUBRIC_MEAN}
 
 
-def score_name(key: str) -> str:
+def find_score_name(key: str) -> str:
     """Return the title of a score, of the rubric mean, or of the serious findings."""
-    return NAMES.get(key) or score_title(key)
+    return NAMES.get(key) or find_score_title(key)

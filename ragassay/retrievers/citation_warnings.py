@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ragassay.records import Article, Case, Citation, Finding, LinkKind, Notice
-from ragassay.retrievers.literature import Literature, bare_identifier, day_number
+from ragassay.retrievers.literature import Literature, compute_day_number, strip_article_id
 
 _ARTICLE_ID = re.compile(r"[0-9]{5,8}|10\.[0-9]{4,9}/\S+")
 """A PMID or a DOI. Numbers with fewer than five digits are taken for positions in the source list,
@@ -24,7 +24,9 @@ _NOTICES: dict[Notice, tuple[str, str, LinkKind]] = {
 that published the notice."""
 
 
-def citation_findings(case: Case, literature: Literature, written: str = "") -> tuple[Finding, ...]:
+def check_cited_articles(
+    case: Case, literature: Literature, written: str = ""
+) -> tuple[Finding, ...]:
     """Look up all cited PMIDs and DOIs, and report problems with the cited articles.
 
     A citation that matches no source is looked up by its text, such as "PMID 123". If the
@@ -61,7 +63,7 @@ def _get_ids(citation: Citation) -> list[str]:
     """Return the article ids of a citation: the id of its document, then the ids in its text."""
     match = _NAMED.fullmatch(citation.marker.strip())
     pmid, doi = match.groups("") if match else ("", "")
-    others = (bare_identifier(citation.document or ""), bare_identifier(doi or citation.marker))
+    others = (strip_article_id(citation.document or ""), strip_article_id(doi or citation.marker))
     names = [*(name for name in others if _ARTICLE_ID.fullmatch(name)), pmid]
     return [name for name in dict.fromkeys(names) if name]
 
@@ -81,7 +83,11 @@ def _find_problems(
         return []
     problems = [_describe_notice(document, notice) for notice in document.notices]
     published = document.published
-    if written and published and day_number(published) > day_number(written, last=True):
+    if (
+        written
+        and published
+        and compute_day_number(published) > compute_day_number(written, last=True)
+    ):
         text = f"which was published on {published}, after the answer ({written})"
         problems.append(("later_citation", text))
     return problems

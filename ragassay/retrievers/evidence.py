@@ -10,7 +10,7 @@ from ragassay.models.embeddings import encode_role
 from ragassay.records import Document, EvidenceSpan
 from ragassay.retrievers.literature import Hit
 from ragassay.retrievers.rerankers import DEPTH, Reranker
-from ragassay.text.search import WINDOW, Bm25Index, windows
+from ragassay.text.search import WINDOW, Bm25Index, list_windows
 
 if TYPE_CHECKING:
     from ragassay.models.embeddings import Embedder
@@ -88,7 +88,7 @@ def find_passages(
         chosen.append(_rank_documents(w, scores, reranker))
     pairs = [(w.claim, d) for w, top in zip(wanted, chosen, strict=True) for d in top]
     claims, candidates = [claim for claim, _ in pairs], [[document] for _, document in pairs]
-    spans = iter(best_passages(claims, candidates, embedder, size))
+    spans = iter(find_best_passages(claims, candidates, embedder, size))
     return [tuple(span for _ in top if (span := next(spans))) for top in chosen]
 
 
@@ -104,7 +104,7 @@ def _rank_documents(
     return [hit.document for hit in hits[: wanted.k]]
 
 
-def best_passages(
+def find_best_passages(
     claims: Sequence[str],
     candidates: Sequence[Sequence[Document]],
     embedder: Embedder,
@@ -119,7 +119,9 @@ def best_passages(
         One passage per claim, or None if the claim is empty or its documents have no text.
     """
     passages = {
-        document.id: windows(document, size) for documents in candidates for document in documents
+        document.id: list_windows(document, size)
+        for documents in candidates
+        for document in documents
     }
     texts = list(dict.fromkeys(p.text for spans in passages.values() for p in spans))
     vectors = dict(zip(texts, encode_role(embedder, texts, "passage"), strict=True))

@@ -12,7 +12,7 @@ from langchain_core.retrievers import BaseRetriever
 from ragassay.errors import InputError
 from ragassay.formats.values import PASSAGE_IDS
 from ragassay.records import Document
-from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier
+from ragassay.retrievers.literature import ANY, Filters, Hit, strip_article_id
 
 
 class LiteratureRetriever(BaseRetriever):
@@ -60,7 +60,7 @@ class RetrieverLiterature:
 
     def get(self, identifier: str) -> Document | None:
         """Return the document with the given id if an earlier search returned it, or None."""
-        return self._seen.get(bare_identifier(identifier))
+        return self._seen.get(strip_article_id(identifier))
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
         """Return the first `k` documents that the retriever finds, scored 1, 1/2, 1/3, ...
@@ -74,7 +74,7 @@ class RetrieverLiterature:
         hits: list[Hit] = []
         for rank, result in enumerate(self._retriever.invoke(query)[:k], 1):
             document = _convert(result)
-            self._seen[bare_identifier(document.id)] = document
+            self._seen[strip_article_id(document.id)] = document
             hits.append(Hit(document, 1.0 / rank))
         return hits
 

@@ -17,11 +17,11 @@ _DOI = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)?(10\.\d{4,9}/\S+)$"
 _PMID = re.compile(r"^pmid:?\s*(\d+)$", re.IGNORECASE)
 
 
-def bare_identifier(identifier: str) -> str:
+def strip_article_id(identifier: str) -> str:
     """Return an article id without a prefix such as "PMID:". DOIs are lowercased.
 
     Example:
-        >>> bare_identifier("PMID: 123"), bare_identifier("https://doi.org/10.1000/ABC")
+        >>> strip_article_id("PMID: 123"), strip_article_id("https://doi.org/10.1000/ABC")
         ('123', '10.1000/abc')
     """
     identifier = identifier.strip()
@@ -31,11 +31,11 @@ def bare_identifier(identifier: str) -> str:
     return pmid[1] if pmid else identifier
 
 
-def day_number(date: str, last: bool = False) -> int:
+def compute_day_number(date: str, last: bool = False) -> int:
     """Return a date as a sortable number, in which missing digits are 0, or 9 with `last`.
 
     Example:
-        >>> day_number("2020"), day_number("2020-03", last=True)
+        >>> compute_day_number("2020"), compute_day_number("2020-03", last=True)
         (20200000, 20200399)
     """
     digits = date.replace("-", "")
@@ -125,7 +125,7 @@ class Corpus:
 
     def get(self, identifier: str) -> Document | None:
         """Return the document with the given id or DOI, or None if there is none."""
-        name = bare_identifier(identifier)
+        name = strip_article_id(identifier)
         return self._by_id.get(identifier) or self._by_id.get(name) or self._by_doi.get(name)
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
@@ -141,10 +141,10 @@ def is_kept(document: Document, filters: Filters) -> bool:
     if not isinstance(document, Article):
         return not (filters.since or filters.until or filters.types)
     kinds = {kind.lower() for kind in document.publication_types}
-    day = day_number(document.published) if document.published else 0
+    day = compute_day_number(document.published) if document.published else 0
     return (
-        (not filters.since or day >= day_number(filters.since))
-        and (not filters.until or 0 < day <= day_number(filters.until, last=True))
+        (not filters.since or day >= compute_day_number(filters.since))
+        and (not filters.until or 0 < day <= compute_day_number(filters.until, last=True))
         and (not filters.types or not kinds.isdisjoint(kind.lower() for kind in filters.types))
         and not (filters.no_retracted and "retracted" in document.notices)
     )

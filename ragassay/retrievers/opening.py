@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Literal
 from ragassay.errors import CorpusError, InputError, SettingsError
 from ragassay.formats import read_corpus
 from ragassay.models.embeddings import Embedder
-from ragassay.models.weights import sha256_of
+from ragassay.models.weights import compute_sha256
 from ragassay.records import Article, Document, FileFingerprint, Rejection
 from ragassay.retrievers.dense.index import DenseIndex
 from ragassay.retrievers.disk.corpus import LEDGER, DiskCorpus
 from ragassay.retrievers.evidence import RRF_K, reciprocal_rank_fusion
 from ragassay.retrievers.literature import ANY, Corpus, Filters, Hit, Literature
-from ragassay.safe_text import without_secrets
+from ragassay.safe_text import hide_secrets
 from ragassay.settings import Settings
-from ragassay.store import hash_of
+from ragassay.store import hash_parts
 
 if TYPE_CHECKING:
     from ragassay.retrievers.dense.index import NamedEncoder
@@ -39,7 +39,7 @@ class DenseCorpus:
     @property
     def sha256(self) -> str:
         """Hash of the corpus, the embedding model and the search method."""
-        return hash_of("dense", self._index.sha256)
+        return hash_parts("dense", self._index.sha256)
 
     def get(self, identifier: str) -> Article | None:
         """Return the article with the given PMID or DOI, or None if there is none."""
@@ -53,7 +53,7 @@ class DenseCorpus:
         Raises:
             CorpusError: The vectors changed while the corpus was open, or cannot be reached.
         """
-        neighbors = self._index.nearest(query, k, filters)
+        neighbors = self._index.find_nearest(query, k, filters)
         articles = self._corpus.select([name for name, _ in neighbors])
         if len(articles) < len(neighbors):
             raise CorpusError(
@@ -78,7 +78,7 @@ class HybridCorpus:
     @property
     def sha256(self) -> str:
         """Hash of the keyword search, the vector search and the parameters of the fusion."""
-        return hash_of("hybrid", self._lexical.sha256, self._dense.sha256, RRF_K, FUSED_DEPTH)
+        return hash_parts("hybrid", self._lexical.sha256, self._dense.sha256, RRF_K, FUSED_DEPTH)
 
     def get(self, identifier: str) -> Document | None:
         """Return the document with the given id, or None if there is none."""
@@ -153,7 +153,7 @@ def open_literature(
         return _open_live(settings)
     file = read_corpus(path)
     fingerprint = FileFingerprint(
-        name=path.name, sha256=sha256_of(path), n_items=len(file.documents), format="jsonl"
+        name=path.name, sha256=compute_sha256(path), n_items=len(file.documents), format="jsonl"
     )
     return OpenedCorpus(Corpus(file.documents), fingerprint, file.rejections)
 
@@ -166,7 +166,7 @@ def require_local_path(where: str | Path) -> None:
     """
     if _ADDRESS.match(str(where)):
         raise InputError(
-            f"{without_secrets(str(where))} is a URL; to use a search server, pass a LangChain "
+            f"{hide_secrets(str(where))} is a URL; to use a search server, pass a LangChain "
             "retriever from Python (`corpus=ElasticsearchRetriever(...)`)"
         )
 
@@ -193,9 +193,9 @@ def _choose_search(
 ) -> tuple[Way, str]:
     if settings.literature.search != "auto":
         return settings.literature.search, ""
-    from ragassay.retrievers.dense.index import vectors_status
+    from ragassay.retrievers.dense.index import check_vectors
 
-    status = vectors_status(corpus, embedder, settings.literature.chroma_url)
+    status = check_vectors(corpus, embedder, settings.literature.chroma_url)
     if status == "complete":
         return "hybrid", ""
     if status == "missing":

@@ -19,10 +19,10 @@ from ragassay.retrievers.rerankers import (
     EmbeddedReranker,
     Reranker,
     encode_tokens,
-    shipped_weights,
+    load_shipped_weights,
 )
 from ragassay.settings import Settings
-from ragassay.store import storing
+from ragassay.store import convert_storage_errors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,7 +60,7 @@ class TokenStore:
             if self._opened is None and not self._path.exists():
                 return {}
             for text in texts:
-                row = self._connect().execute(sql, (self._key(text),)).fetchone()
+                row = self._connect().execute(sql, (self._hash_text(text),)).fetchone()
                 if row:
                     stored[text] = _unpack_vectors(*row)
         return stored
@@ -72,10 +72,10 @@ class TokenStore:
             StorageError: The file cannot be written.
         """
         rows = [
-            (self._key(text), len(encoded.vector), _pack_vectors(encoded))
+            (self._hash_text(text), len(encoded.vector), _pack_vectors(encoded))
             for text, encoded in zip(texts, vectors, strict=True)
         ]
-        with storing(self._path), self._lock, self._connect() as connection:
+        with convert_storage_errors(self._path), self._lock, self._connect() as connection:
             connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
 
     def close(self) -> None:
@@ -85,7 +85,7 @@ class TokenStore:
                 self._opened.close()
                 self._opened = None
 
-    def _key(self, text: str) -> bytes:
+    def _hash_text(self, text: str) -> bytes:
         return hashlib.sha256((self._salt + text).encode()).digest()[:16]
 
     def _connect(self) -> sqlite3.Connection:
@@ -134,7 +134,7 @@ EMBEDDED = "embedded"
 NONE = "none"
 
 
-def reranker_of(
+def choose_reranker(
     settings: Settings, embedder: NamedEncoder, literature: Literature | None = None
 ) -> Reranker | None:
     """Return the reranker that the settings name, or None for "none".
@@ -161,12 +161,12 @@ def rerank_literature(
     literature: Literature, settings: Settings, embedder: NamedEncoder
 ) -> Literature:
     """Return literature with reranked search results, unless the settings disable reranking."""
-    reranker = reranker_of(settings, embedder, literature)
+    reranker = choose_reranker(settings, embedder, literature)
     if reranker is None:
         return literature
     name = settings.literature.reranker
     if name == EMBEDDED:
-        name = f"{name} {settings.literature.embedder} {shipped_weights().model_dump_json()}"
+        name = f"{name} {settings.literature.embedder} {load_shipped_weights().model_dump_json()}"
     return RerankedLiterature(literature, reranker, name)
 
 

@@ -14,10 +14,10 @@ from threadpoolctl import ThreadpoolController
 from ragassay.errors import SettingsError
 from ragassay.extras import EXTRAS, need
 from ragassay.models.hosting import Encoded
-from ragassay.models.weights import loading
+from ragassay.models.weights import guard_loading
 from ragassay.records import Document
 from ragassay.retrievers.literature import Hit
-from ragassay.text.search import windows
+from ragassay.text.search import list_windows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,7 +77,7 @@ class FusionWeights(BaseModel):
 
 
 @functools.cache
-def shipped_weights() -> FusionWeights:
+def load_shipped_weights() -> FusionWeights:
     """Return the included weights, which `python -m training.reranking` fitted."""
     text = files("ragassay.retrievers").joinpath("weights/reranker.json").read_text("utf-8")
     return FusionWeights.model_validate_json(text)
@@ -112,31 +112,33 @@ class EmbeddedReranker:
             return []
         if not query.strip():
             return list(hits[:k])
-        return _select_top(hits, self.scores(query, hits), k)
+        return _select_top(hits, self.compute_scores(query, hits), k)
 
-    def scores(self, query: str, hits: Sequence[Hit]) -> NDArray[np.float64]:
+    def compute_scores(self, query: str, hits: Sequence[Hit]) -> NDArray[np.float64]:
         """Return the weighted sum of the standardized features of each hit, shape (n_hits,)."""
         import numpy as np
 
-        weights = self._weights or shipped_weights()
-        table = features(query, hits, self._embedder)
+        weights = self._weights or load_shipped_weights()
+        table = compute_hit_features(query, hits, self._embedder)
         row = [weights.search, weights.title, weights.passage, weights.tokens]
         return standardise_columns(table) @ np.array(row)
 
 
-def features(query: str, hits: Sequence[Hit], embedder: TextEncoder) -> NDArray[np.float64]:
+def compute_hit_features(
+    query: str, hits: Sequence[Hit], embedder: TextEncoder
+) -> NDArray[np.float64]:
     """Return the search score, title cosine, passage cosine and MaxSim, shape (n_hits, 4)."""
     import numpy as np
 
-    passages = [passage_texts(hit.document) for hit in hits]
+    passages = [sample_passages(hit.document) for hit in hits]
     titles = [hit.document.title.strip() for hit in hits]
     texts = [query, *filter(None, titles), *(text for group in passages for text in group)]
     unique = list(dict.fromkeys(texts))
     known = dict(zip(unique, encode_tokens(embedder, unique), strict=True))
     encoded = known[query]
     # Threads would only slow down a hundred small matrix products.
-    with _threads().limit(limits=1, user_api="blas"):
-        matches = {text: best_matches(encoded.tokens, known[text].tokens) for text in unique[1:]}
+    with _find_blas_libraries().limit(limits=1, user_api="blas"):
+        matches = {text: match_tokens(encoded.tokens, known[text].tokens) for text in unique[1:]}
     rows: list[tuple[float, float, float, float]] = []
     for hit, title, group in zip(hits, titles, passages, strict=True):
         cosines = [float(encoded.vector @ known[text].vector) for text in group]
@@ -148,12 +150,12 @@ def features(query: str, hits: Sequence[Hit], embedder: TextEncoder) -> NDArray[
 
 
 @functools.cache
-def _threads() -> ThreadpoolController:
+def _find_blas_libraries() -> ThreadpoolController:
     """Find the loaded BLAS libraries, and cache the result because finding them is slow."""
     return ThreadpoolController()
 
 
-def best_matches(query: NDArray[np.floating], text: NDArray[np.floating]) -> NDArray[np.floating]:
+def match_tokens(query: NDArray[np.floating], text: NDArray[np.floating]) -> NDArray[np.floating]:
     """Return the cosine of each query token and the most similar token of a text.
 
     Args:
@@ -175,7 +177,7 @@ def max_sim(matches: Sequence[NDArray[np.floating]]) -> float:
     (Khattab and Zaharia 2020, SIGIR, equation 3, with a mean in place of the sum)
 
     Args:
-        matches: Result of `best_matches` for each part of the document.
+        matches: Result of `match_tokens` for each part of the document.
 
     Returns:
         Value in [-1, 1], or 0 if the query or the document has no tokens.
@@ -183,7 +185,7 @@ def max_sim(matches: Sequence[NDArray[np.floating]]) -> float:
     Example:
         >>> import numpy as np
         >>> parts = [np.array([[1.0, 0.0]]), np.array([[0.8, 0.6]])]
-        >>> round(max_sim([best_matches(np.eye(2), part) for part in parts]), 2)
+        >>> round(max_sim([match_tokens(np.eye(2), part) for part in parts]), 2)
         0.8
     """
     import numpy as np
@@ -200,16 +202,16 @@ def encode_tokens(embedder: TextEncoder, texts: Sequence[str]) -> list[Encoded]:
     return [Encoded(vector, vector[None]) for vector in vectors]
 
 
-def passage_texts(document: Document) -> list[str]:
+def sample_passages(document: Document) -> list[str]:
     """Return every second passage of a document, and always its last passage."""
-    texts = [span.text for span in windows(document)]
+    texts = [span.text for span in list_windows(document)]
     return texts[::STRIDE] if len(texts) % STRIDE else [*texts[::STRIDE], *texts[-1:]]
 
 
-def reranked_texts(document: Document) -> list[str]:
+def list_reranked_texts(document: Document) -> list[str]:
     """Return the texts of a document that the embedded reranker embeds: title and passages."""
     title = document.title.strip()
-    return [*([title] if title else []), *passage_texts(document)]
+    return [*([title] if title else []), *sample_passages(document)]
 
 
 def standardise_columns(table: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -253,7 +255,7 @@ class CrossEncoderReranker:
             if self._model is None:
                 from sentence_transformers import CrossEncoder
 
-                with loading(self.name):
+                with guard_loading(self.name):
                     self._model = CrossEncoder(self.name, device="cpu", trust_remote_code=False)
             scores = self._model.predict(pairs, show_progress_bar=False, convert_to_numpy=True)
         if scores.ndim != 1:
@@ -271,7 +273,7 @@ def _select_top(hits: Sequence[Hit], scores: NDArray[np.floating], k: int) -> li
     return [Hit(hits[int(i)].document, float(scores[int(i)])) for i in order]
 
 
-def closest_sentences(
+def select_closest_sentences(
     claim: str,
     sentences: Sequence[str],
     embedder: TextEncoder,

@@ -43,7 +43,7 @@ class AccessControl:
         """Return a Set-Cookie header value that stores the token in the browser."""
         return f"{self.cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict"
 
-    def refusal(
+    def explain_refusal(
         self,
         method: str,
         headers: Mapping[str, str],
@@ -77,7 +77,7 @@ class AccessControl:
         return hmac.compare_digest(value.encode(), self.token.encode())
 
 
-def page_policy(nonce: str) -> str:
+def build_page_policy(nonce: str) -> str:
     """Return a Content Security Policy that allows only styles and scripts with the nonce."""
     return "; ".join(
         (

@@ -20,9 +20,9 @@ from ragassay.errors import InputError
 from ragassay.records import BANK, Review, VerdictBase
 from ragassay.records.base import Frozen
 from ragassay.review import pages
-from ragassay.review.access import HEADERS, AccessControl, page_policy
+from ragassay.review.access import HEADERS, AccessControl, build_page_policy
 from ragassay.review.items import ReviewItem, ReviewSource, Value
-from ragassay.review.session import Filter, ReviewSession, queue
+from ragassay.review.session import Filter, ReviewSession, build_queue
 
 LONGEST_TEXT = 4_000
 LONGEST_NAME = 80
@@ -64,7 +64,7 @@ def read_submission(body: bytes) -> Submission:
         raise InputError(f"{location}: {problem['msg']}") from error
 
 
-def review_of(submission: Submission, item: ReviewItem, source: ReviewSource) -> Review:
+def convert_submission(submission: Submission, item: ReviewItem, source: ReviewSource) -> Review:
     """Return the review to store, which also contains the value that the model had chosen.
 
     Raises:
@@ -72,12 +72,12 @@ def review_of(submission: Submission, item: ReviewItem, source: ReviewSource) ->
     """
     field = submission.field or item.field
     if not submission.undoes:
-        problem = _value_problem(field, submission.value, item)
+        problem = _check_value(field, submission.value, item)
         if problem:
             raise InputError(f"{field}: {problem}")
     name, value = item.item, submission.value
     if field == "added" and isinstance(value, dict):
-        name, value = source.addition(item, str(value["text"]))
+        name, value = source.build_addition(item, str(value["text"]))
     return Review(
         id=submission.id,
         who=submission.who,
@@ -86,29 +86,29 @@ def review_of(submission: Submission, item: ReviewItem, source: ReviewSource) ->
         record=item.record,
         item=name,
         field=field,
-        was=_model_value(field, item),
+        was=_find_model_value(field, item),
         value=None if submission.undoes else value,
         undoes=submission.undoes,
     )
 
 
-def _model_value(field: str, item: ReviewItem) -> Value | None:
+def _find_model_value(field: str, item: ReviewItem) -> Value | None:
     if field == item.field:
         return item.model_choice
     return item.item_text if field == "text" else None
 
 
-def _value_problem(field: str, value: JsonValue, item: ReviewItem) -> str:
+def _check_value(field: str, value: JsonValue, item: ReviewItem) -> str:
     """Return why a value is invalid, or "" if it is valid."""
     if field == "removed":
         return "" if isinstance(value, bool) else "must be true or false"
     if field == "note" or (field == "text" and "text" in item.edits):
-        return _text_problem(value)
+        return _check_text(value)
     if field in ("answers", "texts") and field in item.edits:
-        is_list = isinstance(value, list) and not any(map(_text_problem, value))
+        is_list = isinstance(value, list) and not any(map(_check_text, value))
         return "" if is_list else "must be a list of strings"
     if field == "added" and item.evaluator == BANK:
-        is_item = isinstance(value, dict) and not _text_problem(value.get("text"))
+        is_item = isinstance(value, dict) and not _check_text(value.get("text"))
         return "" if is_item else "must be an item with a text"
     if field != item.field:
         return "the item does not have this field"
@@ -118,7 +118,7 @@ def _value_problem(field: str, value: JsonValue, item: ReviewItem) -> str:
         return ""
     # The set of labels of a custom evaluator is open.
     is_open = field == "label" and item.evaluator not in VerdictBase.kinds
-    if is_open and not _text_problem(value):
+    if is_open and not _check_text(value):
         return ""
     return f"must be one of {', '.join(choice.word for choice in item.choices)}"
 
@@ -132,7 +132,7 @@ def _is_on_scale(value: JsonValue, item: ReviewItem) -> bool:
     return min(scale) <= value <= max(scale)
 
 
-def _text_problem(value: JsonValue) -> str:
+def _check_text(value: JsonValue) -> str:
     if not isinstance(value, str) or not value.strip():
         return "must be text"
     is_long = len(value) > LONGEST_TEXT
@@ -187,7 +187,7 @@ class _Routes:
         """Refuse unauthorized requests and add security headers to every response."""
         token = request.query_params.get("token", "") if request.url.path == "/" else ""
         headers = {name.lower(): value for name, value in request.headers.items()}
-        problem = self.access.refusal(request.method, headers, request.cookies, token)
+        problem = self.access.explain_refusal(request.method, headers, request.cookies, token)
         response = PlainTextResponse(problem, 403) if problem else await call_next(request)
         for name, value in HEADERS.items():
             response.headers[name] = value
@@ -197,10 +197,12 @@ class _Routes:
     async def show_page(self, request: Request) -> Response:
         """Return the review page as HTML."""
         await run_in_threadpool(self.session.refresh)
-        nonce = pages.nonce()
-        html = await run_in_threadpool(pages.page, self.session, _who(request), self.who, nonce)
+        nonce = pages.create_nonce()
+        html = await run_in_threadpool(
+            pages.render_page, self.session, _read_reviewer(request), self.who, nonce
+        )
         headers = {
-            "content-security-policy": page_policy(nonce),
+            "content-security-policy": build_page_policy(nonce),
             "set-cookie": self.access.set_cookie(),
         }
         return HTMLResponse(html, headers=headers)
@@ -208,22 +210,26 @@ class _Routes:
     async def show_queue(self, request: Request) -> Response:
         """Return the numbers of the items that match the filters, in the order of the queue."""
         n = await run_in_threadpool(self.session.refresh)
-        reply = {"n": n, "undo": self.session.last_of(_who(request))}
-        return JSONResponse(reply | await self._progress(request, with_order=True))
+        reply = {"n": n, "undo": self.session.list_undoable_reviews(_read_reviewer(request))}
+        return JSONResponse(reply | await self._describe_progress(request, with_order=True))
 
     async def show_rows(self, request: Request) -> Response:
         """Return the HTML of queue rows, keyed by item number."""
         requested = request.query_params.get("n", "").split(",")[:N_ROWS_MOST]
-        numbers = [n for n in map(self._number, requested) if n is not None]
-        rows = await run_in_threadpool(pages.rows, self.session, numbers, _who(request))
+        numbers = [n for n in map(self._parse_number, requested) if n is not None]
+        rows = await run_in_threadpool(
+            pages.render_rows, self.session, numbers, _read_reviewer(request)
+        )
         return JSONResponse(dict(zip(numbers, rows, strict=True)))
 
     async def show_item(self, request: Request) -> Response:
         """Return a review item as HTML."""
-        n = self._number(request.path_params["n"])
+        n = self._parse_number(request.path_params["n"])
         if n is None:
             return PlainTextResponse("item not found", 404)
-        return HTMLResponse(await run_in_threadpool(pages.item, self.session, n, _who(request)))
+        return HTMLResponse(
+            await run_in_threadpool(pages.render_item, self.session, n, _read_reviewer(request))
+        )
 
     async def add_review(self, request: Request) -> Response:
         """Store a review. The response is sent after the review is saved on disk."""
@@ -233,19 +239,21 @@ class _Routes:
         if body is None:
             return PlainTextResponse(f"the body must have at most {N_BYTES_MOST:,} bytes", 413)
         submission = read_submission(body)
-        if self._number(submission.n) is None:
+        if self._parse_number(submission.n) is None:
             return PlainTextResponse("item not found", 404)
-        review = review_of(submission, self.session.items[submission.n], self.session.source)
+        review = convert_submission(
+            submission, self.session.items[submission.n], self.session.source
+        )
         await run_in_threadpool(self.session.add, review)
-        return JSONResponse({"id": review.id, "n": self.session.number_of(review.about[:3])})
+        return JSONResponse({"id": review.id, "n": self.session.find_number(review.about[:3])})
 
     async def show_news(self, request: Request) -> Response:
         """Return the numbers of the items with new reviews, ignoring the first `since` reviews."""
         n = await run_in_threadpool(self.session.refresh)
         parameter = request.query_params.get("since", "")
         since = int(parameter) if _is_number(parameter) else n
-        reply = {"n": n, "changed": sorted(self.session.reviews_since(since))}
-        return JSONResponse(reply if since >= n else reply | await self._progress(request))
+        reply = {"n": n, "changed": sorted(self.session.find_changed_items(since))}
+        return JSONResponse(reply if since >= n else reply | await self._describe_progress(request))
 
     async def finish(self, request: Request) -> Response:
         """End the review so that the waiting run continues."""
@@ -254,15 +262,17 @@ class _Routes:
         self.on_done()
         return JSONResponse({"done": True})
 
-    async def _progress(self, request: Request, *, with_order: bool = False) -> dict[str, Any]:
-        who = _who(request)
-        wanted = Filter.of(request.query_params)
-        numbers = await run_in_threadpool(queue, self.session, wanted, who)
-        progress = self.session.progress(numbers, who)
+    async def _describe_progress(
+        self, request: Request, *, with_order: bool = False
+    ) -> dict[str, Any]:
+        who = _read_reviewer(request)
+        wanted = Filter.from_query(request.query_params)
+        numbers = await run_in_threadpool(build_queue, self.session, wanted, who)
+        progress = self.session.measure_progress(numbers, who)
         reply = {"total": progress.n, "done": progress.n_done, "left_s": progress.left_s}
         return {**reply, "order": numbers} if with_order else reply
 
-    def _number(self, value: object) -> int | None:
+    def _parse_number(self, value: object) -> int | None:
         text = str(value)
         return int(text) if _is_number(text) and int(text) < len(self.session.items) else None
 
@@ -275,7 +285,7 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 10
 
 
-def _who(request: Request) -> str:
+def _read_reviewer(request: Request) -> str:
     """Return the name of the reviewer, or "" if the page has not asked for it yet."""
     name = unquote(request.cookies.get(WHO, "")).strip()
     return name[:LONGEST_NAME] if name.isprintable() else ""

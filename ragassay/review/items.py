@@ -105,10 +105,10 @@ class ReviewItem:
         """Values that identify the item: evaluator, record and item."""
         return self.evaluator, self.record, self.item
 
-    def word_of(self, value: object) -> tuple[str, Tone]:
+    def describe_choice(self, value: object) -> tuple[str, Tone]:
         """Return the text and the colour that the page uses for a value."""
         choice = next((choice for choice in self.choices if choice.value == value), None)
-        return (choice.word, choice.tone) if choice else (value_text(value), "plain")
+        return (choice.word, choice.tone) if choice else (format_review_value(value), "plain")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ class ReviewSource(ABC):
     def view(self, item: ReviewItem) -> View:
         """Return what the page shows around an item."""
 
-    def addition(self, item: ReviewItem, text: str) -> tuple[str, JsonValue]:
+    def build_addition(self, item: ReviewItem, text: str) -> tuple[str, JsonValue]:
         """Return the id and value of an item that a reviewer adds to the list of another item.
 
         Raises:
@@ -213,16 +213,18 @@ class ReviewSource(ABC):
         return None
 
 
-def value_text(value: object) -> str:
+def format_review_value(value: object) -> str:
     """Return a review value as text for display."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
-        return "; ".join(map(value_text, value))
+        return "; ".join(map(format_review_value, value))
     if isinstance(value, dict):
-        return value_text(value.get("text", "")) or "; ".join(map(value_text, value.values()))
+        return format_review_value(value.get("text", "")) or "; ".join(
+            map(format_review_value, value.values())
+        )
     return str(value).replace("_", " ") if _is_label(value) else str(value)
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from ragassay.formats.workbench.bank_items import BankItem, RubricBank, bank_item_id
+from ragassay.formats.workbench.bank_items import BankItem, RubricBank, build_bank_item_id
 from ragassay.formats.workbench.banks import read_test_banks
 from ragassay.records import BANK, Review
 from ragassay.reports.text import humanise
 from ragassay.review.items import Choice, RelatedItem, ReviewItem, ReviewSource, Section, View
-from ragassay.runs.journal import journal_of
+from ragassay.runs.journal import open_journal
 
 KEEP_OR_REMOVE = (Choice(False, "keep", "good"), Choice(True, "remove", "bad"))
 KINDS = {"questions": "Exam question", "nuggets": "Nugget"}
@@ -27,12 +27,12 @@ def open_bank(path: Path) -> BankSource:
         InputError: The file cannot be read.
     """
     banks = read_test_banks(path).banks
-    items = tuple(_item(item, bank) for bank in banks for item in bank.items)
+    items = tuple(_build_item(item, bank) for bank in banks for item in bank.items)
     by_item = {(bank.query_id, item.id): bank for bank in banks for item in bank.items}
-    return BankSource(path.name, "item", items, journal_of(path), by_item)
+    return BankSource(path.name, "item", items, open_journal(path), by_item)
 
 
-def _item(item: BankItem, bank: RubricBank) -> ReviewItem:
+def _build_item(item: BankItem, bank: RubricBank) -> ReviewItem:
     return ReviewItem(
         evaluator=BANK,
         record=bank.query_id,
@@ -55,7 +55,7 @@ class BankSource(ReviewSource):
 
     def view(self, item: ReviewItem) -> View:
         """Return the query of an item, and all items of the same test bank."""
-        bank = self._bank_of(item)
+        bank = self._find_bank(item)
         rows = tuple(
             RelatedItem(
                 text=other.text,
@@ -67,16 +67,16 @@ class BankSource(ReviewSource):
         return View(
             question=bank.query_text or bank.query_id,
             sections=(Section(f"Test bank of {bank.query_id}", rows, is_open=True),),
-            notes=tuple(_notes(item, bank)),
+            notes=tuple(_list_notes(item, bank)),
         )
 
-    def addition(self, item: ReviewItem, text: str) -> tuple[str, JsonValue]:
+    def build_addition(self, item: ReviewItem, text: str) -> tuple[str, JsonValue]:
         """Return the id and value of an item that a reviewer adds to the bank of another item."""
-        bank = self._bank_of(item)
+        bank = self._find_bank(item)
         value = {"text": text, "kind": bank.kind, "facet": bank.facet_id, "answers": []}
-        return bank_item_id(bank.query_id, text, bank.facet_id), value
+        return build_bank_item_id(bank.query_id, text, bank.facet_id), value
 
-    def _bank_of(self, item: ReviewItem) -> RubricBank:
+    def _find_bank(self, item: ReviewItem) -> RubricBank:
         known = self.banks.get((item.record, item.item))
         return known or next(b for (query, _), b in self.banks.items() if query == item.record)
 
@@ -88,10 +88,10 @@ class BankSource(ReviewSource):
         bank = next((b for (query, _), b in self.banks.items() if query == review.record), None)
         if bank is None or (review.record, review.item) in self.banks:
             return None
-        return _item(BankItem(str(value["text"]), review.item), bank)
+        return _build_item(BankItem(str(value["text"]), review.item), bank)
 
 
-def _notes(item: ReviewItem, bank: RubricBank) -> Iterator[tuple[str, str]]:
+def _list_notes(item: ReviewItem, bank: RubricBank) -> Iterator[tuple[str, str]]:
     bank_item = next((other for other in bank.items if other.id == item.item), None)
     answers = getattr(bank_item, "answers", ())
     if answers:

@@ -10,8 +10,8 @@ from pathlib import Path
 from ragassay.formats.workbench.paragraphs import (
     DirectGrade,
     GradedParagraph,
-    response_id,
-    system_of,
+    build_response_id,
+    find_system,
 )
 from ragassay.formats.workbench.paragraphs import ParagraphExamGrade as GradeRow
 from ragassay.records import MOST_EXAM_RATING, ExamGrade, Failure, OwnVerdict, VerdictBase
@@ -24,10 +24,15 @@ from ragassay.review.items import (
     Value,
     View,
 )
-from ragassay.review.verdicts import item_of, reason_of, tone_of, word_of
+from ragassay.review.verdicts import (
+    build_review_item,
+    choose_verdict_tone,
+    describe_reason,
+    summarize_verdict,
+)
 from ragassay.runs.banks import read_graded
-from ragassay.runs.journal import journal_of
-from ragassay.text.sentences import sentences_of
+from ragassay.runs.journal import open_journal
+from ragassay.text.sentences import extract_sentences
 
 DIRECT = "relevance_grade"
 HINTS: Mapping[Value, str] = {0: "not at all", MOST_EXAM_RATING: "fully"}
@@ -49,7 +54,7 @@ class ReviewedPassages:
     @property
     def record(self) -> str:
         """Record id of the passage, which identifies it in reviews."""
-        return response_id(self.query, self.paragraph.paragraph_id)
+        return build_response_id(self.query, self.paragraph.paragraph_id)
 
 
 def open_grades(path: Path, banks: Sequence[Path] = ()) -> GradesSource:
@@ -67,24 +72,26 @@ def open_grades(path: Path, banks: Sequence[Path] = ()) -> GradesSource:
     passages = {
         passage.record: passage
         for query in file.queries
-        for passage in (ReviewedPassages(query.query_id, p, _grades(p)) for p in query.paragraphs)
+        for passage in (
+            ReviewedPassages(query.query_id, p, _group_grades(p)) for p in query.paragraphs
+        )
     }
-    items = tuple(item for p in passages.values() for item in _items(p, texts, queries))
-    return GradesSource(path.name, "passage", items, journal_of(path), passages, texts, queries)
+    items = tuple(item for p in passages.values() for item in _build_items(p, texts, queries))
+    return GradesSource(path.name, "passage", items, open_journal(path), passages, texts, queries)
 
 
-def _grades(paragraph: GradedParagraph) -> dict[tuple[str, str], list[Graded]]:
+def _group_grades(paragraph: GradedParagraph) -> dict[tuple[str, str], list[Graded]]:
     grades: dict[tuple[str, str], list[Graded]] = {}
-    exam = (graded for row in paragraph.exam_grades or () for graded in _exam_grades(row))
-    direct = map(_direct_grade, paragraph.grades or ())
+    exam = (graded for row in paragraph.exam_grades or () for graded in _list_exam_grades(row))
+    direct = map(_convert_direct_grade, paragraph.grades or ())
     for name, verdict in (*exam, *direct):
         grades.setdefault((verdict.evaluator, verdict.item), []).append((name, verdict))
     return grades
 
 
-def _exam_grades(row: GradeRow) -> list[Graded]:
+def _list_exam_grades(row: GradeRow) -> list[Graded]:
     """Return the grades of one grader: ratings, or answers extracted from the passage."""
-    name = _grader(row)
+    name = _describe_grader(row)
     if row.self_ratings is not None:
         ratings = [(r.question_id or r.nugget_id or "", r.self_rating) for r in row.self_ratings]
         return [(name, _build_grade(key, rating)) for key, rating in ratings if key]
@@ -111,24 +118,24 @@ def _build_grade(key: str, rating: int) -> ExamGrade:
     return ExamGrade(exam_item=key, rating=rating, score=rating, is_correct=rating > 0)
 
 
-def _direct_grade(row: DirectGrade) -> Graded:
+def _convert_direct_grade(row: DirectGrade) -> Graded:
     """Return a direct grade as a rating, or as a relevance label if it has no rating."""
     criterion = str((row.prompt_info or {}).get("prompt_class") or "direct")
     if row.self_ratings is None:
         label = "yes" if row.correct_answered else "no"
-        return _grader(row), OwnVerdict(evaluator=DIRECT, criterion=criterion, label=label)
+        return _describe_grader(row), OwnVerdict(evaluator=DIRECT, criterion=criterion, label=label)
     top = float(max(3, row.self_ratings))
-    return _grader(row), OwnVerdict(
+    return _describe_grader(row), OwnVerdict(
         evaluator=DIRECT, criterion=criterion, score=row.self_ratings, scale=(0.0, top)
     )
 
 
-def _grader(row: GradeRow | DirectGrade) -> str:
+def _describe_grader(row: GradeRow | DirectGrade) -> str:
     prompt = str((row.prompt_info or {}).get("prompt_class") or "")
     return " · ".join(part for part in (row.llm, prompt) if part) or "grader"
 
 
-def _items(
+def _build_items(
     passage: ReviewedPassages, texts: Mapping[str, str], queries: Mapping[str, str]
 ) -> Iterator[ReviewItem]:
     """Yield a review item for each grade, with the grades of all graders on the same exam item."""
@@ -141,11 +148,11 @@ def _items(
         verdict = graded[0][1]
         key = getattr(verdict, "exam_item", "")
         voices = by_exam[key or verdict.item]
-        yield item_of(
+        yield build_review_item(
             verdict,
             passage.record,
-            item_text(key, texts) or queries.get(passage.query, passage.query),
-            system=system_of(passage.paragraph) or "",
+            find_item_text(key, texts) or queries.get(passage.query, passage.query),
+            system=find_system(passage.paragraph) or "",
             labels=("yes", "no"),
             hints=HINTS if key else {},
             opinions=voices if len(voices) > 1 else (),
@@ -180,30 +187,34 @@ class GradesSource(ReviewSource):
         paragraph, verdict = passage.paragraph, passage.grades[item.evaluator, item.item][0][1]
         return View(
             question=self.queries.get(passage.query, passage.query),
-            lines=_lines(paragraph.text, getattr(verdict, "answer", "")),
+            lines=_highlight_lines(paragraph.text, getattr(verdict, "answer", "")),
             sections=(
-                Section("This passage", tuple(self._same_passage(item, passage)), is_open=True),
-                Section("Same item in other passages", tuple(self._same_item(item))),
+                Section(
+                    "This passage", tuple(self._list_passage_grades(item, passage)), is_open=True
+                ),
+                Section("Same item in other passages", tuple(self._list_other_passages(item))),
             ),
-            notes=tuple(_notes(paragraph)),
+            notes=tuple(_list_notes(paragraph)),
         )
 
-    def _same_passage(self, item: ReviewItem, passage: ReviewedPassages) -> Iterator[RelatedItem]:
+    def _list_passage_grades(
+        self, item: ReviewItem, passage: ReviewedPassages
+    ) -> Iterator[RelatedItem]:
         for (evaluator, name), graded in passage.grades.items():
             verdict = graded[0][1]
             key = getattr(verdict, "exam_item", "")
             about = (evaluator, item.record, name)
             yield RelatedItem(
-                text=item_text(key, self.texts) or name,
+                text=find_item_text(key, self.texts) or name,
                 place=getattr(verdict, "grader", "direct"),
-                word=word_of(verdict),
-                tone=tone_of(verdict),
-                why=reason_of(verdict),
+                word=summarize_verdict(verdict),
+                tone=choose_verdict_tone(verdict),
+                why=describe_reason(verdict),
                 about=about,
                 is_asked=about == item.about,
             )
 
-    def _same_item(self, item: ReviewItem) -> Iterator[RelatedItem]:
+    def _list_other_passages(self, item: ReviewItem) -> Iterator[RelatedItem]:
         others = self._elsewhere[item.evaluator, item.item]
         ranked = sorted(others, key=lambda other: str(other[1].choice), reverse=True)
         for record, verdict in ranked[:N_ELSEWHERE]:
@@ -212,22 +223,22 @@ class GradesSource(ReviewSource):
                 yield RelatedItem(
                     text=text,
                     place=record,
-                    word=word_of(verdict),
-                    tone=tone_of(verdict),
-                    why=reason_of(verdict),
+                    word=summarize_verdict(verdict),
+                    tone=choose_verdict_tone(verdict),
+                    why=describe_reason(verdict),
                     about=(item.evaluator, record, item.item),
                 )
 
 
-def item_text(key: str, texts: Mapping[str, str]) -> str:
+def find_item_text(key: str, texts: Mapping[str, str]) -> str:
     """Return the text of a test bank item, or the end of its id if the text is unknown."""
     return texts.get(key) or (f"Item {key[-8:]}" if key else "")
 
 
-def _lines(text: str, answer: str) -> tuple[ShownLine, ...]:
+def _highlight_lines(text: str, answer: str) -> tuple[ShownLine, ...]:
     """Return the sentences of a passage, highlighting sentences with the extracted answer."""
     wanted = _normalize(answer)
-    sentences = sentences_of(text) or [text]
+    sentences = extract_sentences(text) or [text]
     return tuple(
         ShownLine(line, n, is_asked=len(wanted) > 2 and wanted in _normalize(line))
         for n, line in enumerate(sentences, 1)
@@ -238,7 +249,7 @@ def _normalize(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _notes(paragraph: GradedParagraph) -> Iterator[tuple[str, str]]:
+def _list_notes(paragraph: GradedParagraph) -> Iterator[tuple[str, str]]:
     yield "Passage", paragraph.paragraph_id
     for judgment in paragraph.paragraph_data.judgments:
         yield "Judged relevance", str(judgment.relevance)

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from pydantic import JsonValue
 
-from ragassay.formats.workbench.bank_items import bank_item_id
+from ragassay.formats.workbench.bank_items import build_bank_item_id
 from ragassay.records import BANK, Review
 from ragassay.review.items import Choice, RelatedItem, ReviewItem, ReviewSource, Section, View
 from ragassay.review.session import ReviewSession
@@ -26,22 +26,24 @@ def open_lists(asked: Sequence[EditRequest], journal: Journal) -> ListSource:
         asked: Nugget lists to review, each with a different topic.
         journal: File in which the reviews are stored.
     """
-    items = tuple(item for request in asked for item in _items(request))
+    items = tuple(item for request in asked for item in _build_items(request))
     return ListSource("nuggets", "nugget", items, journal, {r.topic: r for r in asked})
 
 
-def _items(request: EditRequest) -> Iterator[ReviewItem]:
+def _build_items(request: EditRequest) -> Iterator[ReviewItem]:
     seen = set[str]()
     listed = [(text, mark, "") for mark, text in request.nuggets]
     excluded = [(text, None, why) for why, text in request.left_out if why != "duplicate"]
     for text, mark, reason in (*listed, *excluded):
-        name = bank_item_id(request.topic, text)
+        name = build_bank_item_id(request.topic, text)
         if name not in seen:
             seen.add(name)
-            yield _item(request, name, text, mark, reason)
+            yield _build_item(request, name, text, mark, reason)
 
 
-def _item(request: EditRequest, name: str, text: str, mark: str | None, reason: str) -> ReviewItem:
+def _build_item(
+    request: EditRequest, name: str, text: str, mark: str | None, reason: str
+) -> ReviewItem:
     return ReviewItem(
         evaluator=BANK,
         record=request.topic,
@@ -80,33 +82,33 @@ class ListSource(ReviewSource):
                 about=other.about,
                 is_asked=other.item == item.item,
             )
-            for other in _items(request)
+            for other in _build_items(request)
         )
         title = f"Nuggets of {request.topic}"
         return View(question=request.question, sections=(Section(title, rows, is_open=True),))
 
-    def addition(self, item: ReviewItem, text: str) -> tuple[str, JsonValue]:
+    def build_addition(self, item: ReviewItem, text: str) -> tuple[str, JsonValue]:
         """Return the id and value of a nugget that a reviewer adds to a list."""
-        return bank_item_id(item.record, text), {"text": text, "kind": "nuggets"}
+        return build_bank_item_id(item.record, text), {"text": text, "kind": "nuggets"}
 
     def find_added(self, review: Review) -> ReviewItem | None:
         """Return the nugget that a review adds to a list, or None if it adds no nugget."""
         value, request = review.value, self.lists.get(review.record)
         if review.field != "added" or not isinstance(value, dict) or request is None:
             return None
-        item = _item(request, review.item, str(value.get("text") or ""), None, "")
+        item = _build_item(request, review.item, str(value.get("text") or ""), None, "")
         return replace(item, word="")
 
 
-def rows_of(asked: EditRequest, session: ReviewSession) -> Rows:
+def collect_edited_rows(asked: EditRequest, session: ReviewSession) -> Rows:
     """Return the rows of a nugget list after all edits, where the last edit of a field applies."""
     rows: dict[str, dict[str, str | None]] = {}
     for item in session.items:
         if item.record != asked.topic:
             continue
-        edits = {review.field: review.value for review in session.reviews_of(item)}
+        edits = {review.field: review.value for review in session.find_reviews(item)}
         # A removed nugget that gets an importance later is included again.
-        last = [r for r in session.reviews_of(item) if r.field in ("removed", "importance")][-1:]
+        last = [r for r in session.find_reviews(item) if r.field in ("removed", "importance")][-1:]
         is_included = item.word != LEFT_OUT or bool({"importance", "text"} & edits.keys())
         if is_included and not any(r.field == "removed" and r.value for r in last):
             text = str(edits.get("text") or item.item_text)

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ragassay.evaluators import OURS
-from ragassay.metrics.stats.aggregates import question_of
+from ragassay.metrics.stats.aggregates import get_question
 from ragassay.prompts.rubrics import load_rubrics
 from ragassay.records import (
     MATCH,
@@ -19,8 +19,8 @@ from ragassay.records import (
     VerdictBase,
 )
 from ragassay.reports.labels import JUDGED
-from ragassay.reports.sentence_view import article_url
-from ragassay.reports.text import humanise, score_title, verdict_title
+from ragassay.reports.sentence_view import build_article_url
+from ragassay.reports.text import find_score_title, find_verdict_title, humanise
 from ragassay.review.items import (
     Choice,
     Passage,
@@ -34,17 +34,17 @@ from ragassay.review.items import (
 )
 from ragassay.review.verdicts import (
     Doubt,
-    item_of,
-    place_of,
-    reason_of,
-    sentence_of,
-    spans_of,
-    texts_of,
-    tone_of,
-    word_of,
+    build_review_item,
+    choose_verdict_tone,
+    describe_reason,
+    describe_verdict_place,
+    find_sentence_number,
+    list_evidence_spans,
+    list_verdict_texts,
+    summarize_verdict,
 )
 from ragassay.runs.folder import RunFolder
-from ragassay.runs.journal import journal_of
+from ragassay.runs.journal import open_journal
 
 
 def open_run(path: Path) -> RunSource:
@@ -54,13 +54,13 @@ def open_run(path: Path) -> RunSource:
         InputError: The folder contains no run, or the run is damaged.
     """
     folder = RunFolder(path)
-    manifest = folder.manifest()
-    evaluations = {evaluation.record_id: evaluation for evaluation in folder.evaluations()}
+    manifest = folder.read_manifest()
+    evaluations = {evaluation.record_id: evaluation for evaluation in folder.read_evaluations()}
     settings = manifest.settings
-    rubrics = rubric_words(str(settings.get("rubric_set") or "yescieval"))
+    rubrics = load_rubric_texts(str(settings.get("rubric_set") or "yescieval"))
     n_labels = int(settings.get("verdict_labels") or 0)
-    items = tuple(_items(tuple(evaluations.values()), rubrics, n_labels))
-    return RunSource(path.resolve().name, "answer", items, journal_of(path), evaluations, rubrics)
+    items = tuple(_build_items(tuple(evaluations.values()), rubrics, n_labels))
+    return RunSource(path.resolve().name, "answer", items, open_journal(path), evaluations, rubrics)
 
 
 NO_NUGGET = -1
@@ -70,7 +70,7 @@ Rubrics = Mapping[str, tuple[str, dict[Value, str]]]
 """For each rubric, its question and the descriptions of its ratings."""
 
 
-def rubric_words(name: str) -> Rubrics:
+def load_rubric_texts(name: str) -> Rubrics:
     """Return the questions and rating descriptions of a rubric set, or {} for an unknown set."""
     try:
         known = load_rubrics(name)  # type: ignore[arg-type]
@@ -79,7 +79,7 @@ def rubric_words(name: str) -> Rubrics:
     return {key: (rubric.question, {**rubric.scale}) for key, rubric in known.items()}
 
 
-def _items(
+def _build_items(
     evaluations: Sequence[Evaluation], rubrics: Rubrics, n_labels: int
 ) -> Iterator[ReviewItem]:
     labels: dict[str, dict[str, None]] = {}
@@ -94,20 +94,21 @@ def _items(
         for verdict in evaluation.verdicts:
             if verdict.failure and verdict.failure.reason in NOTHING_TO_JUDGE:
                 continue
-            yield item_of(
+            yield build_review_item(
                 verdict,
                 evaluation.record_id,
-                subject_of(verdict, evaluation),
+                find_subject(verdict, evaluation),
                 system=evaluation.system or "",
                 labels=sorted(labels.get(verdict.evaluator, ())),
                 hints=rubrics.get(verdict.item, ("", {}))[1],
                 n_labels=n_labels,
-                leads=tone_of(verdict) == "bad" and sentence_of(verdict) in finding_sentences,
+                leads=choose_verdict_tone(verdict) == "bad"
+                and find_sentence_number(verdict) in finding_sentences,
             )
-        yield from _match_items(evaluation)
+        yield from _build_match_items(evaluation)
 
 
-def _match_items(evaluation: Evaluation) -> Iterator[ReviewItem]:
+def _build_match_items(evaluation: Evaluation) -> Iterator[ReviewItem]:
     """Yield a review item for each gold nugget: which nugget of the answer states it?"""
     matches = {match.gold: match for match in evaluation.matches}
     nuggets = evaluation.nuggets
@@ -141,17 +142,19 @@ def _match_items(evaluation: Evaluation) -> Iterator[ReviewItem]:
         )
 
 
-def subject_of(verdict: VerdictBase, evaluation: Evaluation) -> str:
+def find_subject(verdict: VerdictBase, evaluation: Evaluation) -> str:
     """Return the text that a verdict judges."""
     gold, nugget = getattr(verdict, "gold", None), getattr(verdict, "nugget", "")
-    sentence = sentence_of(verdict)
+    sentence = find_sentence_number(verdict)
     exam = getattr(verdict, "exam_item", "")
     if exam:
         return next((item.text for item in evaluation.exam if item.id == exam), exam)
     if isinstance(verdict, RacarRating):
-        return _pair_text(verdict.pair, evaluation)
+        return _find_pair_text(verdict.pair, evaluation)
     if isinstance(verdict, IntentSimilarity):
-        return "\n\n".join(_pair_text(pair, evaluation) for pair in (verdict.first, verdict.second))
+        return "\n\n".join(
+            _find_pair_text(pair, evaluation) for pair in (verdict.first, verdict.second)
+        )
     if nugget:
         return nugget
     if gold is not None and gold < len(evaluation.gold_nuggets):
@@ -159,11 +162,11 @@ def subject_of(verdict: VerdictBase, evaluation: Evaluation) -> str:
     if sentence is not None and getattr(verdict, "origin", "answer") == "answer":
         return next((s.text for s in evaluation.sentences if s.index == sentence), "")
     if hasattr(verdict, "rubric"):
-        return score_title(f"rubric.{verdict.item}")
+        return find_score_title(f"rubric.{verdict.item}")
     return verdict.item or evaluation.question
 
 
-def _pair_text(name: str, evaluation: Evaluation) -> str:
+def _find_pair_text(name: str, evaluation: Evaluation) -> str:
     texts = (f"{p.question}\n{p.answer}" for p in evaluation.pairs if p.id == name)
     return next(texts, name)
 
@@ -189,30 +192,30 @@ class RunSource(ReviewSource):
         same = [
             other
             for other in evaluation.verdicts
-            if item.sentence is not None and sentence_of(other) == item.sentence
+            if item.sentence is not None and find_sentence_number(other) == item.sentence
         ]
-        sections = [*_sections(item, evaluation, same), _gold_section(item, evaluation)]
+        sections = [*_build_sections(item, evaluation, same), _build_gold_section(item, evaluation)]
         return View(
             question=evaluation.question,
-            lines=_lines(item, verdict, evaluation),
-            passages=_passages([verdict, *same] if verdict else same, evaluation),
+            lines=_highlight_lines(item, verdict, evaluation),
+            passages=_collect_passages([verdict, *same] if verdict else same, evaluation),
             sections=tuple(section for section in sections if section.rows),
-            notes=tuple(self._notes(verdict, evaluation)),
+            notes=tuple(self._list_notes(verdict, evaluation)),
             asks=self.rubrics.get(item.item, ("", {}))[0] if item.field == "rating" else "",
         )
 
-    def _notes(
+    def _list_notes(
         self, verdict: VerdictBase | None, evaluation: Evaluation
     ) -> Iterator[tuple[str, str]]:
-        for text in texts_of(verdict) if verdict else ():
+        for text in list_verdict_texts(verdict) if verdict else ():
             yield "Listed text", text
         judge = (verdict.judge if verdict else "") or evaluation.judge
         if judge:
             yield "Judged by", judge
-        yield "Question id", question_of(evaluation)
+        yield "Question id", get_question(evaluation)
 
 
-def _lines(
+def _highlight_lines(
     item: ReviewItem, verdict: VerdictBase | None, evaluation: Evaluation
 ) -> tuple[ShownLine, ...]:
     marked = {item.sentence, *getattr(verdict, "sentences", ())}
@@ -224,55 +227,61 @@ def _lines(
     )
 
 
-def _passages(verdicts: Sequence[VerdictBase], evaluation: Evaluation) -> tuple[Passage, ...]:
+def _collect_passages(
+    verdicts: Sequence[VerdictBase], evaluation: Evaluation
+) -> tuple[Passage, ...]:
     titles = {document.id: document.title for document in evaluation.sources}
     passages: dict[tuple[str, int], Passage] = {}
     for verdict in verdicts:
-        for span in spans_of(verdict):
+        for span in list_evidence_spans(verdict):
             title = span.title or titles.get(span.document, "")
-            note = f"{verdict_title(verdict.evaluator)}: {word_of(verdict)}"
-            url = article_url(span.document)
+            note = f"{find_verdict_title(verdict.evaluator)}: {summarize_verdict(verdict)}"
+            url = build_article_url(span.document)
             passage = Passage(span.text, title, span.document, url, note)
             passages.setdefault((span.document, span.start), passage)
     return tuple(passages.values())
 
 
-def _sections(
+def _build_sections(
     item: ReviewItem, evaluation: Evaluation, same: list[VerdictBase]
 ) -> Iterator[Section]:
     """Yield a list of the verdicts on the same sentence, then a list for each evaluator."""
     if same:
-        rows = tuple(_row(verdict, item, evaluation, is_same=True) for verdict in same)
+        rows = tuple(_build_row(verdict, item, evaluation, is_same=True) for verdict in same)
         yield Section(f"Sentence {item.sentence}", rows, is_open=True)
     present = dict.fromkeys(verdict.evaluator for verdict in evaluation.verdicts)
     for name in dict.fromkeys([*(e.name for e in OURS if e.name in present), *present]):
-        rows = tuple(_row(verdict, item, evaluation) for verdict in evaluation.by(name))
+        rows = tuple(
+            _build_row(verdict, item, evaluation) for verdict in evaluation.find_verdicts(name)
+        )
         is_open = name == item.evaluator and not same
-        yield Section(humanise(verdict_title(name, 2)), rows, is_open=is_open)
+        yield Section(humanise(find_verdict_title(name, 2)), rows, is_open=is_open)
 
 
-def _row(
+def _build_row(
     verdict: VerdictBase, item: ReviewItem, evaluation: Evaluation, *, is_same: bool = False
 ) -> RelatedItem:
     about = (verdict.evaluator, evaluation.record_id, verdict.item)
     has_item = verdict.failure is None or verdict.failure.reason not in NOTHING_TO_JUDGE
-    texts = "; ".join(texts_of(verdict))
+    texts = "; ".join(list_verdict_texts(verdict))
     grader = getattr(verdict, "grader", "")
     text = (
-        humanise(verdict_title(verdict.evaluator)) if is_same else subject_of(verdict, evaluation)
+        humanise(find_verdict_title(verdict.evaluator))
+        if is_same
+        else find_subject(verdict, evaluation)
     )
     return RelatedItem(
         text=text,
-        place=place_of(verdict) or ("" if grader == verdict.item else grader),
-        word=word_of(verdict),
-        tone=tone_of(verdict),
-        why=texts or reason_of(verdict),
+        place=describe_verdict_place(verdict) or ("" if grader == verdict.item else grader),
+        word=summarize_verdict(verdict),
+        tone=choose_verdict_tone(verdict),
+        why=texts or describe_reason(verdict),
         about=about if has_item else None,
         is_asked=about == item.about,
     )
 
 
-def _gold_section(item: ReviewItem, evaluation: Evaluation) -> Section:
+def _build_gold_section(item: ReviewItem, evaluation: Evaluation) -> Section:
     matches = {match.gold: match for match in evaluation.matches}
     rows = []
     for position, nugget in enumerate(evaluation.gold_nuggets):

@@ -11,9 +11,16 @@ from typing import TYPE_CHECKING
 
 from ragassay.records import Review
 from ragassay.reports.display import Tone
-from ragassay.reports.labels import without_controls
+from ragassay.reports.labels import replace_controls
 from ragassay.review.items import ReviewItem
-from ragassay.review.session import ORDERS, STATES, Filter, ReviewSession, options, queue
+from ragassay.review.session import (
+    ORDERS,
+    STATES,
+    Filter,
+    ReviewSession,
+    build_queue,
+    list_filter_options,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -39,7 +46,7 @@ class ReviewView:
 
 
 @functools.cache
-def environment() -> Environment:
+def create_environment() -> Environment:
     """Return the Jinja environment, in which values are escaped and undefined names are errors."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
@@ -55,10 +62,10 @@ def environment() -> Environment:
 
 def render(name: str, **known: object) -> str:
     """Render a template, and remove characters that HTML does not allow."""
-    return without_controls(environment().get_template(name).render(**known))
+    return replace_controls(create_environment().get_template(name).render(**known))
 
 
-def page(session: ReviewSession, who: str, suggested: str, nonce: str) -> str:
+def render_page(session: ReviewSession, who: str, suggested: str, nonce: str) -> str:
     """Render the page, opened at the first item that the reviewer has not reviewed.
 
     Args:
@@ -66,7 +73,7 @@ def page(session: ReviewSession, who: str, suggested: str, nonce: str) -> str:
         suggested: Name that the page suggests when it asks for the name.
         nonce: Nonce of the Content Security Policy.
     """
-    order = queue(session, Filter(), who)
+    order = build_queue(session, Filter(), who)
     n = next((n for n in order if not session.is_done(session.items[n], who)), order[0])
     source = session.source
     start = max(0, order.index(n) - N_FIRST_ROWS // 2)
@@ -80,42 +87,42 @@ def page(session: ReviewSession, who: str, suggested: str, nonce: str) -> str:
         first=n,
         target=hashlib.sha256(str(source.journal.path).encode()).hexdigest()[:16],
         is_bank="text" in session.items[0].edits,
-        options=options(session),
+        options=list_filter_options(session),
         states={key: word for key, (word, _) in STATES.items()},
         orders=ORDERS,
-        rows=[(n, row_of(session, n, who)) for n in order[start : start + N_FIRST_ROWS]],
-        item=item(session, n, who),
+        rows=[(n, render_row(session, n, who)) for n in order[start : start + N_FIRST_ROWS]],
+        item=render_item(session, n, who),
     )
 
 
-def nonce() -> str:
+def create_nonce() -> str:
     """Return a new nonce for a Content Security Policy."""
     return secrets.token_urlsafe(18)
 
 
-def row_of(session: ReviewSession, n: int, who: str) -> str:
+def render_row(session: ReviewSession, n: int, who: str) -> str:
     """Render one row of the queue."""
     review_item = session.items[n]
-    reviews = session.reviews_of(review_item)
+    reviews = session.find_reviews(review_item)
     return render(
         "row.html.j2",
         n=n,
         item=review_item,
         is_done=session.is_done(review_item, who),
         others=sorted({review.who for review in reviews if review.who != who}),
-        differs=session.reviewers_disagree(review_item),
+        differs=session.has_disagreement(review_item),
     )
 
 
-def rows(session: ReviewSession, numbers: Sequence[int], who: str) -> list[str]:
+def render_rows(session: ReviewSession, numbers: Sequence[int], who: str) -> list[str]:
     """Render several rows of the queue."""
-    return [row_of(session, n, who) for n in numbers]
+    return [render_row(session, n, who) for n in numbers]
 
 
-def item(session: ReviewSession, n: int, who: str) -> str:
+def render_item(session: ReviewSession, n: int, who: str) -> str:
     """Render a review item with the texts and verdicts around it."""
     review_item = session.items[n]
-    reviews = session.reviews_of(review_item)
+    reviews = session.find_reviews(review_item)
     return render(
         "item.html.j2",
         n=n,
@@ -124,14 +131,16 @@ def item(session: ReviewSession, n: int, who: str) -> str:
         view=session.source.view(review_item),
         reviews=[describe_review(review, review_item, who) for review in reviews],
         mine=[review.value for review in reviews if review.who == who],
-        number_of=session.number_of,
-        choices=[(_key(review_item, i), choice) for i, choice in enumerate(review_item.choices)],
+        number_of=session.find_number,
+        choices=[
+            (_find_key(review_item, i), choice) for i, choice in enumerate(review_item.choices)
+        ],
         texts={"texts": list(review_item.written)}
         | {review.field: review.value for review in reviews},
     )
 
 
-def _key(item: ReviewItem, position: int) -> str:
+def _find_key(item: ReviewItem, position: int) -> str:
     """Return the key to press for a choice, such as "2" for a rating of 2 or the second label."""
     if item.field == "removed":
         return ("a", "x")[position]
@@ -140,7 +149,7 @@ def _key(item: ReviewItem, position: int) -> str:
 
 def describe_review(review: Review, item: ReviewItem, who: str) -> ReviewView:
     """Format a review for display."""
-    word, tone = item.word_of(review.value)
+    word, tone = item.describe_choice(review.value)
     if review.field != item.field:
         name = FIELDS.get(review.field, review.field)
         is_flag = review.field == "removed"

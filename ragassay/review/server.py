@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ragassay.errors import InputError
 from ragassay.formats.workbench.paragraphs import is_paragraph_file
-from ragassay.models.serving.server import bound, run_app, server_of
+from ragassay.models.serving.server import bound, build_server, run_app
 from ragassay.review.access import AccessControl
 from ragassay.review.items import ReviewSource
 from ragassay.review.of_bank import open_bank
@@ -71,12 +71,12 @@ def serve_page(
     with bound(HOST, port) as listener:
         access = AccessControl(listener.getsockname()[1])
 
-        def ready() -> None:
+        def announce_page() -> None:
             on_ready(access, session)
             if opens:
                 webbrowser.open(access.url)
 
-        run_app(build_app(session, access, who), listener, GRACE_S, ready)
+        run_app(build_app(session, access, who), listener, GRACE_S, announce_page)
 
 
 async def serve_until_done(
@@ -96,16 +96,16 @@ async def serve_until_done(
     with bound(HOST, 0) as listener:
         access = AccessControl(listener.getsockname()[1])
 
-        def ready() -> None:
+        def announce_page() -> None:
             on_ready(access, session)
             if opens:
                 webbrowser.open(access.url)
 
-        def end() -> None:
+        def stop_server() -> None:
             is_done.set()
             server.should_exit = True
 
-        server = server_of(build_app(session, access, "", end), GRACE_S, ready)
+        server = build_server(build_app(session, access, "", stop_server), GRACE_S, announce_page)
         await server.serve(sockets=[listener])
     if not is_done.is_set():  # The server also stops if a shell made the process ignore SIGINT.
         raise KeyboardInterrupt

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 
-from ragassay.records import Review, final_reviews
-from ragassay.reports.display import UNDECIDED, UNSCORED, label_text
+from ragassay.records import Review, select_final_reviews
+from ragassay.reports.display import UNDECIDED, UNSCORED, format_label
 from ragassay.review.items import ReviewItem, ReviewSource
 
 PAUSE_S = 300
@@ -63,7 +63,7 @@ class ReviewSession:
         self._reviews = _Reviews((0, 0), (), {})
         self.refresh()
 
-    def number_of(self, about: tuple[str, str, str] | None) -> int | None:
+    def find_number(self, about: tuple[str, str, str] | None) -> int | None:
         """Return the number of an item, or None if there is no such item."""
         return self._numbers.get(about) if about else None
 
@@ -84,18 +84,18 @@ class ReviewSession:
             InputError: The journal is damaged.
         """
         with self._lock:
-            fingerprint = self._fingerprint()
+            fingerprint = self._read_fingerprint()
             if fingerprint != self._reviews.fingerprint:
                 reviews = self.source.journal.read()
                 by_item: dict[tuple[str, str, str], tuple[Review, ...]] = {}
-                for review in final_reviews(reviews):
+                for review in select_final_reviews(reviews):
                     about = review.about[:3]
                     by_item[about] = (*by_item.get(about, ()), review)
                     self._append_added(review)
                 self._reviews = _Reviews(fingerprint, reviews, by_item)
             return len(self._reviews.reviews)
 
-    def _fingerprint(self) -> tuple[int, int]:
+    def _read_fingerprint(self) -> tuple[int, int]:
         try:
             stat = self.source.journal.path.stat()
         except OSError:
@@ -109,36 +109,36 @@ class ReviewSession:
             self._numbers[item.about] = len(self.items)
             self.items.append(item)
 
-    def reviews_of(self, item: ReviewItem) -> tuple[Review, ...]:
+    def find_reviews(self, item: ReviewItem) -> tuple[Review, ...]:
         """Return the reviews of an item that were not undone or replaced, oldest first."""
         return self._reviews.by_item.get(item.about, ())
 
-    def reviews_since(self, n: int) -> set[int]:
+    def find_changed_items(self, n: int) -> set[int]:
         """Return the numbers of the items with new reviews, ignoring the first `n` reviews."""
         by_id = {review.id: review for review in self._reviews.reviews}
         new = [by_id.get(review.undoes, review) for review in self._reviews.reviews[n:]]
         numbers = (self._numbers.get(review.about[:3]) for review in new)
         return {number for number in numbers if number is not None}
 
-    def reviewers_disagree(self, item: ReviewItem) -> bool:
+    def has_disagreement(self, item: ReviewItem) -> bool:
         """Return whether two reviews of an item set a field to different values."""
         by_field: dict[str, set[str]] = {}
-        for review in self.reviews_of(item):
+        for review in self.find_reviews(item):
             by_field.setdefault(review.field, set()).add(repr(review.value))
         return any(len(values) > 1 for values in by_field.values())
 
     def is_done(self, item: ReviewItem, who: str) -> bool:
         """Return whether a reviewer, or any reviewer if `who` is empty, has reviewed an item."""
-        return any(not who or review.who == who for review in self.reviews_of(item))
+        return any(not who or review.who == who for review in self.find_reviews(item))
 
-    def progress(self, numbers: Sequence[int], who: str) -> Progress:
+    def measure_progress(self, numbers: Sequence[int], who: str) -> Progress:
         """Return the progress of a reviewer on the given items."""
         n_done = sum(self.is_done(self.items[n], who) for n in numbers)
-        pace = pace_s(review.when for review in self._reviews.reviews if review.who == who)
+        pace = estimate_pace_s(review.when for review in self._reviews.reviews if review.who == who)
         n_left = len(numbers) - n_done
         return Progress(len(numbers), n_done, None if pace is None else round(pace * n_left))
 
-    def last_of(self, who: str) -> list[tuple[str, int]]:
+    def list_undoable_reviews(self, who: str) -> list[tuple[str, int]]:
         """Return ids and item numbers of the reviews that a reviewer can undo, newest last."""
         current = {review.id for some in self._reviews.by_item.values() for review in some}
         numbered = (
@@ -149,11 +149,11 @@ class ReviewSession:
         return [(name, n) for name, n in numbered if n is not None][-N_UNDO:]
 
 
-def pace_s(times: Iterable[str]) -> float | None:
+def estimate_pace_s(times: Iterable[str]) -> float | None:
     """Return the median seconds between reviews without pauses, or None for fewer than 3 reviews.
 
     Example:
-        >>> pace_s(f"2026-01-01T10:00:{s:02}+00:00" for s in (0, 4, 10, 16))
+        >>> estimate_pace_s(f"2026-01-01T10:00:{s:02}+00:00" for s in (0, 4, 10, 16))
         6.0
     """
     moments = [datetime.fromisoformat(time).timestamp() for time in times][-N_PACE:]
@@ -175,7 +175,7 @@ STATES: Mapping[str, tuple[str, States]] = {
         lambda session, item, who: not {UNDECIDED, UNSCORED}.isdisjoint(item.states),
     ),
     "judges": ("judges differ", lambda session, item, who: "judges" in item.states),
-    "people": ("reviewers differ", lambda session, item, who: session.reviewers_disagree(item)),
+    "people": ("reviewers differ", lambda session, item, who: session.has_disagreement(item)),
     "leads": ("main finding", lambda session, item, who: "leads" in item.states),
 }
 """States by which the queue can be filtered, each with its text on the page and a function that
@@ -202,14 +202,14 @@ class Filter:
     order: str = "priority"
 
     @classmethod
-    def of(cls, asked: Mapping[str, str]) -> Filter:
+    def from_query(cls, asked: Mapping[str, str]) -> Filter:
         """Read a filter from query parameters, ignoring unknown states and orders."""
         query = {field.name: asked.get(field.name, "")[:LONGEST] for field in fields(cls)}
         query["state"] = query["state"] if query["state"] in STATES else ""
         query["order"] = query["order"] if query["order"] in ORDERS else "priority"
         return cls(**query)
 
-    def passes(self, item: ReviewItem, session: ReviewSession, who: str) -> bool:
+    def matches_item(self, item: ReviewItem, session: ReviewSession, who: str) -> bool:
         """Return whether an item matches the filter."""
         exact = (
             (self.system, item.system),
@@ -225,9 +225,9 @@ class Filter:
         return all(word in text for word in self.text.casefold().split())
 
 
-def queue(session: ReviewSession, wanted: Filter, who: str) -> list[int]:
+def build_queue(session: ReviewSession, wanted: Filter, who: str) -> list[int]:
     """Return the numbers of the items that match a filter, in the order that the filter sets."""
-    numbers = [n for n, item in enumerate(session.items) if wanted.passes(item, session, who)]
+    numbers = [n for n, item in enumerate(session.items) if wanted.matches_item(item, session, who)]
     if wanted.order == "priority":
         numbers.sort(key=lambda n: -session.items[n].priority)
     return numbers
@@ -242,7 +242,7 @@ class FilterOption:
     n: int
 
 
-def options(session: ReviewSession) -> dict[str, list[FilterOption]]:
+def list_filter_options(session: ReviewSession) -> dict[str, list[FilterOption]]:
     """Return the values to filter by for each field, without fields that have a single value."""
     kinds = {item.evaluator: item.kind for item in session.items}
     counts_by_field = {
@@ -253,7 +253,7 @@ def options(session: ReviewSession) -> dict[str, list[FilterOption]]:
     return {
         name: [
             FilterOption(
-                value, kinds.get(value, label_text(value)) if name == "evaluator" else value, n
+                value, kinds.get(value, format_label(value)) if name == "evaluator" else value, n
             )
             for value, n in counts.most_common()
         ]

@@ -13,13 +13,13 @@ from ragassay.reports.display import (
     UNDECIDED,
     UNSCORED,
     Tone,
-    decided_text,
+    choose_label_tone,
+    describe_escalation,
+    format_label,
     format_share,
-    label_text,
-    label_tone,
-    unscored_text,
+    format_unscored,
 )
-from ragassay.reports.text import humanise, verdict_title
+from ragassay.reports.text import find_verdict_title, humanise
 from ragassay.review.items import Choice, Opinion, ReviewItem, State, Value
 
 LEADS, DIFFERS, UNSURE = 3.0, 2.0, 1.0
@@ -83,14 +83,14 @@ STATES: dict[State, str] = {"leads": "main finding", "judges": "judges differ"}
 """Texts of reasons to review, if they differ from the key."""
 
 
-def spread_of(values: Sequence[object], n_choices: int = 2) -> float:
+def compute_spread(values: Sequence[object], n_choices: int = 2) -> float:
     """Return the disagreement of values, from 0 to 1.
 
     The disagreement of numbers is the difference between the highest and the lowest, as a share of
     the scale.
 
     Example:
-        >>> spread_of([1, 5], 5), spread_of(["yes", "no"]), spread_of(["yes"])
+        >>> compute_spread([1, 5], 5), compute_spread(["yes", "no"]), compute_spread(["yes"])
         (1.0, 1.0, 0.0)
     """
     known = [value for value in values if value is not None]
@@ -111,7 +111,7 @@ WRITTEN = ("nuggets", "facts")
 LONGEST_PLACE = 24
 
 
-def item_of(
+def build_review_item(
     verdict: VerdictBase,
     record: str,
     item_text: str,
@@ -133,16 +133,16 @@ def item_of(
         leads: Whether the verdict belongs to a main finding.
         opinions: Names and verdicts of several graders, if they are not in the verdict itself.
     """
-    choices = choices_of(verdict, labels, hints or {}, n_labels)
+    choices = list_review_choices(verdict, labels, hints or {}, n_labels)
     model_choice: Value | None = verdict.choice
     if choices == RIGHT and verdict.failure is None:
         model_choice = True
-    opinions = opinions or tuple(_judge_opinions(verdict))
+    opinions = opinions or tuple(_list_opinions(verdict))
     doubt = Doubt(
         confidence=verdict.confidence,
         entropy_bits=verdict.entropy_bits,
         n_choices=len(choices),
-        spread=_spread(verdict, [opinion for _, opinion in opinions], len(choices)),
+        spread=_compute_spread(verdict, [opinion for _, opinion in opinions], len(choices)),
         state=verdict.state,
         leads=leads,
     )
@@ -150,39 +150,44 @@ def item_of(
         evaluator=verdict.evaluator,
         record=record,
         item=verdict.item,
-        field=field_of(choices),
-        kind=humanise(verdict_title(verdict.evaluator)),
-        place=place_of(verdict),
+        field=choose_review_field(choices),
+        kind=humanise(find_verdict_title(verdict.evaluator)),
+        place=describe_verdict_place(verdict),
         item_text=item_text,
         system=system,
         model_choice=model_choice,
-        tentative_choice=_tentative_choice(verdict, choices),
-        word=word_of(verdict),
-        tone=tone_of(verdict),
+        tentative_choice=_find_tentative_choice(verdict, choices),
+        word=summarize_verdict(verdict),
+        tone=choose_verdict_tone(verdict),
         choices=choices,
-        edits=(field_of(choices), *(("texts",) if choices == RIGHT else ())),
-        written=texts_of(verdict),
+        edits=(choose_review_field(choices), *(("texts",) if choices == RIGHT else ())),
+        written=list_verdict_texts(verdict),
         confidence="" if verdict.confidence is None else format_share(verdict.confidence),
-        why=reason_of(verdict),
+        why=describe_reason(verdict),
         states=doubt.states,
         priority=doubt.priority,
         because=doubt.because,
         opinions=tuple(
-            Opinion(name, word_of(opinion), tone_of(opinion), reason_of(opinion))
+            Opinion(
+                name,
+                summarize_verdict(opinion),
+                choose_verdict_tone(opinion),
+                describe_reason(opinion),
+            )
             for name, opinion in opinions
         ),
-        sentence=sentence_of(verdict),
+        sentence=find_sentence_number(verdict),
     )
 
 
-def _spread(verdict: VerdictBase, opinions: Sequence[VerdictBase], n_choices: int) -> float:
+def _compute_spread(verdict: VerdictBase, opinions: Sequence[VerdictBase], n_choices: int) -> float:
     """Return how much judges disagree on the verdict, or on whether the passage covers the item."""
     choices = [opinion.choice for opinion in opinions if opinion.item == verdict.item]
     covered = [getattr(opinion, "is_correct", None) for opinion in opinions]
-    return max(spread_of(choices, n_choices), spread_of(covered))
+    return max(compute_spread(choices, n_choices), compute_spread(covered))
 
 
-def choices_of(
+def list_review_choices(
     verdict: VerdictBase, labels: Sequence[str], hints: Mapping[Value, str], n_labels: int = 0
 ) -> tuple[Choice, ...]:
     """Return what a reviewer can choose: labels, ratings, or right and wrong for a text list."""
@@ -193,8 +198,8 @@ def choices_of(
     return tuple(
         Choice(
             value,
-            label_text(f"{value:g}" if isinstance(value, float) else str(value)),
-            tone_of_value(value),
+            format_label(f"{value:g}" if isinstance(value, float) else str(value)),
+            choose_value_tone(value),
             hints.get(value, ""),
         )
         for value in known
@@ -202,47 +207,47 @@ def choices_of(
     )
 
 
-def field_of(choices: Sequence[Choice]) -> str:
+def choose_review_field(choices: Sequence[Choice]) -> str:
     """Return the field of a review that the choices set: "rating", "right" or "label"."""
     kind = type(choices[0].value)
     return {int: "rating", float: "rating", bool: "right"}.get(kind, "label")
 
 
-def word_of(verdict: VerdictBase) -> str:
+def summarize_verdict(verdict: VerdictBase) -> str:
     """Return a verdict's label, rating or failure as short text."""
     if verdict.failure is not None:
-        return unscored_text(verdict.failure)
+        return format_unscored(verdict.failure)
     if verdict.choice is None:
-        texts = texts_of(verdict)
+        texts = list_verdict_texts(verdict)
         return f"{len(texts)} listed" if texts else "none"
     if isinstance(verdict.choice, str):
-        return label_text(verdict.choice)
+        return format_label(verdict.choice)
     low, high = getattr(verdict, "scale", SHARE_SCALE)
     return (
         f"{verdict.choice:g}" if (low, high) == SHARE_SCALE else f"{verdict.choice:g} of {high:g}"
     )
 
 
-def tone_of(verdict: VerdictBase) -> Tone:
+def choose_verdict_tone(verdict: VerdictBase) -> Tone:
     """Return the colour in which the page shows a verdict."""
     if verdict.failure is not None:
         return verdict.failure.state
-    return tone_of_value(verdict.choice)
+    return choose_value_tone(verdict.choice)
 
 
-def tone_of_value(value: Value | None) -> Tone:
+def choose_value_tone(value: Value | None) -> Tone:
     """Return the colour in which the page shows a value: "plain" for numbers and unknown labels."""
     if value == "yes":
         return "good"
-    return label_tone(value) if isinstance(value, str) else "plain"
+    return choose_label_tone(value) if isinstance(value, str) else "plain"
 
 
-def _tentative_choice(verdict: VerdictBase, choices: Sequence[Choice]) -> Value | None:
+def _find_tentative_choice(verdict: VerdictBase, choices: Sequence[Choice]) -> Value | None:
     by_text = {str(choice.value): choice.value for choice in choices}
     return by_text.get(verdict.tentative_label or "")
 
 
-def _judge_opinions(verdict: VerdictBase) -> Iterator[tuple[str, VerdictBase]]:
+def _list_opinions(verdict: VerdictBase) -> Iterator[tuple[str, VerdictBase]]:
     """Yield the name and verdict of each panel judge, or of the first and the second judge."""
     for member in getattr(verdict, "members", ()):
         yield member.judge or "judge", member
@@ -252,14 +257,14 @@ def _judge_opinions(verdict: VerdictBase) -> Iterator[tuple[str, VerdictBase]]:
         yield verdict.escalation.judge if verdict.escalation else "second judge", verdict
 
 
-def sentence_of(verdict: VerdictBase) -> int | None:
+def find_sentence_number(verdict: VerdictBase) -> int | None:
     """Return the number of the judged sentence, starting at 1, or None for the whole answer."""
     return getattr(verdict, "sentence", None)
 
 
-def place_of(verdict: VerdictBase) -> str:
+def describe_verdict_place(verdict: VerdictBase) -> str:
     """Return the location of a verdict, such as "sentence 2" or "sentence 2 · [1]"."""
-    sentence = sentence_of(verdict)
+    sentence = find_sentence_number(verdict)
     if sentence is None:
         return ""
     marker = getattr(getattr(verdict, "citation", None), "marker", "")
@@ -271,7 +276,7 @@ def place_of(verdict: VerdictBase) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def reason_of(verdict: VerdictBase) -> str:
+def describe_reason(verdict: VerdictBase) -> str:
     """Return the reason for a verdict, including the reason for a failure."""
     reason = getattr(verdict, "rationale", "") or getattr(verdict, "reason", "")
     difference = getattr(verdict, "difference", "")
@@ -281,12 +286,12 @@ def reason_of(verdict: VerdictBase) -> str:
         f"not supported: {difference}" if difference else "",
         f"extracted: {answer}" if answer else "",
         verdict.failure.detail if verdict.failure else "",
-        decided_text(verdict),
+        describe_escalation(verdict),
     ]
     return " ".join(part.strip() for part in parts if part.strip())
 
 
-def texts_of(verdict: VerdictBase) -> tuple[str, ...]:
+def list_verdict_texts(verdict: VerdictBase) -> tuple[str, ...]:
     """Return the texts that a verdict lists, such as nuggets or facts."""
     listed = (entry for name in WRITTEN for entry in getattr(verdict, name, ()))
     return tuple(
@@ -294,7 +299,7 @@ def texts_of(verdict: VerdictBase) -> tuple[str, ...]:
     )
 
 
-def spans_of(verdict: VerdictBase) -> tuple[EvidenceSpan, ...]:
+def list_evidence_spans(verdict: VerdictBase) -> tuple[EvidenceSpan, ...]:
     """Return the evidence passages of a verdict."""
     evidence = getattr(verdict, "evidence", None)
     return (evidence,) if isinstance(evidence, EvidenceSpan) else ()

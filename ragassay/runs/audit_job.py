@@ -10,8 +10,8 @@ from ragassay.errors import InputError
 from ragassay.evaluators import OURS
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.own import OwnEvaluator
-from ragassay.graphs.case import case_of
-from ragassay.options import AuditKeywords, several
+from ragassay.graphs.case import convert_to_case
+from ragassay.options import AuditKeywords, to_tuple
 from ragassay.perturbations import ATTACKS, Attack, perturb_answers
 from ragassay.records import PARTS, Paraphrase, PerturbedAnswer, Record, Severity
 from ragassay.retrievers.literature import Filters, Literature
@@ -43,11 +43,11 @@ class AuditOptions:
     paraphraser: str = ""
 
 
-def audit_options(keywords: AuditKeywords) -> AuditOptions:
+def build_audit_options(keywords: AuditKeywords) -> AuditOptions:
     """Create audit options from keyword arguments or from the command line."""
     known = {field.name for field in fields(AuditOptions)}
     values = {n: value for n, value in keywords.items() if n in known and value is not None}
-    return replace(AuditOptions(), **values | {"attacks": several(keywords.get("attacks"))})
+    return replace(AuditOptions(), **values | {"attacks": to_tuple(keywords.get("attacks"))})
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class AuditJob:
         """Where the perturbed answers come from: "given" for a file, "audit" for attacks."""
         return FROM_FILE if self.options.use_perturbed else "audit"
 
-    def groups(self) -> dict[tuple[str, ...], list[Record]]:
+    def group_records(self) -> dict[tuple[str, ...], list[Record]]:
         """Return the answers, grouped by the parts to evaluate."""
         groups: dict[tuple[str, ...], list[Record]] = {}
         for ask in self.asks:
@@ -90,7 +90,9 @@ class AuditJob:
         return groups
 
 
-def audit_job(job: Job, run: Run, options: AuditOptions, *, is_judged: bool = False) -> AuditJob:
+def build_audit_job(
+    job: Job, run: Run, options: AuditOptions, *, is_judged: bool = False
+) -> AuditJob:
     """Choose answers of a job and perturb them.
 
     Only the parts that the settings request are evaluated. For example, rubrics are only attacked
@@ -113,10 +115,10 @@ def audit_job(job: Job, run: Run, options: AuditOptions, *, is_judged: bool = Fa
         records, perturbed, n_unchanged = _read_perturbed_answers(job.records, options)
     else:
         unperturbed = [record for record in job.records if is_unperturbed(record)]
-        records = spread(unperturbed, options.limit, options.seed)
+        records = choose_spread_answers(unperturbed, options.limit, options.seed)
         result = perturb_answers(
             records,
-            attacks=chosen_attacks(options.attacks),
+            attacks=choose_attacks(options.attacks),
             seed=options.seed,
             retracted=_find_retracted(job.corpus, records),
             among=unperturbed,
@@ -131,8 +133,8 @@ def audit_job(job: Job, run: Run, options: AuditOptions, *, is_judged: bool = Fa
             f"no attack changes any of {len(records)} answers in the requested parts; "
             "choose other attacks or more parts"
         )
-    asks = [] if is_judged else _unperturbed_asks(records, targeted)
-    asks += [Ask(answer.record, parts_of(answer.targets)) for answer in targeted]
+    asks = [] if is_judged else _build_unperturbed_asks(records, targeted)
+    asks += [Ask(answer.record, list_target_parts(answer.targets)) for answer in targeted]
     return AuditJob(
         replace(job, records=tuple(records)),
         targeted,
@@ -142,7 +144,7 @@ def audit_job(job: Job, run: Run, options: AuditOptions, *, is_judged: bool = Fa
     )
 
 
-def chosen_attacks(names: Sequence[str]) -> tuple[Attack, ...]:
+def choose_attacks(names: Sequence[str]) -> tuple[Attack, ...]:
     """Return the attacks with the given names or families, or all attacks if none are given.
 
     Raises:
@@ -162,7 +164,7 @@ def is_unperturbed(record: Record) -> bool:
     return record.metadata.get("variant", "benign") == "benign"
 
 
-def spread(records: Sequence[Record], limit: int, seed: int) -> list[Record]:
+def choose_spread_answers(records: Sequence[Record], limit: int, seed: int) -> list[Record]:
     """Choose answers that are spread evenly over the questions.
 
     If the limit is larger, the same answers and more are chosen. The order of the records does not
@@ -174,14 +176,14 @@ def spread(records: Sequence[Record], limit: int, seed: int) -> list[Record]:
         seed: Seed for the random order of the answers.
     """
 
-    def key(text: str) -> str:
+    def hash_text(text: str) -> str:
         return hashlib.sha256(f"{seed}\n{text}".encode()).hexdigest()
 
     by_question: dict[str, list[Record]] = {}
-    for record in sorted(records, key=lambda r: key(r.id)):
+    for record in sorted(records, key=lambda r: hash_text(r.id)):
         by_question.setdefault(record.topic or record.question, []).append(record)
     ranked = [
-        (rank, key(question), record)
+        (rank, hash_text(question), record)
         for question, members in by_question.items()
         for rank, record in enumerate(members)
     ]
@@ -189,7 +191,7 @@ def spread(records: Sequence[Record], limit: int, seed: int) -> list[Record]:
     return [record for _, _, record in ranked[: limit or None]]
 
 
-def parts_of(targets: Iterable[str]) -> tuple[str, ...]:
+def list_target_parts(targets: Iterable[str]) -> tuple[str, ...]:
     """Return the parts of an evaluation that compute the given scores, in standard order."""
     groups = [target.partition(".")[0] for target in targets]
     wanted = {PART_OF.get(group, group) for group in groups}  # custom evaluators are parts
@@ -212,7 +214,7 @@ def _read_perturbed_answers(
         rubric = record.metadata.get("target_rubric", "").lower()
         original = unperturbed.get((record.topic or record.question, record.system))
         if severity and rubric and original:
-            if _words(record) == _words(original):
+            if _split_words(record) == _split_words(original):
                 unchanged.append(original.id)
                 continue
             perturbed_answer = PerturbedAnswer(
@@ -225,13 +227,13 @@ def _read_perturbed_answers(
             )
             versions.setdefault(original.id, []).append(perturbed_answer)
     paired = [record for record in unperturbed.values() if record.id in versions]
-    chosen = spread(paired, options.limit, options.seed)
+    chosen = choose_spread_answers(paired, options.limit, options.seed)
     perturbed = tuple(version for record in chosen for version in versions[record.id])
     chosen_ids = {record.id for record in chosen}
     return chosen, perturbed, {FROM_FILE: sum(name in chosen_ids for name in unchanged)}
 
 
-def _words(record: Record) -> list[str]:
+def _split_words(record: Record) -> list[str]:
     if isinstance(record.answer, str):
         return record.answer.split()
     return [word for sentence in record.answer for word in sentence.text.split()]
@@ -246,26 +248,26 @@ def _find_retracted(corpus: Literature, records: Sequence[Record]) -> list[str]:
 def _choose_targets(
     perturbed: Sequence[PerturbedAnswer], records: Sequence[Record], run: Run
 ) -> tuple[PerturbedAnswer, ...]:
-    available = {record.id: _available_targets(record, run) for record in records}
+    available = {record.id: _list_available_targets(record, run) for record in records}
     result: list[PerturbedAnswer] = []
     for answer in perturbed:
         known = available[answer.original]
-        candidates = (*answer.targets, *_custom_targets(answer, run))
+        candidates = (*answer.targets, *_list_custom_targets(answer, run))
         targets = tuple(t for t in candidates if t in known or t.partition(".")[0] in known)
         if targets:
-            record = answer.record.model_copy(update={"rubrics": _rubrics_of(targets)})
+            record = answer.record.model_copy(update={"rubrics": _list_rubrics(targets)})
             result.append(answer.model_copy(update={"targets": targets, "record": record}))
     return tuple(result)
 
 
-def _available_targets(record: Record, run: Run) -> frozenset[str]:
+def _list_available_targets(record: Record, run: Run) -> frozenset[str]:
     settings = run.settings
     names = {RUBRIC + name for name in run.rubrics if not record.rubrics or name in record.rubrics}
     groups = {group for group, part in PART_OF.items() if settings.evaluation.wants(part)} - {
         "rubric"
     }
     if groups & {"citations", "findings"}:
-        case = case_of(record, settings, run.retrieval.corpus)
+        case = convert_to_case(record, settings, run.retrieval.corpus)
         cites = any(sentence.citations for sentence in case.sentences)
         groups -= set() if cites else {"citations", "findings"}
     if not record.sources and not run.retrieval.has_corpus:
@@ -274,7 +276,7 @@ def _available_targets(record: Record, run: Run) -> frozenset[str]:
     return frozenset(names | groups | custom)
 
 
-def _custom_targets(answer: PerturbedAnswer, run: Run) -> list[str]:
+def _list_custom_targets(answer: PerturbedAnswer, run: Run) -> list[str]:
     return [
         f"{e.name}.score"
         for e in run.evaluators
@@ -282,7 +284,7 @@ def _custom_targets(answer: PerturbedAnswer, run: Run) -> list[str]:
     ]
 
 
-def _rubrics_of(targets: Iterable[str]) -> tuple[str, ...]:
+def _list_rubrics(targets: Iterable[str]) -> tuple[str, ...]:
     return tuple(t.removeprefix(RUBRIC) for t in targets if t.startswith(RUBRIC))
 
 
@@ -293,20 +295,22 @@ def _group_by_original(
     originals = {answer.record.id: answer.original for answer in perturbed}
     positions = {name: n for n, name in enumerate(dict.fromkeys(originals.values()))}
 
-    def key(ask: Ask) -> int:
+    def find_position(ask: Ask) -> int:
         return positions[originals.get(ask.record.id, ask.record.id)]
 
-    return tuple(sorted(asks, key=key))
+    return tuple(sorted(asks, key=find_position))
 
 
-def _unperturbed_asks(records: Sequence[Record], perturbed: Sequence[PerturbedAnswer]) -> list[Ask]:
+def _build_unperturbed_asks(
+    records: Sequence[Record], perturbed: Sequence[PerturbedAnswer]
+) -> list[Ask]:
     targets: dict[str, dict[str, None]] = {}
     for answer in perturbed:
         targets.setdefault(answer.original, {}).update(dict.fromkeys(answer.targets))
     return [
         Ask(
-            record.model_copy(update={"rubrics": tuple(sorted(_rubrics_of(targets[record.id])))}),
-            parts_of(targets[record.id]),
+            record.model_copy(update={"rubrics": tuple(sorted(_list_rubrics(targets[record.id])))}),
+            list_target_parts(targets[record.id]),
         )
         for record in records
         if record.id in targets

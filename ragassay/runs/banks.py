@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from ragassay.errors import InputError, first_problem
-from ragassay.formats import BankItem, exam_items, item_id, read_test_banks, write_test_banks
+from ragassay.errors import InputError, find_first_problem
+from ragassay.formats import (
+    BankItem,
+    build_exam_items,
+    find_item_id,
+    read_test_banks,
+    write_test_banks,
+)
 from ragassay.formats.workbench.bank_items import BankKind, RubricBank
 from ragassay.formats.workbench.paragraphs import QueryParagraphs, read_graded_paragraphs
-from ragassay.records import BANK, ExamItem, Record, Rejection, Review, final_reviews
+from ragassay.records import BANK, ExamItem, Record, Rejection, Review, select_final_reviews
 from ragassay.records.base import Frozen
-from ragassay.runs.journal import journal_of
+from ragassay.runs.journal import open_journal
 from ragassay.text.questions import is_one_question
 
 if TYPE_CHECKING:
@@ -66,9 +72,9 @@ def read_bank_file(path: Path) -> BankFile:
         InputError: The file of test banks or its journal of reviews cannot be read.
     """
     file = read_test_banks(path)
-    reviews = tuple(r for r in journal_of(path).read() if r.evaluator == BANK)
+    reviews = tuple(r for r in open_journal(path).read() if r.evaluator == BANK)
     banks = apply_reviews(file.banks, reviews)
-    applied = {review.id for bank in banks for review in all_history(bank)}
+    applied = {review.id for bank in banks for review in collect_history(bank)}
     n_stray = sum(review.id not in applied for review in reviews)
     return BankFile(path, banks, file.rejections, reviews, n_stray)
 
@@ -90,7 +96,7 @@ class GradedFile:
         """Texts of all items, keyed by item id."""
         return {item.id: item.text for bank in self.banks for item in bank.items}
 
-    def only(self, query: str | None) -> tuple[QueryParagraphs, ...]:
+    def select_queries(self, query: str | None) -> tuple[QueryParagraphs, ...]:
         """Return the passages of one query, or of all queries if `query` is None.
 
         Raises:
@@ -127,7 +133,7 @@ def write_new_bank(banks: Sequence[RubricBank], path: Path) -> None:
     Raises:
         InputError: The file already has a journal of reviews, which would be applied a second time.
     """
-    journal = journal_of(path).path
+    journal = open_journal(path).path
     if journal.exists():
         raise InputError(
             f"{path} already has a file of reviews ({journal}); choose another file name"
@@ -135,7 +141,7 @@ def write_new_bank(banks: Sequence[RubricBank], path: Path) -> None:
     write_test_banks(banks, path)
 
 
-def all_history(bank: RubricBank) -> tuple[Review, ...]:
+def collect_history(bank: RubricBank) -> tuple[Review, ...]:
     """Return all edits of a test bank, of its items and of removed items."""
     return (*bank.history, *(review for item in bank.items for review in item.history))
 
@@ -152,12 +158,15 @@ def apply_reviews(banks: Sequence[RubricBank], reviews: Iterable[Review]) -> tup
         InputError: The value of a review is invalid for its field.
     """
     bank_reviews = [review for review in reviews if review.evaluator == BANK]
-    final, history = _by_item(final_reviews(bank_reviews)), _by_item(bank_reviews)
+    final, history = (
+        _group_by_item(select_final_reviews(bank_reviews)),
+        _group_by_item(bank_reviews),
+    )
     edited = (_apply_edits(bank, final, history) for bank in _apply_additions(banks, final))
     return _add_undone(tuple(edited), history)
 
 
-def _by_item(reviews: Iterable[Review]) -> ReviewsByItem:
+def _group_by_item(reviews: Iterable[Review]) -> ReviewsByItem:
     by_item: ReviewsByItem = {}
     for review in reviews:
         by_item.setdefault((review.record, review.item), []).append(review)
@@ -171,7 +180,7 @@ def _apply_additions(banks: Sequence[RubricBank], final: ReviewsByItem) -> list[
         added = next((r for r in reversed(reviews) if r.field == "added"), None)
         if added is None or query not in by_query or added.value is None:
             continue
-        item = _value(TypeAdapter(AddedItem), added)
+        item = _parse_value(TypeAdapter(AddedItem), added)
         bank = by_key.get((query, item.facet, item.kind))
         if bank is None:
             bank = RubricBank(
@@ -179,7 +188,7 @@ def _apply_additions(banks: Sequence[RubricBank], final: ReviewsByItem) -> list[
                 facet_id=item.facet,
                 test_collection=by_query[query].test_collection,
             )
-        if all(item_id(known, bank) != name for known in bank.items):
+        if all(find_item_id(known, bank) != name for known in bank.items):
             new = BankItem(item.text, name, answers=item.answers)
             by_key[bank.key] = replace(bank, items=(*bank.items, new))
     return list(by_key.values())
@@ -189,13 +198,13 @@ def _apply_edits(bank: RubricBank, final: ReviewsByItem, history: ReviewsByItem)
     items: list[BankItem] = []
     bank_history = list(bank.history)
     for item in bank.items:
-        name = item_id(item, bank)
+        name = find_item_id(item, bank)
         item_history = (*item.history, *history.get((bank.query_id, name), ()))
         edited = replace(item, id=name, history=item_history)
         is_removed = False
         for review in final.get((bank.query_id, name), ()):
             if review.field == "removed":
-                is_removed = _value(_YES, review)
+                is_removed = _parse_value(_YES, review)
             else:
                 edited = _edit_item(edited, review)
         if is_removed:
@@ -207,20 +216,20 @@ def _apply_edits(bank: RubricBank, final: ReviewsByItem, history: ReviewsByItem)
 
 def _edit_item(item: BankItem, review: Review) -> BankItem:
     if review.field == "text":
-        text = _value(_TEXT, review).strip()
+        text = _parse_value(_TEXT, review).strip()
         if not text:
             raise InputError(f"review {review.id}: the text of {review.item} is empty")
         return replace(item, text=text)
     if review.field == "answers":
-        return replace(item, answers=_value(_ANSWERS, review))
+        return replace(item, answers=_parse_value(_ANSWERS, review))
     if review.field == "secret":
-        return replace(item, is_secret=_value(_YES, review))
+        return replace(item, is_secret=_parse_value(_YES, review))
     return item
 
 
 def _add_undone(banks: tuple[RubricBank, ...], history: ReviewsByItem) -> tuple[RubricBank, ...]:
     """Add the reviews of additions that were undone to the history of the query's first bank."""
-    known = {review.id for bank in banks for review in all_history(bank)}
+    known = {review.id for bank in banks for review in collect_history(bank)}
     undone: dict[str, list[Review]] = {}
     for (query, _), reviews in history.items():
         if any(r.field == "added" for r in reviews) and reviews[0].id not in known:
@@ -230,11 +239,11 @@ def _add_undone(banks: tuple[RubricBank, ...], history: ReviewsByItem) -> tuple[
     )
 
 
-def _value(kind: TypeAdapter[T], review: Review) -> T:
+def _parse_value(kind: TypeAdapter[T], review: Review) -> T:
     try:
         return kind.validate_python(review.value)
     except ValidationError as error:
-        _, problem = first_problem(error)
+        _, problem = find_first_problem(error)
         raise InputError(
             f"review {review.id} of {review.item}: invalid {review.field!r}: {problem}"
         ) from error
@@ -252,7 +261,7 @@ median similarity of two questions for the same query.
 """
 
 
-def repeats(
+def map_duplicates(
     texts: Sequence[str], kind: BankKind, encode: Encode, least: float | None = None
 ) -> dict[int, int]:
     """Map the position of each duplicate text to the position of its first occurrence.
@@ -282,7 +291,7 @@ def repeats(
     return duplicates
 
 
-def folded_banks(
+def fold_banks(
     banks: Sequence[RubricBank], encode: Encode, least: float | None = None
 ) -> tuple[tuple[RubricBank, ...], tuple[tuple[str, str], ...]]:
     """Remove duplicates among the items of the same query and kind.
@@ -297,7 +306,7 @@ def folded_banks(
     result, removed = list(banks), list[tuple[str, str]]()
     for (query, kind), members in groups.items():
         items = [(i, item) for i in members for item in banks[i].items]
-        duplicates = repeats([item.text for _, item in items], kind, encode, least)
+        duplicates = map_duplicates([item.text for _, item in items], kind, encode, least)
         removed += [(query, items[later][1].text) for later in duplicates]
         kept = {n: item for n, (_, item) in enumerate(items) if n not in duplicates}
         for later, n in duplicates.items():
@@ -309,7 +318,7 @@ def folded_banks(
     return tuple(bank for bank in result if bank.items), tuple(removed)
 
 
-def with_exam(
+def add_exam_items(
     records: Iterable[Record], testbank: str | Path | Sequence[ExamItem]
 ) -> tuple[tuple[Record, ...], tuple[Rejection, ...]]:
     """Add test bank items to records that have no exam items.
@@ -330,9 +339,9 @@ def with_exam(
         return tuple(_add_exam(record, items) for record in records), ()
     path = Path(testbank)
     file = read_bank_file(path)
-    by_query = items_by_query(file.banks)
+    by_query = group_items(file.banks)
     updated = tuple(
-        _add_exam(record, by_query.get(_query_of(record, by_query), ())) for record in records
+        _add_exam(record, by_query.get(_find_query(record, by_query), ())) for record in records
     )
     rejections = file.rejections
     if not any(record.exam for record in updated):
@@ -347,11 +356,11 @@ def with_exam(
     return updated, rejections
 
 
-def items_by_query(banks: Iterable[RubricBank]) -> dict[str, tuple[ExamItem, ...]]:
+def group_items(banks: Iterable[RubricBank]) -> dict[str, tuple[ExamItem, ...]]:
     """Return the items of each query, from all its facets and both kinds."""
     items: dict[str, tuple[ExamItem, ...]] = {}
     for bank in banks:
-        items[bank.query_id] = (*items.get(bank.query_id, ()), *exam_items(bank))
+        items[bank.query_id] = (*items.get(bank.query_id, ()), *build_exam_items(bank))
     return items
 
 
@@ -359,5 +368,5 @@ def _add_exam(record: Record, items: tuple[ExamItem, ...]) -> Record:
     return record if record.exam else record.model_copy(update={"exam": items})
 
 
-def _query_of(record: Record, known: dict[str, tuple[ExamItem, ...]]) -> str:
+def _find_query(record: Record, known: dict[str, tuple[ExamItem, ...]]) -> str:
     return record.topic if record.topic in known and record.topic is not None else record.id

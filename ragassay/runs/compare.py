@@ -12,17 +12,21 @@ from pathlib import Path
 from ragassay.errors import InputError
 from ragassay.formats.medaesqa import read_clusters
 from ragassay.metrics.stats.changes import Change
-from ragassay.metrics.stats.leaderboard import Leaderboard, leaderboard
+from ragassay.metrics.stats.leaderboard import Leaderboard, rank_systems
 from ragassay.records import Evaluation, Manifest, Rejection
 from ragassay.reports.changes import render_changes_html
-from ragassay.reports.comparison import leaderboard_sheet, leaderboards_latex, pair_test_sheet
-from ragassay.reports.figures import can_plot, interval_plot
-from ragassay.reports.sheets import sheet_csv
+from ragassay.reports.comparison import (
+    build_leaderboard_sheet,
+    build_pair_test_sheet,
+    render_leaderboards,
+)
+from ragassay.reports.figures import can_plot, plot_intervals
+from ragassay.reports.sheets import render_sheet_csv
 from ragassay.reports.text import count_text
 from ragassay.runs.folder import RunFolder, write_atomically
-from ragassay.runs.gates import ChangeVerdict, Side, changes_between, gate
-from ragassay.runs.people import labelled_evaluations
-from ragassay.runs.pooling import Clusters, with_pooled_scores
+from ragassay.runs.gates import ChangeVerdict, Side, compare_sides, find_worse_scores
+from ragassay.runs.people import read_labelled_answers
+from ragassay.runs.pooling import Clusters, add_pooled_scores
 
 DEFAULT_KEYS = (
     "nuggets.recall",
@@ -59,7 +63,7 @@ class SystemComparison:
     @functools.cached_property
     def boards(self) -> tuple[Leaderboard, ...]:
         """One leaderboard per score, with significance tests."""
-        return tuple(leaderboard(self.systems, key) for key in self.keys)
+        return tuple(rank_systems(self.systems, key) for key in self.keys)
 
     def changes(self, baseline: str = "") -> tuple[Change, ...]:
         """Compare each run or system with the baseline, score by score and answer by answer.
@@ -71,13 +75,13 @@ class SystemComparison:
         Raises:
             InputError: The baseline is unknown, or there is only one side.
         """
-        return changes_between(self.sides, self.wanted, baseline)
+        return compare_sides(self.sides, self.wanted, baseline)
 
     def failures(
         self, margin: float | None = None, baseline: str = ""
     ) -> tuple[ChangeVerdict, ...]:
         """Return the scores that fail the gate `ragassay compare --fail-if worse`."""
-        return gate(self.changes(baseline), margin)
+        return find_worse_scores(self.changes(baseline), margin)
 
     def save(self, path: str | Path, baseline: str = "") -> Path:
         """Write the answer-by-answer comparison as a self-contained HTML page.
@@ -141,9 +145,9 @@ def compare(
     return SystemComparison(
         systems=ranked,
         keys=chosen,
-        warnings=tuple(_warnings(runs)),
+        warnings=tuple(_collect_warnings(runs)),
         rejections=tuple(rejection for run in runs for rejection in run.rejections),
-        sides=_sides(runs),
+        sides=_build_sides(runs),
         wanted=chosen if keys else (),
     )
 
@@ -159,12 +163,12 @@ def write_comparison(comparison: SystemComparison, out: Path) -> tuple[Path, ...
     """
     boards = comparison.boards
     texts = {
-        "leaderboard.csv": sheet_csv(*map(leaderboard_sheet, boards)),
-        "tests.csv": sheet_csv(*map(pair_test_sheet, boards)),
-        "leaderboard.tex": leaderboards_latex(boards),
+        "leaderboard.csv": render_sheet_csv(*map(build_leaderboard_sheet, boards)),
+        "tests.csv": render_sheet_csv(*map(build_pair_test_sheet, boards)),
+        "leaderboard.tex": render_leaderboards(boards),
     }
     if can_plot():
-        texts |= {f"{file_stem(board.key)}.svg": interval_plot(board) for board in boards}
+        texts |= {f"{format_file_stem(board.key)}.svg": plot_intervals(board) for board in boards}
     return write_files(out, texts)
 
 
@@ -183,7 +187,7 @@ def write_files(out: Path, texts: dict[str, str]) -> tuple[Path, ...]:
     return tuple(out / name for name in texts)
 
 
-def file_stem(key: str) -> str:
+def format_file_stem(key: str) -> str:
     """Turn the key of a score into a safe file name."""
     return "".join(c if c.isalnum() or c in "._-" else "_" for c in key).strip(".") or "score"
 
@@ -194,10 +198,10 @@ def _read_run(path: Path, clusters: Clusters | None) -> _ComparedRun:
     folder = RunFolder(path)
     return _ComparedRun(
         path=path,
-        manifest=folder.manifest(),
-        evaluations=tuple(folder.evaluations()),
-        n_failed=len(folder.failures()),
-        is_finished=folder.summary() is not None,
+        manifest=folder.read_manifest(),
+        evaluations=tuple(folder.read_evaluations()),
+        n_failed=len(folder.read_failures()),
+        is_finished=folder.read_summary() is not None,
     )
 
 
@@ -205,8 +209,8 @@ def _read_labelled(path: Path, clusters: Clusters | None) -> _ComparedRun:
     from ragassay.model_names import MINILM
     from ragassay.models.embeddings import Embedder
 
-    labelled, rejections = labelled_evaluations(path)
-    pooled = with_pooled_scores(labelled, lambda texts: Embedder(MINILM).encode(texts), clusters)
+    labelled, rejections = read_labelled_answers(path)
+    pooled = add_pooled_scores(labelled, lambda texts: Embedder(MINILM).encode(texts), clusters)
     return _ComparedRun(
         path, None, tuple(pooled), n_failed=0, is_finished=True, rejections=rejections
     )
@@ -228,7 +232,7 @@ def _select_systems(runs: Sequence[_ComparedRun], systems: Sequence[str]) -> lis
     ]
 
 
-def _sides(runs: Sequence[_ComparedRun]) -> tuple[Side, ...]:
+def _build_sides(runs: Sequence[_ComparedRun]) -> tuple[Side, ...]:
     if len(runs) > 1:
         return tuple(
             Side(name, run.evaluations) for name, run in zip(_run_names(runs), runs, strict=True)
@@ -274,7 +278,7 @@ def _choose_keys(systems: dict[str, list[Evaluation]], wanted: Sequence[str]) ->
     return list(dict.fromkeys(chosen))
 
 
-def _warnings(runs: Sequence[_ComparedRun]) -> list[str]:
+def _collect_warnings(runs: Sequence[_ComparedRun]) -> list[str]:
     warnings: list[str] = []
     for run in runs:
         if not run.is_finished:
@@ -292,12 +296,12 @@ def _warnings(runs: Sequence[_ComparedRun]) -> list[str]:
     for other in runs[1:]:
         if first.manifest is None or other.manifest is None:
             continue
-        for name, old, new in _differences(first.manifest, other.manifest):
+        for name, old, new in _list_differences(first.manifest, other.manifest):
             warnings.append(f"{name} differs: {old} in {first.path}, {new} in {other.path}")
     return warnings
 
 
-def _differences(old: Manifest, new: Manifest) -> list[tuple[str, str, str]]:
+def _list_differences(old: Manifest, new: Manifest) -> list[tuple[str, str, str]]:
     pairs: dict[str, tuple[object, object]] = {
         "judge": (old.judge, new.judge),
         "judge weights": (old.judge_digest[:12], new.judge_digest[:12]),
@@ -310,8 +314,8 @@ def _differences(old: Manifest, new: Manifest) -> list[tuple[str, str, str]]:
     }
     for name in sorted((old.settings.keys() | new.settings.keys()) - {"model", "embedder"}):
         pairs[f"setting {name}"] = (old.settings.get(name), new.settings.get(name))
-    return [(name, _value_text(a), _value_text(b)) for name, (a, b) in pairs.items() if a != b]
+    return [(name, _format_value(a), _format_value(b)) for name, (a, b) in pairs.items() if a != b]
 
 
-def _value_text(value: object) -> str:
+def _format_value(value: object) -> str:
     return "none" if value in (None, "") else str(value)

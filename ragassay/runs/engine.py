@@ -19,15 +19,15 @@ from ragassay.errors import (
 )
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.cases import OpenCases
-from ragassay.graphs.case import Input, fingerprint, open_case_of
+from ragassay.graphs.case import Input, hash_record, open_case_of
 from ragassay.graphs.evaluate import EvaluateGraph, build_evaluate_graph
 from ragassay.model_names import is_on_vllm, is_ragassay_model
-from ragassay.models.batches import batching
-from ragassay.models.call_reply import unbooked_usage
-from ragassay.models.computed import caching_results
+from ragassay.models.batches import batch_calls
+from ragassay.models.call_reply import compute_unbooked_usage
+from ragassay.models.computed import cache_results
 from ragassay.models.gateway import Meter, meter_calls
 from ragassay.models.limiter import Limiter, limit_calls
-from ragassay.process import patient_collector
+from ragassay.process import delay_collection
 from ragassay.records import (
     FAILED_CALLS,
     Compact,
@@ -41,9 +41,9 @@ from ragassay.records import (
 from ragassay.runs.folder import RunFolder, append_line
 from ragassay.runs.progress import Event, Listener
 from ragassay.runs.resume import count_spent, write_spent
-from ragassay.safe_text import without_secrets
-from ragassay.store import opened_store
-from ragassay.tracing import answer_span, traced_run
+from ragassay.safe_text import hide_secrets
+from ragassay.store import open_store
+from ragassay.tracing import open_answer_span, trace_run
 
 if TYPE_CHECKING:
     from ragassay.runs.distributed.worker import Outbox
@@ -71,11 +71,11 @@ class RunOutcome:
     def add(self, result: Evaluation | RecordFailure) -> None:
         """Add the evaluation or failure of a record."""
         if isinstance(result, Evaluation):
-            self.evaluations[result.record_id] = Compact.of(result)
+            self.evaluations[result.record_id] = Compact.from_evaluation(result)
         else:
             self.failures[result.record_id] = result
 
-    def in_order(self, ids: Sequence[str]) -> CompactEvaluations:
+    def list_evaluations(self, ids: Sequence[str]) -> CompactEvaluations:
         """Return the existing evaluations of the given records, in order."""
         return CompactEvaluations(self.evaluations[i] for i in ids if i in self.evaluations)
 
@@ -119,10 +119,10 @@ async def run_records(
             await work_in_cluster(waiting, run, Judging(), path, keep, listen)
         else:
             literature = run.settings.literature
-            cache = caching_results(literature.cache_dir / "computed", literature.computed_mb)
-            with opened_store(path) as store, cache:
+            cache = cache_results(literature.cache_dir / "computed", literature.computed_mb)
+            with open_store(path) as store, cache:
                 local = replace(run, store=store)
-                async with _batching(run, folder, listen):
+                async with _batch_calls(run, folder, listen):
                     await judge_records(waiting, local, keep, listen)
     finally:
         if folder is not None:
@@ -134,11 +134,11 @@ async def run_records(
 class Judging:
     """The kind of work in which workers judge answers. See `WorkKind`."""
 
-    def identity(self, run: Run) -> str:
+    def compute_identity(self, run: Run) -> str:
         """Return a hash of everything that the results depend on, except the records."""
         return run.identity
 
-    async def work(
+    async def work_on_records(
         self, records: Sequence[Record], run: Run, outbox: Outbox, limiter: Limiter
     ) -> None:
         """Judge the answers as in a local run."""
@@ -170,20 +170,20 @@ async def judge_records(
     """
     run = replace(run, open_cases=OpenCases())
     graph = build_evaluate_graph(run.settings.judge.max_attempts, run.registered)
-    slots = asyncio.Semaphore(_n_in_flight(run))
+    slots = asyncio.Semaphore(_limit_in_flight(run))
     is_traced, has_content = run.settings.output.tracing, run.settings.output.tracing_content
     with (
-        patient_collector(),
+        delay_collection(),
         limit_calls(limiter or run.limiter),
         raise_ungrouped(FatalModelError, StorageError),
     ):
-        async with traced_run(is_traced, has_content), asyncio.TaskGroup() as group:
+        async with trace_run(is_traced, has_content), asyncio.TaskGroup() as group:
             judge = AnswerJudge(run, graph, slots, keep, listen)
             for record in records:
-                group.create_task(judge.answer(record))
+                group.create_task(judge.judge_answer(record))
 
 
-def _n_in_flight(run: Run) -> int:
+def _limit_in_flight(run: Run) -> int:
     has_local = any(
         is_ragassay_model(name) and not is_on_vllm(name) for name in run.settings.judge.judges
     )
@@ -207,12 +207,12 @@ class AnswerJudge:
     keep: Keep
     listen: Listener
 
-    async def answer(self, record: Record) -> None:
+    async def judge_answer(self, record: Record) -> None:
         """Judge one answer. An error becomes a failure of the record, unless it is fatal."""
         async with self.slots:
             meter, booked, values = Meter(), Usage(), dict[str, Any]()
             try:
-                with meter_calls() as meter, answer_span(record) as note:
+                with meter_calls() as meter, open_answer_span(record) as note:
                     open_case = await open_case_of(record, self.run)
                     # Each judge limits its own calls, so LangGraph needs no concurrency limit.
                     stream: AsyncIterator[Any] = self.graph.astream(
@@ -223,29 +223,29 @@ class AnswerJudge:
                     )
                     async for subgraph, mode, chunk in stream:
                         if mode == "custom":
-                            self.listen(_event(chunk, record.id))
+                            self.listen(_build_event(chunk, record.id))
                             booked += chunk.get("usage", Usage())
                         elif not subgraph:
                             values = chunk
-                    failed = unbooked_usage(meter.usage, booked)
+                    failed = compute_unbooked_usage(meter.usage, booked)
                     self.listen(Event(usage=failed))
                     evaluation = values.get("evaluation")
                     if evaluation is None:
                         raise RagassayError("the graph ended without an evaluation")
-                    result = _with_failed_calls(evaluation, failed)
+                    result = _add_failed_calls(evaluation, failed)
                     note(result)
             except StorageError:
                 raise
             except Exception as error:
                 if self.run.fatal is not None:
                     raise self.run.fatal from error
-                self.run.open_cases.close(fingerprint(self.run, record))
-                result = _failure(record, error, meter.usage)
+                self.run.open_cases.close(hash_record(self.run, record))
+                result = _build_failure(record, error, meter.usage)
             self.keep(result)
             self.listen(Event(n_records=1))
 
 
-def _with_failed_calls(evaluation: Evaluation, failed: Usage) -> Evaluation:
+def _add_failed_calls(evaluation: Evaluation, failed: Usage) -> Evaluation:
     if not failed.n_calls:
         return evaluation
     by_part = evaluation.usage_by_part | {FAILED_CALLS: failed}
@@ -254,7 +254,7 @@ def _with_failed_calls(evaluation: Evaluation, failed: Usage) -> Evaluation:
     )
 
 
-def _event(chunk: dict[str, Any], answer: str) -> Event:
+def _build_event(chunk: dict[str, Any], answer: str) -> Event:
     return Event(
         n_expected=chunk.get("expected", 0),
         n_calls=chunk.get("done", 0),
@@ -264,9 +264,9 @@ def _event(chunk: dict[str, Any], answer: str) -> Event:
     )
 
 
-def _failure(record: Record, error: Exception, usage: Usage) -> RecordFailure:
+def _build_failure(record: Record, error: Exception, usage: Usage) -> RecordFailure:
     reason = error.reason if isinstance(error, ModelError) else "error"
-    detail = without_secrets(str(error))[:400]
+    detail = hide_secrets(str(error))[:400]
     if not isinstance(error, RagassayError):
         frame = traceback.extract_tb(error.__traceback__)[-1]
         detail = f"{type(error).__name__}: {detail} ({frame.name}, line {frame.lineno})"
@@ -279,7 +279,7 @@ def _failure(record: Record, error: Exception, usage: Usage) -> RecordFailure:
 
 
 @asynccontextmanager
-async def _batching(run: Run, folder: RunFolder | None, listen: Listener) -> AsyncIterator[None]:
+async def _batch_calls(run: Run, folder: RunFolder | None, listen: Listener) -> AsyncIterator[None]:
     """Use the provider's batch API for the calls made inside the context, if the setting is on."""
     if not run.settings.limits.batch:
         yield
@@ -287,7 +287,7 @@ async def _batching(run: Run, folder: RunFolder | None, listen: Listener) -> Asy
     if folder is None:
         warnings.warn(NOT_RESUMED, stacklevel=2)
     path = folder.path if folder else None
-    async with batching(path, run.limiter, lambda phase: listen(Event(phase=phase))):
+    async with batch_calls(path, run.limiter, lambda phase: listen(Event(phase=phase))):
         yield
 
 
@@ -295,14 +295,14 @@ def _read_finished(records: Sequence[Record], run: Run, folder: RunFolder | None
     outcome = RunOutcome()
     if folder is None:
         return outcome
-    wanted = {record.id: fingerprint(run, record) for record in records}
+    wanted = {record.id: hash_record(run, record) for record in records}
     earlier: list[Usage] = []
     for evaluation in folder.iter_evaluations():
         if wanted.get(evaluation.record_id) == evaluation.fingerprint:
             outcome.add(evaluation)
             earlier.append(evaluation.usage)
     count_spent(folder.spent_file, run.limiter, earlier)
-    for failure in folder.failures():
+    for failure in folder.read_failures():
         if failure.record_id in wanted:
             outcome.add(failure)
     return outcome

@@ -29,9 +29,9 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from ragassay.errors import InputError, RunMismatchError, first_problem
+from ragassay.errors import InputError, RunMismatchError, find_first_problem
 from ragassay.models.batches import BatchStore
-from ragassay.models.weights import sha256_of
+from ragassay.models.weights import compute_sha256
 from ragassay.records import (
     UNSCORED_KINDS,
     Audit,
@@ -43,9 +43,9 @@ from ragassay.records import (
     Repeats,
     Summary,
 )
-from ragassay.safe_text import without_secrets
-from ragassay.settings import default_of
-from ragassay.store import lock_file, storing
+from ragassay.safe_text import hide_secrets
+from ragassay.settings import find_default
+from ragassay.store import convert_storage_errors, lock_file
 
 M = TypeVar("M", bound=BaseModel)
 Setting = str | int | float | bool | None
@@ -90,18 +90,18 @@ class RunFolder:
 
     def _claim(self, manifest: Manifest) -> None:
         if self.manifest_file.exists():
-            check_same_run(self.manifest(), manifest, self.path)
+            check_same_run(self.read_manifest(), manifest, self.path)
         else:
             write_atomically(self.manifest_file, manifest.model_dump_json(indent=2))
 
     def note_answered_by(self, answered_by: tuple[str, ...]) -> None:
         """Write to the manifest which models answered, at the end of a run."""
-        manifest = self.manifest()
+        manifest = self.read_manifest()
         if manifest.answered_by != answered_by:
             updated = manifest.model_copy(update={"answered_by": answered_by})
             write_atomically(self.manifest_file, updated.model_dump_json(indent=2))
 
-    def manifest(self) -> Manifest:
+    def read_manifest(self) -> Manifest:
         """Read the manifest of the run.
 
         Raises:
@@ -112,7 +112,7 @@ class RunFolder:
             raise InputError(f"{self.path} has no run: {self.manifest_file.name} is missing")
         return manifest
 
-    def evaluations(self) -> CompactEvaluations:
+    def read_evaluations(self) -> CompactEvaluations:
         """Return all finished evaluations, in file order."""
         return CompactEvaluations(self.iter_evaluations())
 
@@ -120,11 +120,11 @@ class RunFolder:
         """Yield all finished evaluations, in file order."""
         return iter_lines(self.evaluations_file, Evaluation)
 
-    def failures(self) -> list[RecordFailure]:
+    def read_failures(self) -> list[RecordFailure]:
         """Return all records that could not be evaluated."""
         return read_lines(self.failures_file, RecordFailure)
 
-    def rejections(self) -> list[Rejection]:
+    def read_rejections(self) -> list[Rejection]:
         """Return all lines of the input that could not be read."""
         return read_lines(self.rejected_file, Rejection)
 
@@ -145,12 +145,12 @@ class RunFolder:
     def write_evaluations(self, evaluations: CompactEvaluations) -> None:
         """Write all evaluations atomically, or delete the file if there are no evaluations."""
         if evaluations:
-            write_pieces(self.evaluations_file, evaluations.lines())
+            write_pieces(self.evaluations_file, evaluations.iter_lines())
         else:
             self.evaluations_file.unlink(missing_ok=True)
 
-    def summary(self) -> Summary | None:
-        """Return the summary of the run, or None if the run is not finished.
+    def read_summary(self) -> Summary | None:
+        """Return the read_summary of the run, or None if the run is not finished.
 
         Raises:
             InputError: The file is damaged.
@@ -162,7 +162,7 @@ class RunFolder:
         """Run folder of the perturbed answers of an audit."""
         return RunFolder(self.path / "audit")
 
-    def audit(self) -> Audit | None:
+    def read_audit(self) -> Audit | None:
         """Return the audit of the run's judge, or None if the run has no audit.
 
         Raises:
@@ -181,7 +181,7 @@ class RunFolder:
         """Return the run folders of all repetitions that were started."""
         return [RunFolder(path) for path in sorted((self.path / "repeats").glob("[0-9]*"))]
 
-    def repeats(self) -> Repeats | None:
+    def read_repeats(self) -> Repeats | None:
         """Return the consistency of repeated verdicts, or None if it was not measured.
 
         Raises:
@@ -193,14 +193,14 @@ class RunFolder:
         self, summary: Summary, evaluations: Sequence[Evaluation] | None = None
     ) -> None:
         """Write report.md and report.html from the folder's contents."""
-        from ragassay.reports.html import html_pieces
-        from ragassay.reports.markdown import markdown_pieces
+        from ragassay.reports.html import render_html_pieces
+        from ragassay.reports.markdown import render_markdown_pieces
 
-        known = self.evaluations() if evaluations is None else evaluations
-        parts = (self.manifest(), summary, known, self.failures(), self.rejections())
-        measured = {"audit": self.audit(), "repeats": self.repeats()}
-        write_pieces(self.path / "report.md", markdown_pieces(*parts, **measured))
-        write_pieces(self.path / "report.html", html_pieces(*parts, **measured))
+        known = self.read_evaluations() if evaluations is None else evaluations
+        parts = (self.read_manifest(), summary, known, self.read_failures(), self.read_rejections())
+        measured = {"audit": self.read_audit(), "repeats": self.read_repeats()}
+        write_pieces(self.path / "report.md", render_markdown_pieces(*parts, **measured))
+        write_pieces(self.path / "report.html", render_html_pieces(*parts, **measured))
 
 
 def check_same_run(found: Manifest, wanted: Manifest, folder: Path) -> None:
@@ -216,11 +216,13 @@ def check_same_run(found: Manifest, wanted: Manifest, folder: Path) -> None:
     for name in ("judge", "judge_digest", "embedder", "prompts_sha256"):
         old, new = getattr(found, name), getattr(wanted, name)
         if old != new:
-            raise mismatch(folder, name, old, new)
+            raise build_mismatch_error(folder, name, old, new)
     for name in ("answers", "corpus"):
         old, new = getattr(found, name), getattr(wanted, name)
         if (old and old.sha256) != (new and new.sha256):
-            raise mismatch(folder, f"the {name} file", old and old.name, new and new.name)
+            raise build_mismatch_error(
+                folder, f"the {name} file", old and old.name, new and new.name
+            )
     check_same_settings(found.settings, wanted.settings, folder)
 
 
@@ -233,9 +235,9 @@ def check_same_settings(
         RunMismatchError: The settings differ. The message describes the first difference.
     """
     for name in sorted(found.keys() | wanted.keys()):
-        old, new = found.get(name, default_of(name)), wanted.get(name)
+        old, new = found.get(name, find_default(name)), wanted.get(name)
         if old != new:
-            raise mismatch(folder, _FIELD_NAMES.get(name, name), old, new)
+            raise build_mismatch_error(folder, _FIELD_NAMES.get(name, name), old, new)
 
 
 _FIELD_NAMES = {
@@ -259,7 +261,7 @@ def check_writable(folder: Path, option: str = "--out") -> None:
     """
     if re.match(r"[a-z][a-z0-9+.-]+:/", str(folder)):  # pathlib turns "//" into "/"
         raise InputError(
-            f"{without_secrets(str(folder))} is a URL; choose a local folder for {option} and copy "
+            f"{hide_secrets(str(folder))} is a URL; choose a local folder for {option} and copy "
             "it with a sync tool"
         )
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
@@ -280,7 +282,7 @@ def check_writable(folder: Path, option: str = "--out") -> None:
                 path.rmdir()
 
 
-def mismatch(folder: Path, what: str, old: object, new: object) -> RunMismatchError:
+def build_mismatch_error(folder: Path, what: str, old: object, new: object) -> RunMismatchError:
     """Return the error for a folder that contains another run."""
     before, now = ("none" if value in (None, "") else value for value in (old, new))
     return RunMismatchError(
@@ -297,12 +299,12 @@ def _read_optional(file: Path, kind: type[M]) -> M | None:
         raise InputError(f"{file} is damaged or was written by another version") from error
 
 
-def digest_of(path: Path) -> str:
+def hash_files(path: Path) -> str:
     """Return the SHA-256 of a file, or of all files in a folder."""
     if not path.is_dir():
-        return sha256_of(path)
+        return compute_sha256(path)
     files = sorted(file for file in path.rglob("*") if file.is_file())
-    return hashlib.sha256("".join(map(sha256_of, files)).encode()).hexdigest()
+    return hashlib.sha256("".join(map(compute_sha256, files)).encode()).hexdigest()
 
 
 def append_line(path: Path, record: BaseModel, *, is_synced: bool = True) -> None:
@@ -315,7 +317,7 @@ def append_line(path: Path, record: BaseModel, *, is_synced: bool = True) -> Non
     Raises:
         StorageError: The disk is full, or the file cannot be written.
     """
-    with storing(path), path.open("ab") as file:
+    with convert_storage_errors(path), path.open("ab") as file:
         file.write(record.model_dump_json().encode() + b"\n")
         if is_synced:
             file.flush()
@@ -345,7 +347,7 @@ def iter_lines(path: Path, kind: type[M]) -> Iterator[M]:
                 yield _read_line(path, line, kind)
         else:
             return
-    with storing(path):
+    with convert_storage_errors(path):
         os.truncate(path, n_whole)
 
 
@@ -354,8 +356,8 @@ def _read_line(path: Path, line: bytes, kind: type[M]) -> M:
         return kind.model_validate_json(line)
     except ValidationError as error:
         raise InputError(
-            f"{path} is damaged: {first_problem(error)[1]}; move the file away and run the same "
-            "command to recreate it"
+            f"{path} is damaged: {find_first_problem(error)[1]}; "
+            "move the file away and run the same command to recreate it"
         ) from error
 
 

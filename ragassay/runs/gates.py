@@ -16,7 +16,7 @@ from ragassay.records import Evaluation, Summary
 from ragassay.reports.changes import change_text
 from ragassay.reports.display import UNDECIDED
 from ragassay.reports.labels import is_serious
-from ragassay.reports.text import MEASURED, RUBRIC_KEY, count_text, rubric_mean, score_name
+from ragassay.reports.text import MEASURED, RUBRIC_KEY, average_rubrics, count_text, find_score_name
 
 if TYPE_CHECKING:
     from ragassay.evaluators.base import Run
@@ -35,7 +35,7 @@ class Threshold:
     key: str
     least: float
 
-    def verdict(self, summary: Summary) -> ThresholdVerdict:
+    def check_summary(self, summary: Summary) -> ThresholdVerdict:
         """Return whether the mean reaches the threshold, with a message if it does not."""
         score = summary.scores.get(self.key)
         if score is None:
@@ -43,7 +43,7 @@ class Threshold:
             text = f"{self.key} could not be measured (the run has the scores: {known})"
             return "unmeasured", text
         if score.is_open and score.range is not None:
-            return self._range_verdict(*score.range)
+            return self._check_range(*score.range)
         if score.value is None:
             n = score.n + score.n_unscored
             why = (
@@ -56,7 +56,7 @@ class Threshold:
             return "below", f"{self.key} is {score.value:.3f}, below {self.least:g}"
         return "reached", ""
 
-    def _range_verdict(self, low: float, high: float) -> ThresholdVerdict:
+    def _check_range(self, low: float, high: float) -> ThresholdVerdict:
         if low >= self.least:
             return "reached", ""
         text = f"{self.key} is between {low:.3f} and {high:.3f}"
@@ -138,7 +138,7 @@ def check_judged(thresholds: Iterable[Threshold], judge: BaseJudge, rubrics: Ite
     Raises:
         InputError: A threshold is on a score that only a judge can measure.
     """
-    if judge.rated_by(rubrics) != SIGNALS:
+    if judge.name_raters(rubrics) != SIGNALS:
         return
     for threshold in thresholds:
         if threshold.key in MEASURED:
@@ -148,7 +148,7 @@ def check_judged(thresholds: Iterable[Threshold], judge: BaseJudge, rubrics: Ite
             )
 
 
-def thresholds_of(
+def read_thresholds(
     texts: Mapping[str, float] | str | Sequence[str] | None,
     run: Run,
     style: OptionStyle = "keyword",
@@ -199,7 +199,7 @@ class ChangeVerdict(NamedTuple):
     text: str
 
 
-def changes_between(
+def compare_sides(
     sides: Sequence[Side], keys: Sequence[str] = (), baseline: str = ""
 ) -> tuple[Change, ...]:
     """Compare each run or system with the baseline. By default, the first one is the baseline.
@@ -213,7 +213,7 @@ def changes_between(
     if len(sides) < 2:
         raise InputError("there is nothing to compare; pass two runs, or a run with two systems")
     old = sides[names.index(baseline) if baseline else 0]
-    rated = [Side(side.name, tuple(map(_with_rubric_mean, side.evaluations))) for side in sides]
+    rated = [Side(side.name, tuple(map(_add_rubric_mean, side.evaluations))) for side in sides]
     known = {key for side in rated for e in side.evaluations for key in e.scores}
     chosen = [key for key in keys or MAIN_KEYS if key in known] or sorted(known)
     return find_changes(
@@ -224,26 +224,30 @@ def changes_between(
     )
 
 
-def _with_rubric_mean(evaluation: Evaluation) -> Evaluation:
-    mean = rubric_mean(evaluation.scores)
+def _add_rubric_mean(evaluation: Evaluation) -> Evaluation:
+    mean = average_rubrics(evaluation.scores)
     if mean is None:
         return evaluation
     return evaluation.model_copy(update={"scores": {RUBRIC_KEY: mean, **evaluation.scores}})
 
 
-def gate(changes: Sequence[Change], margin: float | None = None) -> tuple[ChangeVerdict, ...]:
+def find_worse_scores(
+    changes: Sequence[Change], margin: float | None = None
+) -> tuple[ChangeVerdict, ...]:
     """Return the scores that are worse than in the baseline or could not be measured.
 
     Args:
         margin: A score that is worse by more than this share of its scale fails even if the
             difference is not significant. If None, only significant differences fail.
     """
-    verdicts = (_verdict(change, score, margin) for change in changes for score in change.scores)
+    verdicts = (
+        _judge_change(change, score, margin) for change in changes for score in change.scores
+    )
     return tuple(verdict for verdict in verdicts if verdict)
 
 
-def _verdict(change: Change, score: ScoreChange, margin: float | None) -> ChangeVerdict | None:
-    subject = f"{score_name(score.key)} of {change.new}"
+def _judge_change(change: Change, score: ScoreChange, margin: float | None) -> ChangeVerdict | None:
+    subject = f"{find_score_name(score.key)} of {change.new}"
     n, n_baseline = score.test.n_questions, score.n_questions
     if n < LEAST_MEASURED_SHARE * n_baseline:
         share = f"{n} of {count_text(n_baseline, 'question')} of {change.old}"

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import InputError
-from ragassay.formats import ReadResult, add_gold_nuggets, read_records, records_from_rows
-from ragassay.formats.named_fields import input_notes
-from ragassay.formats.objects import response_parts, rows_of, source_objects
+from ragassay.formats import ReadResult, add_gold_nuggets, read_records, read_records_from_rows
+from ragassay.formats.named_fields import describe_input
+from ragassay.formats.objects import convert_sources, extract_rows, split_response
 from ragassay.formats.problems import Problem, require_records
 from ragassay.formats.ragassay_jsonl import read_sources
-from ragassay.formats.read import answered_records
+from ragassay.formats.read import reject_unanswered
 from ragassay.formats.replies import add_reply
 from ragassay.records import (
     ApplicationUse,
@@ -29,8 +29,8 @@ from ragassay.records import (
 )
 from ragassay.retrievers.literature import Corpus, Literature
 from ragassay.retrievers.opening import OpenedCorpus, open_literature
-from ragassay.runs.banks import with_exam
-from ragassay.runs.folder import digest_of
+from ragassay.runs.banks import add_exam_items
+from ragassay.runs.folder import hash_files
 from ragassay.settings import Settings, load_settings
 from ragassay.text.faults import find_reasoning
 
@@ -108,21 +108,21 @@ def read_job(
             only_questions=not answered,
         )
         records, form = read.records, read.format
-        name, sha256 = path.name, digest_of(path)
+        name, sha256 = path.name, hash_files(path)
     else:
         read = _from_memory(answers, questions, nuggets, answered, columns)
         records, form = read.records[:limit], "records"
-        name, sha256 = IN_MEMORY, _sha256(read.records)
+        name, sha256 = IN_MEMORY, _hash_records(read.records)
     rejections = read.rejections
     require_records(records, rejections, name)
     fingerprint = FileFingerprint(name=name, sha256=sha256, n_items=len(records), format=form)
     if testbank is not None:
-        records, bank_rejections = with_exam(records, testbank)
+        records, bank_rejections = add_exam_items(records, testbank)
         rejections = (*rejections, *bank_rejections)
-    job = Job(records, rejections, fingerprint, Corpus(), notes=_notes(read.fields, records))
+    job = Job(records, rejections, fingerprint, Corpus(), notes=_list_notes(read.fields, records))
     if corpus is None:
         return job
-    opened = opened_corpus(corpus, settings or load_settings())
+    opened = open_corpus(corpus, settings or load_settings())
     return replace(
         job,
         rejections=(*rejections, *opened.rejections),
@@ -132,19 +132,19 @@ def read_job(
     )
 
 
-def job_of(
+def build_job(
     records: Sequence[Record], corpus: Literature, rejections: Sequence[Rejection] = ()
 ) -> Job:
     """Build a job from records in memory."""
     _check_ids(records)
     fingerprint = FileFingerprint(
-        name=IN_MEMORY, sha256=_sha256(records), n_items=len(records), format="records"
+        name=IN_MEMORY, sha256=_hash_records(records), n_items=len(records), format="records"
     )
-    notes = _notes({}, records)
+    notes = _list_notes({}, records)
     return Job(tuple(records), tuple(rejections), fingerprint, corpus, notes=notes)
 
 
-def question_rows(queries: Any) -> Any:
+def convert_questions(queries: Any) -> Any:
     """Turn a list of texts into records without answers. Any other input is returned unchanged."""
     is_list = isinstance(queries, Sequence) and not isinstance(queries, str)
     if not (is_list and queries and all(isinstance(query, str) for query in queries)):
@@ -152,7 +152,7 @@ def question_rows(queries: Any) -> Any:
     return [Record(id=f"q{n}", question=text, answer="") for n, text in enumerate(queries, 1)]
 
 
-def documents_of(sources: Iterable[SourceLike]) -> tuple[Document, ...]:
+def build_documents(sources: Iterable[SourceLike]) -> tuple[Document, ...]:
     """Convert texts, dictionaries, and documents of ragassay or LangChain to documents.
 
     Documents without an id are numbered from 1. Documents with the same id are passages of one
@@ -161,13 +161,13 @@ def documents_of(sources: Iterable[SourceLike]) -> tuple[Document, ...]:
     Raises:
         InputError: A source cannot be read.
     """
-    documents = read_sources(source_objects(sources))
+    documents = read_sources(convert_sources(sources))
     if isinstance(documents, Problem):
         raise InputError(f"{documents.field}: {documents.text}; expected {documents.expected}")
     return documents
 
 
-def record_of(
+def build_record(
     answer: AnswerLike,
     question: str | Record,
     sources: Iterable[SourceLike] = (),
@@ -189,13 +189,13 @@ def record_of(
         base = Record(id="answer", question=question, answer="")
     else:
         base = question.model_copy(update={"topic": question.topic or question.id})
-    parts = response_parts(answer)
+    parts = split_response(answer)
     updates: dict[str, Any] = {"id": "answer", "answer": parts.text}
     source_list = [sources] if isinstance(sources, str) else list(sources)
-    if documents := documents_of(source_list or parts.sources):
+    if documents := build_documents(source_list or parts.sources):
         updates["sources"] = documents
     if nuggets is not None:
-        updates["nuggets"] = tuple(map(_nugget, nuggets))
+        updates["nuggets"] = tuple(map(_convert_nugget, nuggets))
     if reference is not None:
         updates["reference"] = reference
     record = base.model_copy(update=updates)
@@ -206,7 +206,7 @@ def record_of(
     return add_reply(record, parts.reply)
 
 
-def _nugget(nugget: str | Nugget | Mapping[str, str]) -> Nugget:
+def _convert_nugget(nugget: str | Nugget | Mapping[str, str]) -> Nugget:
     if isinstance(nugget, Nugget):
         return nugget
     if isinstance(nugget, str):
@@ -229,9 +229,9 @@ def _from_memory(
     answered: bool,
     columns: Mapping[str, str] | None,
 ) -> ReadResult:
-    rows = rows_of(answers)
+    rows = extract_rows(answers)
     if not rows or not all(isinstance(row, Record) for row in rows):
-        return records_from_rows(
+        return read_records_from_rows(
             rows,
             questions=questions,
             nuggets=nuggets,
@@ -244,19 +244,19 @@ def _from_memory(
     if questions is not None:
         raise InputError("questions cannot be used with records, which contain their questions")
     _check_ids(rows)
-    read = answered_records(rows) if answered else ReadResult(tuple(rows), (), "records")
+    read = reject_unanswered(rows) if answered else ReadResult(tuple(rows), (), "records")
     return add_gold_nuggets(read, nuggets)
 
 
-def _sha256(records: Sequence[Record]) -> str:
+def _hash_records(records: Sequence[Record]) -> str:
     return hashlib.sha256("".join(r.model_dump_json() for r in records).encode()).hexdigest()
 
 
-def opened_corpus(corpus: CorpusLike, settings: Settings) -> OpenedCorpus:
+def open_corpus(corpus: CorpusLike, settings: Settings) -> OpenedCorpus:
     """Open a corpus of any supported type and compute its fingerprint."""
     if isinstance(corpus, str | Path):
         return open_literature(corpus, settings)
-    literature = corpus if isinstance(corpus, Literature) else _literature(corpus)
+    literature = corpus if isinstance(corpus, Literature) else _wrap_corpus(corpus)
     fingerprint = FileFingerprint(
         name=f"({type(corpus).__name__})",
         sha256=literature.sha256,
@@ -265,19 +265,19 @@ def opened_corpus(corpus: CorpusLike, settings: Settings) -> OpenedCorpus:
     return OpenedCorpus(literature, fingerprint)
 
 
-def _literature(corpus: BaseRetriever | Iterable[SourceLike]) -> Literature:
+def _wrap_corpus(corpus: BaseRetriever | Iterable[SourceLike]) -> Literature:
     from langchain_core.retrievers import BaseRetriever
 
     from ragassay.retrievers.langchain import RetrieverLiterature
 
     if isinstance(corpus, BaseRetriever):
         return RetrieverLiterature(corpus)
-    return Corpus(documents_of(corpus))
+    return Corpus(build_documents(corpus))
 
 
-def _notes(fields: Mapping[str, str], records: Sequence[Record]) -> tuple[str, ...]:
+def _list_notes(fields: Mapping[str, str], records: Sequence[Record]) -> tuple[str, ...]:
     n = sum(isinstance(r.answer, str) and bool(find_reasoning(r.answer)) for r in records)
-    notes = input_notes(fields, records)
+    notes = describe_input(fields, records)
     if not n:
         return notes
     subject = "1 answer contains" if n == 1 else f"{n:,} answers contain"

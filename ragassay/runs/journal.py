@@ -15,7 +15,7 @@ from ragassay.formats.reviews import read_reviews
 from ragassay.records import Review
 
 
-def journal_of(path: Path) -> Journal:
+def open_journal(path: Path) -> Journal:
     """Return the journal of a run folder, test bank or graded file."""
     if path.is_dir():
         return Journal(path / "reviews.jsonl")
@@ -125,15 +125,17 @@ class EditRequest:
 
 def as_text(asked: EditRequest) -> str:
     """Return the list as editable text. Facts that were left out follow as comments."""
-    lines = [f"{importance or '-'}\t{_one_line(text)}" for importance, text in asked.nuggets]
+    lines = [f"{importance or '-'}\t{_collapse_spaces(text)}" for importance, text in asked.nuggets]
     left_out = [
-        f"# okay\t{_one_line(text)}    # {REASONS.get(reason, reason)}"
+        f"# okay\t{_collapse_spaces(text)}    # {REASONS.get(reason, reason)}"
         for reason, text in asked.left_out
         if reason != "duplicate"
     ]
     if left_out:
         lines += ["", "# Facts left out (remove the # to include one):", *left_out]
-    header = HELP.format(topic=_one_line(asked.topic), question=_one_line(asked.question))
+    header = HELP.format(
+        topic=_collapse_spaces(asked.topic), question=_collapse_spaces(asked.question)
+    )
     return f"{header}\n" + "\n".join(lines) + "\n"
 
 
@@ -151,7 +153,7 @@ def from_text(text: str) -> list[dict[str, str | None]]:
         mark, _, fact = line.strip().partition("\t")
         if not fact:
             mark, _, fact = line.strip().partition(" ")
-        fact = _without_reason(fact)
+        fact = _remove_reason(fact)
         if mark not in MARKS:
             raise InputError(
                 f"line {number} starts with {mark!r}; it must start with vital, okay or -"
@@ -165,11 +167,11 @@ def from_text(text: str) -> list[dict[str, str | None]]:
     return rows
 
 
-def _without_reason(fact: str) -> str:
+def _remove_reason(fact: str) -> str:
     for reason in REASONS.values():
         fact = fact.removesuffix(f"# {reason}")
     return " ".join(fact.split())
 
 
-def _one_line(text: str) -> str:
+def _collapse_spaces(text: str) -> str:
     return " ".join(text.split())

@@ -27,15 +27,15 @@ from ragassay.formats.reviews import ReviewedRun
 from ragassay.formats.rows import NuggetEntry, Row
 from ragassay.graphs.case import Input
 from ragassay.graphs.evaluate import EvaluateGraph, build_evaluate_graph
-from ragassay.metrics.papers.nuggets import assignment_values
+from ragassay.metrics.papers.nuggets import average_credits
 from ragassay.models.embeddings import Embedder
-from ragassay.models.weights import sha256_of
+from ragassay.models.weights import compute_sha256
 from ragassay.optimizers.nugget_matching import MatchCase, MatchData, fit_matcher
 from ragassay.records import Assignment, Evaluation, NuggetMatcher, Record, Rejection
 from ragassay.runs.folder import write_atomically
 from ragassay.runs.progress import Event, Listener
-from ragassay.runs.resume import locked_for_writing, run_limited_tasks
-from ragassay.store import opened_store
+from ragassay.runs.resume import lock_for_writing, run_limited_tasks
+from ragassay.store import open_store
 
 
 @dataclass(frozen=True)
@@ -81,12 +81,12 @@ async def assign_nuggets(
     if not run.evaluators:
         _ = run.judge.model  # raises without a judge
     slots = asyncio.Semaphore(max(2, run.settings.n_slots // 4))
-    with locked_for_writing(out) as verdicts, opened_store(verdicts) as store:
+    with lock_for_writing(out) as verdicts, open_store(verdicts) as store:
         run = replace(run, store=store)
         graph = build_evaluate_graph(run.settings.judge.max_attempts, run.registered)
         coroutines = (_assign(record, graph, run, slots, listen) for record in with_nuggets)
         answers = tuple(await run_limited_tasks(out, run.limiter, coroutines))
-    scores = tuple(_scores(answer) for answer in answers)
+    scores = tuple(_compute_scores(answer) for answer in answers)
     write_assignments(answers, out)
     write_nugget_scores(scores, metrics)
     n_unscored = sum(n.assignment is None for answer in answers for n in answer.nuggets)
@@ -117,10 +117,10 @@ async def _assign(
     )
 
 
-def _scores(answer: AssignedAnswer) -> NuggetScores:
+def _compute_scores(answer: AssignedAnswer) -> NuggetScores:
     labels: list[Assignment | None] = [nugget.assignment for nugget in answer.nuggets]
     vital = [nugget.importance == "vital" for nugget in answer.nuggets]
-    return NuggetScores(answer.topic, *assignment_values(labels, vital).values())
+    return NuggetScores(answer.topic, *average_credits(labels, vital).values())
 
 
 Pair = Annotated[list[int], Field(min_length=2, max_length=2)]
@@ -166,7 +166,7 @@ def read_match_file(path: Path) -> MatchFile:
     rejections: list[Rejection] = []
     n_one_sided = 0
     reviews = path / REVIEWS
-    reviewed = ReviewedRun(reviews).matches() if reviews.exists() else {}
+    reviewed = ReviewedRun(reviews).list_matches() if reviews.exists() else {}
     for item in iter_items(file):
         case = item if isinstance(item, Rejection) else _read_case(item)
         if isinstance(case, MatchCase) and isinstance(item, Item):
@@ -178,7 +178,7 @@ def read_match_file(path: Path) -> MatchFile:
             cases.append(case)
         else:
             n_one_sided += 1
-    return MatchFile(tuple(cases), tuple(rejections), n_one_sided, sha256_of(file))
+    return MatchFile(tuple(cases), tuple(rejections), n_one_sided, compute_sha256(file))
 
 
 def fit_file(

@@ -14,12 +14,12 @@ from ragassay.errors import FatalModelError, InputError, RagassayError, StorageE
 from ragassay.evaluators.base import Run
 from ragassay.formats import NuggetBank, write_nugget_banks
 from ragassay.graphs.nugget_state import NuggetJob, NuggetList
-from ragassay.graphs.nuggets import NuggetGraph, build_nugget_graph, reviewed_nuggets
+from ragassay.graphs.nuggets import NuggetGraph, apply_review, build_nugget_graph
 from ragassay.records import Document, Record
 from ragassay.runs.journal import EditRequest, as_text, from_text, read_with_repairs
 from ragassay.runs.progress import Event, Listener
-from ragassay.runs.resume import follow_graph, locked_for_writing, run_limited_tasks
-from ragassay.store import hash_of, opened_store
+from ragassay.runs.resume import follow_graph, lock_for_writing, run_limited_tasks
+from ragassay.store import hash_parts, open_store
 from ragassay.text.segmenter import segment
 
 Origin = Literal["documents", "answer", "reference"]
@@ -68,7 +68,7 @@ class Written:
         )
 
 
-def nugget_jobs(
+def build_nugget_jobs(
     records: Sequence[Record], origin: Origin, run: Run, *, n_window: int, n_most: int
 ) -> list[NuggetJob]:
     """Return the jobs of writing nuggets, one per topic.
@@ -89,14 +89,14 @@ def nugget_jobs(
     for topic, group in topics.items():
         sources: dict[str, Document] = {}
         for record in group:
-            for source in _sources(record, origin, run):
+            for source in _collect_sources(record, origin, run):
                 sources.setdefault(source.id if origin == "documents" else source.text, source)
         question = group[0].question
         jobs.append(NuggetJob(topic, question, tuple(sources.values()), n_window, n_most))
     return jobs
 
 
-def _sources(record: Record, origin: Origin, run: Run) -> Sequence[Document]:
+def _collect_sources(record: Record, origin: Origin, run: Run) -> Sequence[Document]:
     if origin == "reference":
         text = record.reference or ""
     else:
@@ -135,7 +135,7 @@ async def write_nuggets(
         SettingsError: There is no judge to write nuggets.
     """
     _ = run.judge.model  # raises without a judge
-    with locked_for_writing(out) as states, opened_store(states) as store:
+    with lock_for_writing(out) as states, open_store(states) as store:
         writer = _NuggetJobs(replace(run, store=store), listen)
         written = await run_limited_tasks(out, run.limiter, map(writer.write, jobs))
         requests = [result.asked for result in written if result.waits]
@@ -143,7 +143,7 @@ async def write_nuggets(
         if review is not None and requests:
             lists = await review(requests)
             reviewed = dict(zip([request.topic for request in requests], lists, strict=True))
-        choose = _chooser(edit, tell, reviewed)
+        choose = _build_chooser(edit, tell, reviewed)
         done = [writer.accept(result, choose) if result.waits else result for result in written]
     write_nugget_banks([result.bank for result in done if result.found is not None], out)
     return done
@@ -159,7 +159,7 @@ class _NuggetJobs:
         """Return the accepted list from the store, or write a new list."""
         async with self._slots:
             try:
-                accepted = await self._run.store.get(self._key(job), ACCEPTED)
+                accepted = await self._run.store.get(self._hash_job(job), ACCEPTED)
                 return Written(job, accepted) if accepted else await self._write_list(job)
             except (FatalModelError, StorageError):
                 raise
@@ -178,18 +178,18 @@ class _NuggetJobs:
         """Let the user review a list, and store the accepted list."""
         assert written.found is not None
         try:
-            nuggets = reviewed_nuggets(choose(written.asked), written.found.nuggets)
+            nuggets = apply_review(choose(written.asked), written.found.nuggets)
         except InputError as error:
             return Written(written.job, problem=f"not accepted: {error}")
         accepted = replace(written.found, nuggets=nuggets)
-        self._run.store.keep(self._key(written.job), accepted, ACCEPTED)
+        self._run.store.keep(self._hash_job(written.job), accepted, ACCEPTED)
         return Written(written.job, accepted)
 
-    def _key(self, job: NuggetJob) -> str:
-        return hash_of(self._run.identity, "nuggets", JOB.dump_json(job).decode())
+    def _hash_job(self, job: NuggetJob) -> str:
+        return hash_parts(self._run.identity, "nuggets", JOB.dump_json(job).decode())
 
 
-def _chooser(
+def _build_chooser(
     edit: Editor | None, tell: Callable[[str], None], reviewed: Mapping[str, Rows]
 ) -> Callable[[EditRequest], Rows]:
 
@@ -197,13 +197,13 @@ def _chooser(
         if request.topic in reviewed:
             return reviewed[request.topic]
         if edit is not None:
-            return edited_rows(request, edit, tell)
+            return edit_rows(request, edit, tell)
         return [{"text": text, "importance": mark} for mark, text in request.nuggets]
 
     return choose
 
 
-def edited_rows(asked: EditRequest, edit: Editor, tell: Callable[[str], None]) -> Rows:
+def edit_rows(asked: EditRequest, edit: Editor, tell: Callable[[str], None]) -> Rows:
     """Let the user edit a list, and return the edited list.
 
     The editor reopens until the edit is valid.

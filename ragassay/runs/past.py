@@ -9,7 +9,7 @@ from ragassay.errors import InputError
 from ragassay.records import Summary
 from ragassay.reports.certificate import view_certificate
 from ragassay.reports.past_runs import PastRun
-from ragassay.reports.text import RUBRIC_KEY, rubric_mean
+from ragassay.reports.text import RUBRIC_KEY, average_rubrics
 from ragassay.runs.folder import RunFolder
 
 LATEST = "latest"
@@ -20,7 +20,7 @@ MAIN = (RUBRIC_KEY, "nuggets.recall", "citations.support", "exam.cover")
 """Scores shown in the list of runs."""
 
 
-def past_runs(folder: Path) -> tuple[PastRun, ...]:
+def list_past_runs(folder: Path) -> tuple[PastRun, ...]:
     """Return the runs in a folder, newest first. If the folder is a run itself, return only it.
 
     Damaged runs are included, with a note on the problem. Folders that contain no run are skipped.
@@ -31,7 +31,7 @@ def past_runs(folder: Path) -> tuple[PastRun, ...]:
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; `ragassay evaluate` writes runs to runs/")
     paths = [folder] if _is_run(folder) else [p for p in folder.iterdir() if _is_run(p)]
-    runs = [_past_run(RunFolder(path)) for path in paths]
+    runs = [_read_past_run(RunFolder(path)) for path in paths]
     return tuple(sorted(runs, key=lambda run: (run.when, run.name), reverse=True))
 
 
@@ -42,19 +42,19 @@ def find_run(name: str, folder: Path) -> Path:
         InputError: The run does not exist.
     """
     if name == LATEST:
-        runs = past_runs(folder)
+        runs = list_past_runs(folder)
         if not runs:
             raise InputError(f"{folder} has no runs")
         return runs[0].path
     path = next((p for p in (folder / name, Path(name)) if _is_run(p)), None)
     if path is None:
-        names = [run.name for run in past_runs(folder)] if folder.is_dir() else []
+        names = [run.name for run in list_past_runs(folder)] if folder.is_dir() else []
         available = f"the runs are {', '.join(names)}" if names else f"{folder} has no runs"
         raise InputError(f"unknown run {name!r}; {available}")
     return path
 
 
-def page_of(run: Path) -> Path:
+def find_report_page(run: Path) -> Path:
     """Return the path of a run's report page.
 
     Raises:
@@ -74,7 +74,7 @@ def _is_run(path: Path) -> bool:
     return folder.manifest_file.is_file() or folder.evaluations_file.is_file()
 
 
-def _past_run(folder: RunFolder) -> PastRun:
+def _read_past_run(folder: RunFolder) -> PastRun:
     files = (folder.manifest_file, folder.evaluations_file, folder.summary_file, folder.audit_file)
     written = max(file.stat().st_mtime for file in files if file.is_file())
     damaged = PastRun(
@@ -84,26 +84,26 @@ def _past_run(folder: RunFolder) -> PastRun:
         state="damaged",
     )
     try:
-        manifest = folder.manifest()
+        manifest = folder.read_manifest()
         progress = {
             "judge": manifest.judge,
             "n_records": manifest.answers.n_items,
             "n_evaluated": _count_lines(folder.evaluations_file),
         }
-        return damaged.model_copy(update={**progress, **_outcome(folder)})
+        return damaged.model_copy(update={**progress, **_describe_outcome(folder)})
     except (InputError, OSError) as error:
         return damaged.model_copy(update={"note": str(error).replace(f"{folder.path}/", "")})
 
 
-def _outcome(folder: RunFolder) -> dict[str, object]:
-    audit = folder.audit()
-    summary = folder.summary()
+def _describe_outcome(folder: RunFolder) -> dict[str, object]:
+    audit = folder.read_audit()
+    summary = folder.read_summary()
     if summary is not None:
         return {
             "state": "finished" if summary.n_evaluated else "failed",
             "n_evaluated": summary.n_evaluated,
             "n_records": max(summary.n_records, summary.n_evaluated),
-            **_main_scores(summary),
+            **_select_main_scores(summary),
             "n_findings": sum(summary.findings.values()),
         }
     if audit is not None:
@@ -112,8 +112,8 @@ def _outcome(folder: RunFolder) -> dict[str, object]:
     return {"state": "running" if _is_locked(folder.path) else "stopped"}
 
 
-def _main_scores(summary: Summary) -> dict[str, object]:
-    scores = {RUBRIC_KEY: rubric_mean(summary.scores), **summary.scores}
+def _select_main_scores(summary: Summary) -> dict[str, object]:
+    scores = {RUBRIC_KEY: average_rubrics(summary.scores), **summary.scores}
     main = {key: score for key in MAIN if (score := scores.get(key)) is not None}
     return {
         "scores": {key: score.value for key, score in main.items()},

@@ -8,9 +8,9 @@ from pathlib import Path
 from ragassay.formats import read_labels, read_records
 from ragassay.formats.assignments import AssignedAnswer, read_assignments
 from ragassay.formats.nuggetizer import ASSIGNED
-from ragassay.formats.problems import empty_file_error
-from ragassay.metrics.papers.nuggets import assignment_scores, nuggetizer_scores
-from ragassay.metrics.papers.rankings import with_human_labels
+from ragassay.formats.problems import build_empty_file_error
+from ragassay.metrics.papers.nuggets import compute_nuggetizer_scores, score_assignments
+from ragassay.metrics.papers.rankings import apply_human_labels
 from ragassay.metrics.stats.alignment import align_labels
 from ragassay.records import (
     Assignment,
@@ -30,7 +30,7 @@ from ragassay.text.segmenter import segment
 PEOPLE = "people"
 
 
-def labelled_evaluations(path: Path) -> tuple[tuple[Evaluation, ...], tuple[Rejection, ...]]:
+def read_labelled_answers(path: Path) -> tuple[tuple[Evaluation, ...], tuple[Rejection, ...]]:
     """Read a file with answers and human labels.
 
     Args:
@@ -51,21 +51,23 @@ def labelled_evaluations(path: Path) -> tuple[tuple[Evaluation, ...], tuple[Reje
     labelled = read_labels(path)
     answers = [_build_unlabelled(record) for record in read.records]
     alignment = align_labels(labelled.labels, answers)
-    evaluations = with_human_labels(alignment, answers)
+    evaluations = apply_human_labels(alignment, answers)
     # An unreadable answer is rejected as an answer and as a label.
     rejections = tuple(dict.fromkeys([*read.rejections, *labelled.rejections]))
     if not evaluations:
-        raise empty_file_error(path, "answer by a named system with a human label", rejections)
+        raise build_empty_file_error(
+            path, "answer by a named system with a human label", rejections
+        )
     return evaluations, rejections
 
 
-def _document(identifier: str) -> Document:
+def _assume_document(identifier: str) -> Document:
     """Assume that a cited document exists, because human labels mark invalid citations."""
     return Document(id=identifier, text="")
 
 
 def _build_unlabelled(record: Record) -> Evaluation:
-    text, sentences, _ = segment(record, _document)
+    text, sentences, _ = segment(record, _assume_document)
     verdicts: Iterator[VerdictBase] = (
         verdict
         for sentence in sentences
@@ -103,6 +105,6 @@ def _build_assigned(answer: AssignedAnswer) -> Evaluation:
         verdicts=tuple(
             NuggetAssignment(gold=i, assignment=one) for i, one in enumerate(assignments)
         ),
-        scores=assignment_scores(assignments, importance, PEOPLE)
-        | nuggetizer_scores(assignments, importance),
+        scores=score_assignments(assignments, importance, PEOPLE)
+        | compute_nuggetizer_scores(assignments, importance),
     )

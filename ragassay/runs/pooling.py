@@ -9,12 +9,12 @@ from ragassay.metrics.papers.pooled import (
     DOCUMENT_RECALL,
     POOLED_SCORES,
     Place,
-    clustered_sentences,
-    document_recall_scores,
-    sentence_recall_scores,
+    list_clustered_texts,
+    score_document_recall,
+    score_sentence_recall,
 )
-from ragassay.metrics.stats.aggregates import question_of
-from ragassay.records import Evaluation, Score, outlines_of
+from ragassay.metrics.stats.aggregates import get_question
+from ragassay.records import Evaluation, Score, list_outlines
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,17 +27,17 @@ Clusters = Mapping[str, Mapping[str, Mapping[Place, str]]]
 """Clusters of sentences, keyed by question and kind; a sentence is a system and a number."""
 
 
-def with_pooled_scores(
+def add_pooled_scores(
     evaluations: Sequence[Evaluation], encode: Encode, clusters: Clusters | None = None
 ) -> Iterator[Evaluation]:
     """Yield the evaluations with scores that `ragassay.metrics.papers.pooled` computes."""
-    changed = pooled_scores(evaluations, encode, clusters)
+    changed = pool_record_scores(evaluations, encode, clusters)
     for evaluation in evaluations:
         scores = changed.get(evaluation.record_id, evaluation.scores)
         yield evaluation.model_copy(update={"scores": scores})
 
 
-def pooled_scores(
+def pool_record_scores(
     evaluations: Sequence[Evaluation], encode: Encode, clusters: Clusters | None = None
 ) -> dict[str, dict[str, Score]]:
     """Return all scores of each evaluation, including pooled scores, keyed by record id.
@@ -50,19 +50,19 @@ def pooled_scores(
             clustered by similarity.
     """
     by_question: dict[str, list[int]] = {}
-    outlines = outlines_of(evaluations)
+    outlines = list_outlines(evaluations)
     for position, outline in enumerate(outlines):
-        by_question.setdefault(question_of(outline), []).append(position)
+        by_question.setdefault(get_question(outline), []).append(position)
     pooled: dict[str, dict[str, Score]] = {}
     for question, positions in by_question.items():
         if len(positions) < 2:
             continue
         answers = [evaluations[position] for position in positions]
-        published = _clusters_by_record(answers, (clusters or {}).get(question))
+        published = _map_clusters(answers, (clusters or {}).get(question))
         vectors = {} if published else _embed_sentences(answers, encode)
-        for record_id, scores in sentence_recall_scores(answers, vectors, published).items():
+        for record_id, scores in score_sentence_recall(answers, vectors, published).items():
             pooled.setdefault(record_id, {}).update(scores)
-        for record_id, score in document_recall_scores(answers).items():
+        for record_id, score in score_document_recall(answers).items():
             pooled.setdefault(record_id, {})[DOCUMENT_RECALL] = score
     return {
         outline.record_id: _merge_scores(outline.scores, pooled.get(outline.record_id, {}))
@@ -74,11 +74,11 @@ def pooled_scores(
 def _embed_sentences(
     answers: Sequence[Evaluation], encode: Encode
 ) -> dict[str, NDArray[np.float32]]:
-    texts = sorted({text for answer in answers for text in clustered_sentences(answer)})
+    texts = sorted({text for answer in answers for text in list_clustered_texts(answer)})
     return dict(zip(texts, encode(texts), strict=True)) if texts else {}
 
 
-def _clusters_by_record(
+def _map_clusters(
     answers: Sequence[Evaluation], kinds: Mapping[str, Mapping[Place, str]] | None
 ) -> dict[str, dict[Place, str]]:
     records = {answer.system: answer.record_id for answer in answers}
@@ -95,9 +95,12 @@ def _clusters_by_record(
 def _merge_scores(scores: Mapping[str, Score], pooled: Mapping[str, Score]) -> dict[str, Score]:
     merged = {key: score for key, score in scores.items() if key not in POOLED_SCORES}
     merged.update(pooled)
-    groups = list(dict.fromkeys(map(_group, merged)))
-    return {key: merged[key] for key in sorted(merged, key=lambda key: groups.index(_group(key)))}
+    groups = list(dict.fromkeys(map(_extract_group, merged)))
+    return {
+        key: merged[key]
+        for key in sorted(merged, key=lambda key: groups.index(_extract_group(key)))
+    }
 
 
-def _group(key: str) -> str:
+def _extract_group(key: str) -> str:
     return key.partition(".")[0]

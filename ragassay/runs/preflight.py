@@ -20,20 +20,24 @@ from ragassay.model_names import (
     is_local,
 )
 from ragassay.models.availability import is_of_hub, need_judge, need_verifier
-from ragassay.models.call_parameters import learn, learned_parameters, learnt_note
-from ragassay.models.litellm_library import batch_tokens_usd, import_litellm, listed_price_usd
+from ragassay.models.call_parameters import describe_refusals, learn, list_learned_parameters
+from ragassay.models.litellm_library import (
+    compute_price_usd,
+    import_litellm,
+    price_batch_tokens_usd,
+)
 from ragassay.models.probe import check_judges
-from ragassay.models.prompt_caching import min_cached_tokens, way_of
+from ragassay.models.prompt_caching import detect_caching_way, find_min_cached_tokens
 from ragassay.retrievers.reranked_literature import EMBEDDED, NONE
 from ragassay.runs.folder import (
     RunFolder,
+    build_mismatch_error,
     check_same_settings,
     check_writable,
-    digest_of,
-    mismatch,
+    hash_files,
     write_atomically,
 )
-from ragassay.settings import Settings, noted_settings
+from ragassay.settings import Settings, format_settings
 
 
 @dataclass(frozen=True)
@@ -79,15 +83,18 @@ def estimate_cost(calls: Sequence[SharedCalls], settings: Settings) -> Estimate:
     import_litellm()
     n_judges = len(settings.judge.judges)
     return sum(
-        (_estimate_judge(calls, settings.of_judge(n), n_judges) for n in range(n_judges)),
+        (
+            _estimate_judge(calls, settings.build_judge_settings(n), n_judges)
+            for n in range(n_judges)
+        ),
         Estimate(),
     )
 
 
 def _estimate_judge(calls: Sequence[SharedCalls], settings: Settings, n_judges: int) -> Estimate:
     judge = settings.judge
-    is_cached = way_of(judge.model, judge.api_base or "") != "none"
-    least = min_cached_tokens(judge.model) if is_cached else 0
+    is_cached = detect_caching_way(judge.model, judge.api_base or "") != "none"
+    least = find_min_cached_tokens(judge.model) if is_cached else 0
     n_sent = n_received = n_read = n_written = 0
     for shared in calls:
         n_calls = -(-shared.n_calls // n_judges)
@@ -96,11 +103,11 @@ def _estimate_judge(calls: Sequence[SharedCalls], settings: Settings, n_judges: 
         if is_cached and n_calls and shared.n_shared_tokens >= least:
             n_written += shared.n_shared_tokens
             n_read += (n_calls - 1) * shared.n_shared_tokens
-    price: Callable[..., float | None] = listed_price_usd
+    price: Callable[..., float | None] = compute_price_usd
     return Estimate(
         price(judge.model, n_sent, n_received),
         price(judge.model, n_sent, n_received, n_read, n_written),
-        batch_tokens_usd(judge.model, n_sent, n_received),
+        price_batch_tokens_usd(judge.model, n_sent, n_received),
     )
 
 
@@ -130,16 +137,16 @@ def keep_endpoints(folder: Path, judges: Sequence[Settings]) -> None:
     known = {
         judge.model: list(refused)
         for judge in (settings.judge for settings in judges)
-        if (refused := learned_parameters(judge.model, judge.api_base))
+        if (refused := list_learned_parameters(judge.model, judge.api_base))
     }
     if known:
         write_atomically(folder / FILE, json.dumps(known, indent=2) + "\n")
 
 
-def endpoint_notes(judges: Sequence[Settings]) -> tuple[str, ...]:
+def list_endpoint_notes(judges: Sequence[Settings]) -> tuple[str, ...]:
     """Return a note for each judge whose endpoint refuses some call parameters."""
     notes = (
-        learnt_note(judge.model, learned_parameters(judge.model, judge.api_base))
+        describe_refusals(judge.model, list_learned_parameters(judge.model, judge.api_base))
         for judge in (settings.judge for settings in judges)
     )
     return tuple(note for note in notes if note)
@@ -166,9 +173,9 @@ def check_installed(
     for judge in (judge_settings.judge for judge_settings in judges):
         need_judge(judge.model)
         if judge.form is not None:
-            from ragassay.agents.published_judge import words_of
+            from ragassay.agents.published_judge import describe_prompt_texts
 
-            words_of(judge.form)
+            describe_prompt_texts(judge.form)
     for name in (settings.chosen_verifier, settings.evaluation.correctness):
         need_verifier(name)
     models = {settings.literature.embedder, settings.literature.reranker}
@@ -189,9 +196,9 @@ def _need_tables(values: Iterable[object]) -> None:
     for value in values:
         for path in value if isinstance(value, list | tuple) else (value,):
             if isinstance(path, Path) and path.is_file() and _starts_as_table(path):
-                from ragassay.formats.tables import table_kind
+                from ragassay.formats.tables import detect_table_kind
 
-                kind = table_kind(path)
+                kind = detect_table_kind(path)
                 if kind in TABLES:
                     need(TABLES[kind])
 
@@ -235,7 +242,9 @@ def check_ready(
         SettingsError: A `ragassay/` model is unknown.
         FatalModelError: A hosted model is unavailable.
     """
-    judges = judges_of(settings, [name for name in (options.get("paraphraser"), *others) if name])
+    judges = list_judge_settings(
+        settings, [name for name in (options.get("paraphraser"), *others) if name]
+    )
     check_installed(settings, judges, options)
     out = options.get("out")
     folder = Path(out) if out else None
@@ -263,9 +272,9 @@ def check_ready(
 def _check_same_run(
     folder: Path, settings: Settings, fields: Iterable[str], answers: Path | None
 ) -> None:
-    manifest, new = RunFolder(folder).manifest(), noted_settings(settings)
-    if answers and answers.exists() and manifest.answers.sha256 != digest_of(answers):
-        raise mismatch(folder, "the answers file", manifest.answers.name, answers.name)
+    manifest, new = RunFolder(folder).read_manifest(), format_settings(settings)
+    if answers and answers.exists() and manifest.answers.sha256 != hash_files(answers):
+        raise build_mismatch_error(folder, "the answers file", manifest.answers.name, answers.name)
     known = [name for name in fields if name in manifest.settings]
     check_same_settings(
         {name: manifest.settings[name] for name in known},
@@ -274,17 +283,17 @@ def _check_same_run(
     )
 
 
-def judges_of(settings: Settings, others: Iterable[str] = ()) -> list[Settings]:
+def list_judge_settings(settings: Settings, others: Iterable[str] = ()) -> list[Settings]:
     """Return settings for each model that a run calls, in which this model is the only judge."""
     judges = [
-        settings.of_judge(n)
+        settings.build_judge_settings(n)
         for n in range(len(settings.judge.judges))
         if settings.judge.names_model
     ]
-    seconds = [settings.of_second()] if settings.judge.escalate else []
+    seconds = [settings.build_second_settings()] if settings.judge.escalate else []
     for name in others:
         with_panel = settings.model_copy(update={"panel": (*settings.judge.panel, name)})
-        seconds.append(with_panel.of_judge(len(with_panel.judge.judges) - 1))
+        seconds.append(with_panel.build_judge_settings(len(with_panel.judge.judges) - 1))
     return [*judges, *seconds]
 
 
@@ -301,7 +310,7 @@ def check_known(model: str, besides: tuple[str, ...] = ()) -> None:
     is_folder = bool(name) and Path(name).exists()
     if not is_local(model) or model == INSTRUMENTS or is_folder or model in besides:
         return
-    from ragassay.models.registry import served_models
+    from ragassay.models.registry import list_served_models
     from ragassay.models.weights import check_hub
 
     if model in SHIPPED_VERIFIERS:
@@ -309,7 +318,7 @@ def check_known(model: str, besides: tuple[str, ...] = ()) -> None:
             f"{model} is a verifier and cannot generate text; use it with --verifier"
         )
     is_on_hub = len(name.split("/")) == 2 and all(name.split("/"))
-    if model not in (known := (*served_models(), *besides)) and not is_on_hub:
+    if model not in (known := (*list_served_models(), *besides)) and not is_on_hub:
         raise SettingsError(
             f"unknown model {model}; use {', '.join(known)}, a folder written by `ragassay "
             f"finetune` ({PROVIDER}/FOLDER), or a hub model ({PROVIDER}/ORG/NAME)"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ragassay.options import OptionStyle
 from ragassay.records import Rejection, Usage
-from ragassay.safe_text import open_console, safe_streams
+from ragassay.safe_text import open_console, use_safe_streams
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -75,27 +75,27 @@ class Presenter:
         self.rejections: list[Rejection] = []
 
     @contextmanager
-    def phase(self, what: str) -> Iterator[None]:
+    def announce_phase(self, what: str) -> Iterator[None]:
         """Announce a phase that has no progress bar."""
         yield
 
     @contextmanager
-    def bar(self, n_records: int, description: str) -> Iterator[Listener]:
+    def show_bar(self, n_records: int, description: str) -> Iterator[Listener]:
         """Show a progress bar for answers or questions and yield the listener for events."""
         if callable(self.progress):
             if n_records:
                 self.progress(Event(phase=description))
             yield self.progress
             return
-        with shown_progress(n_records, self.progress and n_records > 0, description) as listen:
+        with show_progress(n_records, self.progress and n_records > 0, description) as listen:
             yield listen
 
     @contextmanager
-    def steps(self, n_steps: int, description: str) -> Iterator[Callable[[], None]]:
+    def show_step_bar(self, n_steps: int, description: str) -> Iterator[Callable[[], None]]:
         """Show a progress bar for other steps than answers; yield a function to call after each."""
         if callable(self.progress):
             self.progress(Event(phase=description))
-        with shown_steps(n_steps, description, self.progress is True) as step:
+        with show_steps(n_steps, description, self.progress is True) as step:
             yield step
 
     def note_input(self, rejections: Sequence[Rejection], note: str = "") -> None:
@@ -109,14 +109,14 @@ class Presenter:
 
 
 @contextmanager
-def shown_progress(
+def show_progress(
     n_records: int, enabled: bool, description: str = "evaluating"
 ) -> Iterator[Listener]:
     """Show a progress bar on stderr and yield the listener for events."""
     if not enabled:
         yield lambda event: None
         return
-    with _bar() as progress, safe_streams():
+    with _build_bar() as progress, use_safe_streams():
         task = progress.add_task(description, total=n_records, detail="")
         totals = Event()
 
@@ -128,25 +128,25 @@ def shown_progress(
                 task,
                 description=description if totals.n_records == n_records or not phase else phase,
                 completed=totals.n_records,
-                detail=_detail(totals),
+                detail=_format_detail(totals),
             )
 
         yield listen
 
 
 @contextmanager
-def shown_steps(n_steps: int, description: str, enabled: bool) -> Iterator[Callable[[], None]]:
+def show_steps(n_steps: int, description: str, enabled: bool) -> Iterator[Callable[[], None]]:
     """Show a progress bar on stderr and yield a function to call after each step."""
     if not enabled:
         yield lambda: None
         return
-    with _bar() as progress, safe_streams():
+    with _build_bar() as progress, use_safe_streams():
         task = progress.add_task(description, total=n_steps, detail="")
         yield lambda: progress.advance(task)
 
 
 @contextmanager
-def shown_build(enabled: bool) -> Iterator[Callable[[BuildEvent], None]]:
+def show_build(enabled: bool) -> Iterator[Callable[[BuildEvent], None]]:
     """Show the progress of a corpus build on stderr."""
     if not enabled:
         yield lambda event: None
@@ -154,7 +154,7 @@ def shown_build(enabled: bool) -> Iterator[Callable[[BuildEvent], None]]:
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Progress(*columns, console=open_console(stderr=True)) as progress, safe_streams():
+    with Progress(*columns, console=open_console(stderr=True)) as progress, use_safe_streams():
         task = progress.add_task("reading")
 
         def listen(event: BuildEvent) -> None:
@@ -165,12 +165,12 @@ def shown_build(enabled: bool) -> Iterator[Callable[[BuildEvent], None]]:
 
 
 @contextmanager
-def shown_embedding(n_articles: int, enabled: bool) -> Iterator[Callable[[EmbedEvent], None]]:
+def show_embedding(n_articles: int, enabled: bool) -> Iterator[Callable[[EmbedEvent], None]]:
     """Show the progress of embedding a corpus on stderr."""
     if not enabled:
         yield lambda event: None
         return
-    with _bar() as progress, safe_streams():
+    with _build_bar() as progress, use_safe_streams():
         task = progress.add_task("embedding", total=n_articles, detail="")
 
         def listen(event: EmbedEvent) -> None:
@@ -188,7 +188,7 @@ def track(items: Collection[T], description: str) -> Iterator[T]:
     yield from rich_track(items, description, console=open_console(stderr=True))
 
 
-def _detail(totals: Event) -> str:
+def _format_detail(totals: Event) -> str:
     usage: Usage = totals.usage
     calls = f"{totals.n_calls}/{totals.n_expected} call{'s' * (totals.n_expected != 1)}"
     n_tokens = usage.n_prompt_tokens + usage.n_completion_tokens
@@ -198,7 +198,7 @@ def _detail(totals: Event) -> str:
     return f"{calls}, {n_tokens:,} tokens, {cost}"
 
 
-def _bar() -> Progress:
+def _build_bar() -> Progress:
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,

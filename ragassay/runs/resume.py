@@ -11,35 +11,35 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ragassay.errors import FatalModelError, InputError, StorageError, raise_ungrouped
-from ragassay.models.call_reply import unbooked_usage
+from ragassay.models.call_reply import compute_unbooked_usage
 from ragassay.models.gateway import meter_calls
 from ragassay.models.limiter import RunLimiter, limit_calls
 from ragassay.records import Usage
 from ragassay.runs.folder import write_atomically
 from ragassay.runs.progress import Event, Listener
-from ragassay.store import lock_file, storing
+from ragassay.store import convert_storage_errors, lock_file
 
 T = TypeVar("T")
 
 
-def work_store_path(file: Path) -> Path:
+def build_store_path(file: Path) -> Path:
     """Return the path of the store that holds the finished work for an output file."""
     return file.with_name(f"{file.name}.state.sqlite")
 
 
 @contextmanager
-def locked_for_writing(file: Path) -> Iterator[Path]:
+def lock_for_writing(file: Path) -> Iterator[Path]:
     """Create the folder of a file, lock the file, and yield the path of its store of finished work.
 
     Raises:
         InputError: Another process is writing the file.
         StorageError: The folder cannot be created.
     """
-    with storing(file):
+    with convert_storage_errors(file):
         file.parent.mkdir(parents=True, exist_ok=True)
     refusal = InputError(f"another process is writing {file}; wait until it has finished")
     with lock_file(file.with_name(f".{file.name}.lock"), refusal):
-        yield work_store_path(file)
+        yield build_store_path(file)
 
 
 async def follow_graph(
@@ -61,7 +61,7 @@ async def follow_graph(
             usage = chunk.get("usage", Usage())
             booked += usage
             listen(Event(chunk.get("expected", 0), chunk.get("done", 0), usage=usage))
-    failed = unbooked_usage(meter.usage, booked)
+    failed = compute_unbooked_usage(meter.usage, booked)
     if failed.n_calls:
         listen(Event(usage=failed))
     return values, failed
@@ -75,7 +75,7 @@ class _Spent(BaseModel):
 
 
 @contextmanager
-def limited_job(out: Path, limiter: RunLimiter) -> Iterator[None]:
+def limit_job(out: Path, limiter: RunLimiter) -> Iterator[None]:
     """Limit the cost of a job that writes a file, including the cost of its earlier starts.
 
     Raises:
@@ -93,13 +93,13 @@ def limited_job(out: Path, limiter: RunLimiter) -> Iterator[None]:
 async def run_limited_tasks(
     out: Path, limiter: RunLimiter, coroutines: Iterable[Coroutine[Any, Any, T]]
 ) -> list[T]:
-    """Run coroutines concurrently as one `limited_job`, and return their results in order.
+    """Run coroutines concurrently as one `limit_job`, and return their results in order.
 
     Raises:
         FatalModelError: A model is unavailable, or the cost limit is reached.
         StorageError: Finished work cannot be stored.
     """
-    with limited_job(out, limiter), raise_ungrouped(FatalModelError, StorageError):
+    with limit_job(out, limiter), raise_ungrouped(FatalModelError, StorageError):
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(coroutine) for coroutine in coroutines]
     return [task.result() for task in tasks]

@@ -4,11 +4,11 @@ from ragassay.settings.evaluation import CitationEvidence, VerdictLabels
 from ragassay.settings.group import AffectsResult, Flag
 from ragassay.settings.loading import (
     RESULT_FIELDS,
-    default_of,
+    collect_result_values,
+    convert_judges,
+    find_default,
+    format_settings,
     load_settings,
-    noted_settings,
-    result_values,
-    with_panel,
 )
 from ragassay.settings.running import EngineName, EvidenceMode, Search
 from ragassay.settings.settings import FIELDS, GROUP_OF, GROUPS, Settings
@@ -26,9 +26,9 @@ __all__ = [
     "Search",
     "Settings",
     "VerdictLabels",
-    "default_of",
+    "collect_result_values",
+    "convert_judges",
+    "find_default",
+    "format_settings",
     "load_settings",
-    "noted_settings",
-    "result_values",
-    "with_panel",
 ]

@@ -9,7 +9,7 @@ from typing import Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, SecretStr, model_validator
 
 from ragassay.model_names import split_endpoint
-from ragassay.safe_text import keep_address, keep_secret, without_secrets
+from ragassay.safe_text import hide_secrets, keep_address, keep_secret
 
 LIST = 'a JSON list, such as ["rubrics", "citations"]'
 
@@ -31,7 +31,7 @@ class SettingsGroup(BaseModel):
 
     def __repr__(self) -> str:
         """Return the settings without user names and passwords in URLs."""
-        return without_secrets(super().__repr__())
+        return hide_secrets(super().__repr__())
 
     __str__ = __repr__
 

@@ -14,7 +14,7 @@ from ragassay.model_names import (
     INSTRUMENTS,
     FormChoice,
     JudgeForm,
-    form_of,
+    detect_judge_form,
     is_ragassay_model,
     parse_options,
     split_endpoint,
@@ -115,7 +115,7 @@ class JudgeSettings(SettingsGroup):
     def _check_form(self) -> JudgeSettings:
         if self.judge_form in FORMS and not self.names_model:
             raise ValueError(f"judge_form {self.judge_form} requires a judge; set model")
-        second = form_of(self.escalated_to or "")
+        second = detect_judge_form(self.escalated_to or "")
         if second is not None:
             raise ValueError(
                 f"escalate: {self.escalated_to} ({second.title}) can only rate answers on rubrics. "
@@ -158,12 +158,12 @@ class JudgeSettings(SettingsGroup):
     @property
     def form(self) -> JudgeForm | None:
         """Prompt format of a published judge; None if the judge gets ragassay's own prompts."""
-        return form_of(self.model, self.judge_form) if self.names_model else None
+        return detect_judge_form(self.model, self.judge_form) if self.names_model else None
 
     @property
     def form_names(self) -> tuple[str, ...]:
         """Prompt format of each rubric judge; "plain" for ragassay's own prompts."""
-        forms = (self.form, *map(form_of, self.panel_names))
+        forms = (self.form, *map(detect_judge_form, self.panel_names))
         return tuple(form.name if form else "plain" for form in forms)
 
     @property

@@ -12,15 +12,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import ValidationError
 
-from ragassay.errors import SettingsError, first_problem
-from ragassay.model_names import provider_of, public_options, split_endpoint
+from ragassay.errors import SettingsError, find_first_problem
+from ragassay.model_names import find_provider, remove_secret_options, split_endpoint
 from ragassay.settings.group import AffectsResult
 from ragassay.settings.settings import FIELDS, GROUP_OF, Settings
 
 PREFIX = "RAGASSAY_"
 
 
-def with_panel(judges: Sequence[str], api_base: str | None = None) -> dict[str, object]:
+def convert_judges(judges: Sequence[str], api_base: str | None = None) -> dict[str, object]:
     """Convert a list of judges to overrides for `load_settings`.
 
     Args:
@@ -36,7 +36,7 @@ def with_panel(judges: Sequence[str], api_base: str | None = None) -> dict[str, 
         return {"api_base": api_base}
     model, own = split_endpoint(judges[0])
     for judge in judges[1:]:
-        if own and provider_of(judge) == provider_of(model) and not split_endpoint(judge)[1]:
+        if own and find_provider(judge) == find_provider(model) and not split_endpoint(judge)[1]:
             raise SettingsError(
                 f"{judge} has no endpoint, but {judges[0]} has one; write {judge}@URL"
             )
@@ -56,37 +56,39 @@ def load_settings(
     Raises:
         SettingsError: A value is invalid. The message contains the field name.
     """
-    fields = _base.values() if _base else {}
+    fields = _base.collect_values() if _base else {}
     fields |= {name: value for name, value in overrides.items() if value is not None}
     if _base is None:
         _check_variables(os.environ)
     try:
         return Settings(**fields)
     except ValidationError as error:
-        location, problem = first_problem(error)
+        location, problem = find_first_problem(error)
         name = next((n for n in location.split(".") if n in FIELDS or n in fields), "")
         if not name:
             variable = PREFIX + location.replace(".", "__").upper()
             is_set = variable in map(str.upper, os.environ)
             raise SettingsError(f"{variable}: {problem}" if is_set else problem) from error
-        source = (_style or {}).get(name) or (name if name in fields else _variable(name))
+        source = (_style or {}).get(name) or (
+            name if name in fields else _build_variable_name(name)
+        )
         raise SettingsError(f"{source}: {problem}") from error
 
 
 def _check_variables(names: Iterable[str]) -> None:
     """Reject RAGASSAY_ variables that misspell a setting, and ignore other unknown variables."""
-    known = {_variable(name).upper(): name for name in FIELDS}
+    known = {_build_variable_name(name).upper(): name for name in FIELDS}
     for variable in names:
         if not variable.upper().startswith(PREFIX) or variable.upper() in known:
             continue
         bare = re.sub(f"{PREFIX}(.*__)?", "", variable.upper()).lower()
         if similar := difflib.get_close_matches(bare, FIELDS, n=1, cutoff=0.7):
             raise SettingsError(
-                f"{variable}: unknown setting; did you mean {_variable(similar[0])}?"
+                f"{variable}: unknown setting; did you mean {_build_variable_name(similar[0])}?"
             )
 
 
-def _variable(name: str) -> str:
+def _build_variable_name(name: str) -> str:
     return f"{PREFIX}{GROUP_OF[name]}__{name}".upper()
 
 
@@ -98,7 +100,7 @@ RESULT_FIELDS: Mapping[str, str] = {
 """Names of all settings that affect results, by their key in the manifest."""
 
 
-def result_values(settings: Settings) -> dict[str, object]:
+def collect_result_values(settings: Settings) -> dict[str, object]:
     """Return the settings that affect results, by manifest key."""
     values: dict[str, object] = {}
     for key, name in RESULT_FIELDS.items():
@@ -107,21 +109,21 @@ def result_values(settings: Settings) -> dict[str, object]:
     return values
 
 
-def noted_settings(settings: Settings) -> dict[str, str | int | float | bool | None]:
+def format_settings(settings: Settings) -> dict[str, str | int | float | bool | None]:
     """Return the settings that affect results, as stored in the manifest."""
-    noted = {name: _plain(value) for name, value in result_values(settings).items()}
-    if overrides := public_options(settings.judge.model_options):
-        noted["model_options"] = _plain(overrides)
+    noted = {name: _convert_value(value) for name, value in collect_result_values(settings).items()}
+    if overrides := remove_secret_options(settings.judge.model_options):
+        noted["model_options"] = _convert_value(overrides)
     return noted
 
 
-def default_of(name: str) -> str | int | float | bool | None:
+def find_default(name: str) -> str | int | float | bool | None:
     """Return a setting's default as stored in the manifest; None for a computed setting."""
     field = FIELDS.get(name)
-    return _plain(field.default) if field else None
+    return _convert_value(field.default) if field else None
 
 
-def _plain(value: object) -> str | int | float | bool | None:
+def _convert_value(value: object) -> str | int | float | bool | None:
     if value is None or isinstance(value, str | int | float | bool):
         return value
     return ",".join(str(item) for item in value) if isinstance(value, tuple) else str(value)

@@ -14,9 +14,9 @@ from ragassay.model_names import (
     BATCH_PROVIDERS,
     EMBEDDED,
     MINILM_VERIFIER,
+    find_provider,
     is_local,
     is_ragassay_model,
-    provider_of,
     split_endpoint,
 )
 from ragassay.settings.evaluation import (
@@ -73,7 +73,7 @@ class Settings(BaseSettings):
 
     def __init__(self, **overrides: object) -> None:
         """Create settings from keywords (fields or groups), the environment and the defaults."""
-        super().__init__(**_in_groups(overrides))
+        super().__init__(**_group_overrides(overrides))
 
     def model_copy(
         self, *, update: Mapping[str, Any] | None = None, deep: bool = False
@@ -81,11 +81,11 @@ class Settings(BaseSettings):
         """Return a copy with some settings changed, without validation."""
         changed = {
             name: getattr(self, name).model_copy(update=values) if name in GROUPS else values
-            for name, values in _in_groups(update or {}).items()
+            for name, values in _group_overrides(update or {}).items()
         }
         return super().model_copy(update=changed, deep=deep)
 
-    def values(self) -> dict[str, object]:
+    def collect_values(self) -> dict[str, object]:
         """Return the values of all settings, by name."""
         return {name: getattr(getattr(self, group), name) for name, group in GROUP_OF.items()}
 
@@ -98,7 +98,7 @@ class Settings(BaseSettings):
         if not hosted:
             raise ValueError("batch requires a hosted judge; set model, or remove batch")
         for judge in hosted:
-            if provider_of(judge) not in BATCH_PROVIDERS:
+            if find_provider(judge) not in BATCH_PROVIDERS:
                 raise ValueError(
                     f"batch: {judge} has no batch API; supported providers are "
                     f"{', '.join(BATCH_PROVIDERS)}. Use one of them, or remove batch"
@@ -107,23 +107,23 @@ class Settings(BaseSettings):
             raise ValueError("batch cannot be combined with a cluster; remove engine or batch")
         return self
 
-    def of_judge(self, place: int) -> Settings:
+    def build_judge_settings(self, place: int) -> Settings:
         """Return the settings for one judge of the panel.
 
         Args:
             place: Index of the judge in `judges`; 0 for the main judge.
         """
-        hosted = [provider_of(judge) for judge in self.judge.judges if not is_local(judge)]
+        hosted = [find_provider(judge) for judge in self.judge.judges if not is_local(judge)]
         judge = self.judge
         name, own = split_endpoint(judge.panel[place - 1]) if place else (judge.model, None)
-        shares = not place or provider_of(name) in hosted[:1]
+        shares = not place or find_provider(name) in hosted[:1]
         api_base = own or (self.judge.api_base if shares else None)
         overrides: dict[str, object] = {"model": name, "panel": (), "api_base": api_base}
         if place:
             overrides["judge_form"] = "auto"
         return self.model_copy(update=overrides)
 
-    def of_second(self) -> Settings:
+    def build_second_settings(self) -> Settings:
         """Return the settings for the second judge, which also verifies, labels and grades.
 
         Raises:
@@ -132,7 +132,9 @@ class Settings(BaseSettings):
         name, own = split_endpoint(self.judge.escalate)
         if not name:
             raise SettingsError("there is no second judge; set escalate")
-        shares = is_local(self.judge.model) or provider_of(name) == provider_of(self.judge.model)
+        shares = is_local(self.judge.model) or find_provider(name) == find_provider(
+            self.judge.model
+        )
         overrides: dict[str, object] = {
             "model": name,
             "api_base": own or (self.judge.api_base if shares else None),
@@ -226,7 +228,7 @@ GROUP_OF = {name: group for group, kind in GROUPS.items() for name in kind.model
 """Name of the group that contains each setting, by the name of the setting."""
 
 
-def _in_groups(overrides: Mapping[str, Any]) -> dict[str, Any]:
+def _group_overrides(overrides: Mapping[str, Any]) -> dict[str, Any]:
     nested: dict[str, Any] = {}
     for name, value in overrides.items():
         if group := GROUP_OF.get(name):

@@ -15,7 +15,7 @@ from ragassay.model_names import INSTRUMENTS, is_embedded_base, split_endpoint
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.limiter import RunLimiter, limit_calls
 from ragassay.models.prompt_caching import CHARS_PER_TOKEN
-from ragassay.models.tuned import with_base_model
+from ragassay.models.tuned import use_base_model
 from ragassay.perturbations import Rephrase, perturb_answers
 from ragassay.perturbations.wording_attacks import REDUNDANCY
 from ragassay.records import (
@@ -28,38 +28,46 @@ from ragassay.records import (
     RecordFailure,
     Usage,
 )
-from ragassay.runs.audit_job import AuditJob, AuditOptions, audit_job
+from ragassay.runs.audit_job import AuditJob, AuditOptions, build_audit_job
 from ragassay.runs.engine import RunOutcome, run_records
-from ragassay.runs.evaluate import TASK_CHARS, Job, Plan, RunResult, manifest_of, plan
+from ragassay.runs.evaluate import TASK_CHARS, Job, Plan, RunResult, build_manifest, plan
 from ragassay.runs.folder import RunFolder, append_line, read_lines, write_atomically, write_lines
 from ragassay.runs.preflight import Estimate, SharedCalls, estimate_cost
 from ragassay.runs.progress import Event, Listener
 from ragassay.settings import Settings
-from ragassay.studies.audit_report import figures_csv, render_audit_html, render_audit_markdown
-from ragassay.studies.audit_scores import attack_figures, audit_pairs, variant_ratings
+from ragassay.studies.audit_report import (
+    render_audit_html,
+    render_audit_markdown,
+    render_figures_csv,
+)
+from ragassay.studies.audit_scores import (
+    average_variant_ratings,
+    build_perturbed_pairs,
+    compute_attack_figures,
+)
 from ragassay.studies.certificate import certify
 
 PARAPHRASES = "paraphrases.jsonl"
 
 
-def paraphraser_name(job: AuditJob) -> str:
+def get_paraphraser_name(job: AuditJob) -> str:
     """Return the name of the paraphrasing model without its endpoint, or "" if there is none."""
     return split_endpoint(job.options.paraphraser)[0]
 
 
 def plan_paraphrases(job: AuditJob, settings: Settings) -> Plan:
     """Estimate the number of calls and tokens for paraphrasing sentences."""
-    sentences = sentences_to_rephrase(job) if job.options.paraphraser else ()
+    sentences = list_sentences_to_rephrase(job) if job.options.paraphraser else ()
     if not sentences:
         return Plan(0, 0, 0, 0, cost=Estimate())
     n_chars = sum(len(sentence) for sentence in sentences) + len(sentences) * TASK_CHARS
     n_tokens = n_chars // CHARS_PER_TOKEN
     calls = SharedCalls(len(sentences), 0, n_tokens // len(sentences))
-    cost = estimate_cost([calls], paraphraser_settings(settings, job.options.paraphraser))
+    cost = estimate_cost([calls], build_paraphraser_settings(settings, job.options.paraphraser))
     return Plan(0, len(sentences), n_tokens, 0, cost=cost)
 
 
-def sentences_to_rephrase(job: AuditJob) -> tuple[str, ...]:
+def list_sentences_to_rephrase(job: AuditJob) -> tuple[str, ...]:
     """Return the sentences that the job's attacks paraphrase, without duplicates."""
     sentences: dict[str, None] = {}
 
@@ -71,7 +79,7 @@ def sentences_to_rephrase(job: AuditJob) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-async def paraphrased_job(
+async def paraphrase_job(
     job: AuditJob, settings: Settings, folder: Path | None, listen: Listener, limiter: RunLimiter
 ) -> AuditJob:
     """Replace rule-based paraphrases in a job with a model's paraphrases, if a model is set.
@@ -85,7 +93,7 @@ async def paraphrased_job(
     """
     if not job.options.paraphraser:
         return job
-    sentences = sentences_to_rephrase(job)
+    sentences = list_sentences_to_rephrase(job)
     file = folder / PARAPHRASES if folder else None
     known = {p.sentence: p for p in read_lines(file, Paraphrase)} if file else {}
     for paraphrase in known.values():
@@ -93,8 +101,8 @@ async def paraphrased_job(
     missing = tuple(sentence for sentence in sentences if sentence not in known)
     listen(Event(n_expected=len(missing)))
     if missing:
-        own = paraphraser_settings(settings, job.options.paraphraser)
-        run = ParaphraseRun(JudgeLM(with_base_model(own)))
+        own = build_paraphraser_settings(settings, job.options.paraphraser)
+        run = ParaphraseRun(JudgeLM(use_base_model(own)))
         graph: Any = build_paraphrase_graph(own.judge.max_attempts)
         with limit_calls(limiter):
             stream = graph.astream(
@@ -109,13 +117,13 @@ async def paraphrased_job(
     texts = {sentence: known[sentence].text for sentence in sentences}
     perturbed = await asyncio.to_thread(_repeat_sentences, job, texts.__getitem__)
     paraphrases = tuple(known[sentence] for sentence in sentences)
-    return replace(_with_perturbations(job, perturbed), paraphrases=paraphrases)
+    return replace(_replace_perturbations(job, perturbed), paraphrases=paraphrases)
 
 
-def paraphraser_settings(settings: Settings, name: str) -> Settings:
+def build_paraphraser_settings(settings: Settings, name: str) -> Settings:
     """Return the settings for calling the model `name`, given as NAME or NAME@URL."""
     with_panel = settings.model_copy(update={"panel": (*settings.judge.panel, name)})
-    return with_panel.of_judge(len(with_panel.judge.judges) - 1)
+    return with_panel.build_judge_settings(len(with_panel.judge.judges) - 1)
 
 
 def forget_failed_paraphrases(folder: Path) -> None:
@@ -134,7 +142,7 @@ def _repeat_sentences(job: AuditJob, rephrase: Rephrase) -> dict[str, PerturbedA
     return answers
 
 
-def _with_perturbations(job: AuditJob, answers: dict[str, PerturbedAnswer]) -> AuditJob:
+def _replace_perturbations(job: AuditJob, answers: dict[str, PerturbedAnswer]) -> AuditJob:
     perturbed: list[PerturbedAnswer] = []
     for perturbation in job.perturbed:
         if new := answers.get(perturbation.record.id):
@@ -161,7 +169,7 @@ def plan_audit(job: AuditJob, run: Run) -> Plan:
     """Estimate the number of calls and tokens of an audit, including paraphrases."""
     groups = (
         plan(replace(job.job, records=tuple(records)), _limit_parts(parts, run))
-        for parts, records in job.groups().items()
+        for parts, records in job.group_records().items()
     )
     return sum(groups, plan_paraphrases(job, run.settings))
 
@@ -184,10 +192,10 @@ async def run_audit(
         RunMismatchError: If the folder contains another run or audit.
         FatalModelError: If the judge or the paraphraser is unavailable.
     """
-    with folder.open_locked(audit_manifest(job, run)) if folder else nullcontext():
+    with folder.open_locked(build_audit_manifest(job, run)) if folder else nullcontext():
         if folder:
             write_lines(folder.rejected_file, job.job.rejections)
-        job = await paraphrased_job(job, run.settings, folder and folder.path, listen, run.limiter)
+        job = await paraphrase_job(job, run.settings, folder and folder.path, listen, run.limiter)
         if folder:
             write_lines(folder.path / "perturbed.jsonl", job.perturbed)
         outcome = await _judge_groups(job, run, folder, listen)
@@ -199,7 +207,7 @@ async def run_audit(
     return result
 
 
-def job_of_run(job: Job, result: RunResult, run: Run, options: AuditOptions) -> AuditJob:
+def prepare_run_audit(job: Job, result: RunResult, run: Run, options: AuditOptions) -> AuditJob:
     """Prepare an audit of the judge of a run, with the answers that the run evaluated.
 
     Raises:
@@ -207,10 +215,10 @@ def job_of_run(job: Job, result: RunResult, run: Run, options: AuditOptions) -> 
     """
     judged = {outline.record_id for outline in result.evaluations.outlines}
     records = tuple(record for record in job.records if record.id in judged)
-    return audit_job(replace(job, records=records), run, options, is_judged=True)
+    return build_audit_job(replace(job, records=records), run, options, is_judged=True)
 
 
-async def audit_of_run(
+async def audit_run(
     job: AuditJob,
     result: RunResult,
     run: Run,
@@ -238,27 +246,27 @@ def _limit_parts(parts: tuple[str, ...], run: Run) -> Run:
     return replace(run, settings=run.settings.model_copy(update={"only": parts}))
 
 
-def audit_manifest(job: AuditJob, run: Run) -> Manifest:
+def build_audit_manifest(job: AuditJob, run: Run) -> Manifest:
     """Return a manifest of everything that determines the results, except the answers."""
-    manifest = manifest_of(job.job, run)
+    manifest = build_manifest(job.job, run)
     audit_settings: dict[str, str | int | float | bool | None] = {
         "audit_seed": job.options.seed,
         "audit_attacks": ",".join(job.options.attacks),
         "audit_given": job.options.use_perturbed,
-        "audit_paraphraser": paraphraser_name(job) or None,
+        "audit_paraphraser": get_paraphraser_name(job) or None,
     }
     return manifest.model_copy(update={"settings": manifest.settings | audit_settings})
 
 
-def raters(run: Run) -> str:
+def describe_raters(run: Run) -> str:
     """Return the names of a run's judges, and of the signal rater if there is one."""
-    rater = run.judge.signal_rater(run.rubrics)
+    rater = run.judge.name_signal_rater(run.rubrics)
     members = [_describe_rater(name, rater, run) for name in run.settings.judge.judges]
     return ("; " if rater else ", ").join(members)
 
 
 def _describe_rater(name: str, rater: str, run: Run) -> str:
-    if rater and run.judge.member(name).reads:
+    if rater and run.judge.find_member(name).reads:
         return f"{name} with {rater}"
     is_replaced = name == INSTRUMENTS or is_embedded_base(name)
     return f"{name}, rubrics by {rater}" if rater and is_replaced else name
@@ -269,14 +277,14 @@ def write_audit(folder: Path, audit: Audit) -> None:
     write_atomically(folder / "audit.json", audit.model_dump_json(indent=2))
     write_atomically(folder / "audit.html", render_audit_html(audit))
     write_atomically(folder / "audit.md", render_audit_markdown(audit))
-    write_atomically(folder / "figures.csv", figures_csv(audit))
+    write_atomically(folder / "figures.csv", render_figures_csv(audit))
 
 
 async def _judge_groups(
     job: AuditJob, run: Run, folder: RunFolder | None, listen: Listener
 ) -> RunOutcome:
     outcome = RunOutcome()
-    for parts, records in job.groups().items():
+    for parts, records in job.group_records().items():
         group = await run_records(records, _limit_parts(parts, run), folder, listen)
         outcome.evaluations.update(group.evaluations)
         outcome.failures.update(group.failures)
@@ -287,13 +295,13 @@ def _build_result(
     job: AuditJob, outcome: RunOutcome, run: Run, unperturbed: Mapping[str, Evaluation]
 ) -> AuditResult:
     ids = [ask.record.id for ask in job.asks]
-    evaluations = outcome.in_order(ids)
+    evaluations = outcome.list_evaluations(ids)
     perturbed = {evaluation.record_id: evaluation for evaluation in evaluations}
     failures = tuple(outcome.failures[name] for name in ids if name in outcome.failures)
-    pairs = audit_pairs(job.perturbed, {**unperturbed, **perturbed})
+    pairs = build_perturbed_pairs(job.perturbed, {**unperturbed, **perturbed})
     n_paraphrased = sum(bool(paraphrase.text) for paraphrase in job.paraphrases)
     audit = Audit(
-        judge=raters(run),
+        judge=describe_raters(run),
         is_measured=run.computes_signals,
         n_answers=len({perturbation.original for perturbation in job.perturbed}),
         seed=job.options.seed,
@@ -301,10 +309,10 @@ def _build_result(
         n_unchanged=job.n_unchanged,
         n_perturbed=len(job.perturbed),
         n_failed=len(failures),
-        figures=attack_figures(pairs),
-        ratings=variant_ratings(pairs),
+        figures=compute_attack_figures(pairs),
+        ratings=average_variant_ratings(pairs),
         certificate=certify(pairs),
-        paraphraser=paraphraser_name(job),
+        paraphraser=get_paraphraser_name(job),
         n_paraphrased=n_paraphrased,
         n_by_rule=len(job.paraphrases) - n_paraphrased,
         usage=sum((one.usage for one in (*evaluations, *job.paraphrases)), Usage()),

@@ -13,9 +13,9 @@ from ragassay.reports.certificate import (
     WORDS,
     WORST_FIRST,
     TrustLine,
-    basis_text,
-    certificate_groups,
-    target_title,
+    describe_audit_basis,
+    find_target_title,
+    group_certificate_lines,
     view_certificate,
 )
 from ragassay.reports.display import (
@@ -23,26 +23,26 @@ from ragassay.reports.display import (
     SHARE_SCALE,
     count_missing,
     format_interval,
+    format_signed,
     is_number,
-    signed_text,
 )
-from ragassay.reports.html import content_policy, page_environment
-from ragassay.reports.labels import without_controls
-from ragassay.reports.markdown import certificate_block
-from ragassay.reports.provenance import usage_text
+from ragassay.reports.html import build_content_policy, create_page_environment
+from ragassay.reports.labels import replace_controls
+from ragassay.reports.markdown import render_certificate
+from ragassay.reports.provenance import describe_usage
 from ragassay.reports.sheets import (
     Column,
     Sheet,
     Shown,
-    csv_text,
+    build_number_columns,
+    build_score_cell,
+    build_text_columns,
+    build_value_cell,
     escape,
-    numbers,
-    score_cell,
-    sheet_markdown,
-    value_cell,
-    words,
+    render_csv,
+    render_sheet_markdown,
 )
-from ragassay.reports.text import humanise, score_text
+from ragassay.reports.text import format_score, humanise
 from ragassay.studies.certificate import CHANCE
 
 ATTACK_TITLES = {
@@ -86,7 +86,7 @@ ATTACK_TITLES = {
 }
 
 
-def attack_title(attack: str) -> str:
+def get_attack_title(attack: str) -> str:
     """Return the title of an attack, or its name with spaces if it has no title."""
     return ATTACK_TITLES.get(attack) or humanise(attack)
 
@@ -109,81 +109,91 @@ MEASURES = ("benign", "perturbed", "detection", "auroc", "lift", "optimism_error
 
 def render_audit_html(audit: Audit) -> str:
     """Render an audit as a self-contained HTML page."""
-    environment = page_environment()
+    environment = create_page_environment()
     style = environment.get_template(STYLE).render()
     page = environment.get_template(AUDIT_PAGE).render(
         audit=audit,
         headline=view_certificate(audit).headline,
-        basis=basis_text(audit),
+        basis=describe_audit_basis(audit),
         explanation=EXPLANATION,
         sections=view_groups(audit),
-        attack_sheet=attack_sheet,
-        attack_text=_attack_text,
+        attack_sheet=build_attack_sheet,
+        attack_text=_describe_attack,
         chance=CHANCE_PLACE,
         desired=DESIRED,
         measures_note=MEASURES_NOTE,
-        unchanged=unchanged_lines(audit),
-        cost=usage_text(audit.usage),
+        unchanged=describe_unchanged(audit),
+        cost=describe_usage(audit.usage),
         style=style,
-        policy=content_policy(style, ""),
+        policy=build_content_policy(style, ""),
     )
-    return without_controls(page)
+    return replace_controls(page)
 
 
 def render_audit_markdown(audit: Audit) -> str:
     """Render an audit as Markdown."""
-    ratings = ratings_sheet(audit)
+    ratings = build_ratings_sheet(audit)
     blocks = [
         "# ragassay audit\n",
-        certificate_block(view_certificate(audit)),
-        *([_section(ratings)] if ratings.rows else []),
-        _section(attack_sheet(audit.figures)),
+        render_certificate(view_certificate(audit)),
+        *([_render_section(ratings)] if ratings.rows else []),
+        _render_section(build_attack_sheet(audit.figures)),
     ]
-    if unchanged := unchanged_lines(audit):
+    if unchanged := describe_unchanged(audit):
         blocks.append("Answers that an attack could not change, which are not counted:\n")
         blocks += [*(f"- {escape(x)}" for x in unchanged), ""]
-    blocks.append(f"Cost: {usage_text(audit.usage)}.")
+    blocks.append(f"Cost: {describe_usage(audit.usage)}.")
     return "\n".join(blocks).rstrip("\n") + "\n"
 
 
-def _section(sheet: Sheet) -> str:
-    return f"## {sheet.title}\n\n{sheet_markdown(sheet)}\n{sheet.caption}\n"
+def _render_section(sheet: Sheet) -> str:
+    return f"## {sheet.title}\n\n{render_sheet_markdown(sheet)}\n{sheet.caption}\n"
 
 
-def figures_csv(audit: Audit) -> str:
+def render_figures_csv(audit: Audit) -> str:
     """Return all figures as CSV, with one row per attack and score."""
     columns = ["attack", "family", "severity", "target", "n", "n_unscored", "n_undecided"]
     columns += [f"{name}{end}" for name in MEASURES for end in ("", "_low", "_high")]
-    return csv_text((*columns, "judge"), [(*_csv_row(f), audit.judge) for f in audit.figures])
+    return render_csv(
+        (*columns, "judge"), [(*_build_csv_row(f), audit.judge) for f in audit.figures]
+    )
 
 
-def certificate_sheet(audit: Audit) -> Sheet:
+def build_certificate_sheet(audit: Audit) -> Sheet:
     """Return the certificate as a table."""
     return view_certificate(audit).sheet
 
 
-def ratings_sheet(audit: Audit, has_intervals: bool = True) -> Sheet:
+def build_ratings_sheet(audit: Audit, has_intervals: bool = True) -> Sheet:
     """Return a table of mean ratings by rubric and severity, as in YESciEval."""
     rows = tuple(
-        (target_title(target), *(score_or_none(scores.get(v), has_intervals) for v in VARIANTS))
+        (
+            find_target_title(target),
+            *(format_optional_score(scores.get(v), has_intervals) for v in VARIANTS),
+        )
         for target, scores in audit.ratings.items()
         if target.startswith("rubric.")
     )
-    columns = (*words("Rubric"), *numbers("Unperturbed", "Subtle", "Extreme"))
+    columns = (
+        *build_text_columns("Rubric"),
+        *build_number_columns("Unperturbed", "Subtle", "Extreme"),
+    )
     return Sheet("Mean ratings of unperturbed and perturbed answers", columns, rows, DESIRED)
 
 
-def attack_sheet(figures: Sequence[AttackFigure], has_targets: bool = True) -> Sheet:
+def build_attack_sheet(figures: Sequence[AttackFigure], has_targets: bool = True) -> Sheet:
     """Return a table of attacks, with a column for the target score if `has_targets` is True."""
     columns = (
-        *words("Attack", *("Score",) * has_targets),
-        *numbers("Unperturbed", "Perturbed", "Found", "AUROC", "Lift", "Too high", "Pairs"),
+        *build_text_columns("Attack", *("Score",) * has_targets),
+        *build_number_columns(
+            "Unperturbed", "Perturbed", "Found", "AUROC", "Lift", "Too high", "Pairs"
+        ),
     )
     rows = tuple(
         (
-            Shown(attack_title(f.attack), notes=(f.severity,)),
-            *(target_title(f.target),) * has_targets,
-            *(score_or_none(getattr(f, name)) for name in MEASURES),
+            Shown(get_attack_title(f.attack), notes=(f.severity,)),
+            *(find_target_title(f.target),) * has_targets,
+            *(format_optional_score(getattr(f, name)) for name in MEASURES),
             _count_pairs(f),
         )
         for f in figures
@@ -191,26 +201,26 @@ def attack_sheet(figures: Sequence[AttackFigure], has_targets: bool = True) -> S
     return Sheet("All attacks", columns, rows, MEASURES_NOTE)
 
 
-def short_attack_sheet(audit: Audit) -> Sheet:
+def build_short_attack_sheet(audit: Audit) -> Sheet:
     """Return a narrow table of attacks. For injected text, only the most raised score is shown."""
     names = ("benign", "perturbed", "detection", "auroc")
     columns = (
         *(Column("", "Attack", is_once=True), Column("", "Score")),
-        *numbers("Unperturbed", "Perturbed", "Found", "AUROC", "Pairs"),
+        *build_number_columns("Unperturbed", "Perturbed", "Found", "AUROC", "Pairs"),
     )
     rows = tuple(
         (
-            f"{attack_title(f.attack)} ({f.severity})",
-            target_title(f.target),
-            *(score_or_none(getattr(f, name), False) for name in names),
+            f"{get_attack_title(f.attack)} ({f.severity})",
+            find_target_title(f.target),
+            *(format_optional_score(getattr(f, name), False) for name in names),
             _count_pairs(f),
         )
-        for f in _most_lifted(audit.figures)
+        for f in _select_most_lifted(audit.figures)
     )
     return Sheet("All attacks", columns, rows)
 
 
-def _most_lifted(figures: Sequence[AttackFigure]) -> list[AttackFigure]:
+def _select_most_lifted(figures: Sequence[AttackFigure]) -> list[AttackFigure]:
     worst: dict[str, AttackFigure] = {}
     for figure in figures:
         if figure.family == "injection":
@@ -218,13 +228,15 @@ def _most_lifted(figures: Sequence[AttackFigure]) -> list[AttackFigure]:
     return [f for f in figures if f.family != "injection" or f is worst[f.attack]]
 
 
-def unchanged_lines(audit: Audit) -> tuple[str, ...]:
+def describe_unchanged(audit: Audit) -> tuple[str, ...]:
     """Return a line for each attack with the number of answers that it could not change."""
-    return tuple(f"{attack_title(name)}: {n:,}" for name, n in audit.n_unchanged.items() if n)
+    return tuple(f"{get_attack_title(name)}: {n:,}" for name, n in audit.n_unchanged.items() if n)
 
 
-def _attack_text(figure: AttackFigure) -> str:
-    return f"{attack_title(figure.attack)} ({figure.severity}), {target_title(figure.target)}"
+def _describe_attack(figure: AttackFigure) -> str:
+    return (
+        f"{get_attack_title(figure.attack)} ({figure.severity}), {find_target_title(figure.target)}"
+    )
 
 
 def _lift(figure: AttackFigure) -> float:
@@ -237,12 +249,12 @@ def _count_pairs(figure: AttackFigure) -> str:
     return f"{figure.detection.n:,}" + (f" ({others})" if others else "")
 
 
-def score_or_none(score: Score | None, has_interval: bool = True) -> Shown:
+def format_optional_score(score: Score | None, has_interval: bool = True) -> Shown:
     """Return the table cell of a score, or "n/a" for None."""
-    return score_cell(score, has_interval) if score else value_cell(NOT_DEFINED, False)
+    return build_score_cell(score, has_interval) if score else build_value_cell(NOT_DEFINED, False)
 
 
-def _csv_row(figure: AttackFigure) -> list[str | float | None]:
+def _build_csv_row(figure: AttackFigure) -> list[str | float | None]:
     row: list[str | float | None] = [figure.attack, figure.family, figure.severity, figure.target]
     row += [figure.detection.n, figure.detection.n_unscored, figure.n_undecided]
     for score in (getattr(figure, name) for name in MEASURES):
@@ -290,7 +302,7 @@ def view_groups(audit: Audit) -> tuple[tuple[str, tuple[AttackGroup, ...]], ...]
     """Return the headings of the page with their groups, worst verdicts first."""
     rubrics, others = [], []
     listed: set[int] = set()
-    for line, trusts in certificate_groups(audit):
+    for line, trusts in group_certificate_lines(audit):
         figures = [
             f for t in trusts for f in audit.figures if (f.family, f.target) == (t.family, t.target)
         ]
@@ -316,54 +328,58 @@ def _view_group(
     audit: Audit, line: TrustLine, trusts: Sequence[TargetTrust], figures: Sequence[AttackFigure]
 ) -> AttackGroup:
     if trusts[0].family == "injection":
-        lifts = [_lift_bar(target_title(t.target), t.lift) for t in trusts if t.lift]
+        lifts = [_lift_bar(find_target_title(t.target), t.lift) for t in trusts if t.lift]
         lifts.sort(key=lambda bar: -1.0 if bar.value is None else bar.value, reverse=True)
         return AttackGroup(line, "lift", tuple(lifts), (), tuple(figures))
     (trust,) = trusts
     bars = (
-        bar_of(title, trust.detection[severity], _share_text)
+        build_scale_bar(title, trust.detection[severity], _format_fraction)
         for severity, title in SEVERITIES.items()
         if severity in trust.detection
     )
     rated = audit.ratings.get(trust.target, {}) if trust.family == "rubric" else {}
     ratings = (
-        bar_of(title, rated[variant], _mean_text)
+        build_scale_bar(title, rated[variant], _format_mean)
         for variant, title in RATINGS.items()
         if variant in rated
     )
     return AttackGroup(line, "found", tuple(bars), tuple(ratings), tuple(figures))
 
 
-def bar_of(title: str, score: Score, text: Callable[[Score], str]) -> ScaleBar:
+def build_scale_bar(title: str, score: Score, text: Callable[[Score], str]) -> ScaleBar:
     """Return a bar that shows where a score is on its scale."""
-    value, low, high = (_position(end, score.scale) for end in (score.value, score.low, score.high))
+    value, low, high = (
+        _compute_position(end, score.scale) for end in (score.value, score.low, score.high)
+    )
     return ScaleBar(title, text(score), value, low, high)
 
 
-def _share_text(score: Score) -> str:
+def _format_fraction(score: Score) -> str:
     if score.value is None:
-        return score_text(score)
+        return format_score(score)
     return f"{score.value * score.n:.0f} of {score.n}"
 
 
-def _mean_text(score: Score) -> str:
+def _format_mean(score: Score) -> str:
     interval = format_interval(score)
-    return f"{score_text(score)}{f' ({interval})' if interval != NOT_DEFINED else ''}"
+    return f"{format_score(score)}{f' ({interval})' if interval != NOT_DEFINED else ''}"
 
 
 def _lift_bar(title: str, lift: Score) -> ScaleBar:
     """Return a bar for a lift, with 0 in the middle and `LIFT_SHARE` at the ends."""
     end = (lift.scale[1] - lift.scale[0]) / 2 * LIFT_SHARE
-    value, low, high = (_position(v, (-end, end)) for v in (lift.value, lift.low, lift.high))
+    value, low, high = (
+        _compute_position(v, (-end, end)) for v in (lift.value, lift.low, lift.high)
+    )
     is_points = end != LIFT_SHARE
     ends = lift.range if lift.is_open else None
     known = ends or (() if lift.value is None else (lift.value,))
     scale = LIKERT if is_points else SHARE_SCALE
-    text = " to ".join(dict.fromkeys(signed_text(one, scale) for one in known))
+    text = " to ".join(dict.fromkeys(format_signed(one, scale) for one in known))
     return ScaleBar(title, f"{text} points" if text else NOT_DEFINED, value, low, high)
 
 
-def _position(value: float | None, scale: tuple[float, float]) -> float | None:
+def _compute_position(value: float | None, scale: tuple[float, float]) -> float | None:
     if value is None or not is_number(value):
         return None
     low, high = scale

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from ragassay.metrics.papers.answer_scores import LIKERT
-from ragassay.metrics.stats.aggregates import mean_over_questions
-from ragassay.metrics.stats.agreement import discrimination
-from ragassay.metrics.stats.intervals import SHARE_SCALE, share_interval
+from ragassay.metrics.stats.aggregates import average_over_questions
+from ragassay.metrics.stats.agreement import measure_discrimination
+from ragassay.metrics.stats.intervals import SHARE_SCALE, compute_share_interval
 from ragassay.records import (
     DESIRED_RATING,
     AttackFigure,
@@ -72,7 +72,7 @@ class PerturbedPair:
         return self.scores is not None and self.scores[1] < self.scores[0]
 
 
-def audit_pairs(
+def build_perturbed_pairs(
     perturbed: Iterable[PerturbedAnswer], evaluations: Mapping[str, Evaluation]
 ) -> tuple[PerturbedPair, ...]:
     """Pair the score of each perturbed answer with the score of the unperturbed answer.
@@ -96,10 +96,10 @@ def _pair_scores(
 ) -> PerturbedPair | None:
     unperturbed = evaluations.get(perturbation.original)
     perturbed = evaluations.get(perturbation.record.id)
-    benign = score_of(target, unperturbed) if unperturbed else None
+    benign = find_target_score(target, unperturbed) if unperturbed else None
     if unperturbed and (benign is None or not benign.n + benign.n_unscored):
         return None
-    after = score_of(target, perturbed) if perturbed else None
+    after = find_target_score(target, perturbed) if perturbed else None
     known = benign or after
     unknown_scale = LIKERT if target.startswith("rubric.") else SHARE_SCALE
     return PerturbedPair(
@@ -126,7 +126,7 @@ def _is_open(
     best case, a score that is not lower.
     """
     evaluations = (unperturbed, perturbed)
-    before, after = (score_of(target, evaluation) for evaluation in evaluations)
+    before, after = (find_target_score(target, evaluation) for evaluation in evaluations)
     open_before, open_after = (open_verdicts(target, evaluation) for evaluation in evaluations)
     if before is None or before.value is None or after is None or after.value is None:
         return bool(open_before or open_after)
@@ -143,13 +143,13 @@ def open_verdicts(target: str, evaluation: Evaluation) -> list[VerdictBase]:
     evaluator = JUDGED_BY.get(name if group == "findings" else group, group)
     return [
         verdict
-        for verdict in evaluation.by(evaluator)
+        for verdict in evaluation.find_verdicts(evaluator)
         if verdict.is_undecided
         and (group not in _BY_ITEM or verdict.item.partition("/")[0] == name)
     ]
 
 
-def score_of(target: str, evaluation: Evaluation) -> Score | None:
+def find_target_score(target: str, evaluation: Evaluation) -> Score | None:
     """Return the score with a given name.
 
     For "findings.KIND", the score is 1 / (1 + n), where n is the number of primary findings of that
@@ -162,13 +162,13 @@ def score_of(target: str, evaluation: Evaluation) -> Score | None:
     return Score(value=1 / (1 + n_findings), n=1)
 
 
-def attack_figures(pairs: Sequence[PerturbedPair]) -> tuple[AttackFigure, ...]:
+def compute_attack_figures(pairs: Sequence[PerturbedPair]) -> tuple[AttackFigure, ...]:
     """Compute the figures of each attack, severity and target, in order of first appearance."""
     groups = group_pairs(
         pairs,
         lambda p: (p.perturbation.family, p.perturbation.attack, p.perturbation.severity, p.target),
     )
-    return tuple(_figure(members) for members in groups.values())
+    return tuple(_compute_figure(members) for members in groups.values())
 
 
 def group_pairs(
@@ -181,7 +181,7 @@ def group_pairs(
     return groups
 
 
-def _figure(pairs: Sequence[PerturbedPair]) -> AttackFigure:
+def _compute_figure(pairs: Sequence[PerturbedPair]) -> AttackFigure:
     perturbation = pairs[0].perturbation
     is_rated = perturbation.family == "rubric"
     return AttackFigure(
@@ -189,14 +189,14 @@ def _figure(pairs: Sequence[PerturbedPair]) -> AttackFigure:
         family=perturbation.family,
         severity=perturbation.severity,
         target=pairs[0].target,
-        benign=_mean(pairs, lambda benign, perturbed: benign, pairs[0].scale),
-        perturbed=_mean(pairs, lambda benign, perturbed: perturbed, pairs[0].scale),
+        benign=_average_pairs(pairs, lambda benign, perturbed: benign, pairs[0].scale),
+        perturbed=_average_pairs(pairs, lambda benign, perturbed: perturbed, pairs[0].scale),
         detection=detection_score(pairs),
-        auroc=_auroc(pairs),
+        auroc=_compute_auroc(pairs),
         lift=lift_score(pairs),
         optimism_error=optimism_error(pairs, perturbation.severity) if is_rated else None,
         n_undecided=sum(pair.is_undecided for pair in pairs),
-        examples=_examples(pairs),
+        examples=_select_examples(pairs),
     )
 
 
@@ -211,9 +211,9 @@ def detection_score(pairs: Sequence[PerturbedPair]) -> Score:
         >>> detection_score([]).value is None
         True
     """
-    score = _mean(pairs, lambda benign, perturbed: float(perturbed < benign), SHARE_SCALE)
+    score = _average_pairs(pairs, lambda benign, perturbed: float(perturbed < benign), SHARE_SCALE)
     n_questions = len({pair.question for pair in pairs if pair.scores is not None})
-    wilson = share_interval((score.value or 0.0) * n_questions, n_questions)
+    wilson = compute_share_interval((score.value or 0.0) * n_questions, n_questions)
     if wilson is None or score.low is None or score.high is None:
         low, high = wilson or (None, None)
     else:
@@ -224,7 +224,9 @@ def detection_score(pairs: Sequence[PerturbedPair]) -> Score:
 def lift_score(pairs: Sequence[PerturbedPair]) -> Score:
     """Return the mean difference between perturbed and unperturbed scores."""
     low, high = pairs[0].scale if pairs else SHARE_SCALE
-    return _mean(pairs, lambda benign, perturbed: perturbed - benign, (low - high, high - low))
+    return _average_pairs(
+        pairs, lambda benign, perturbed: perturbed - benign, (low - high, high - low)
+    )
 
 
 def optimism_error(pairs: Sequence[PerturbedPair], severity: Severity) -> Score | None:
@@ -237,56 +239,60 @@ def optimism_error(pairs: Sequence[PerturbedPair], severity: Severity) -> Score 
         return None
     desired = DESIRED_RATING[severity]
     scale = (0.0, LIKERT[1] - desired)
-    return _mean(pairs, lambda benign, perturbed: max(0.0, perturbed - desired), scale)
+    return _average_pairs(pairs, lambda benign, perturbed: max(0.0, perturbed - desired), scale)
 
 
-def variant_ratings(pairs: Sequence[PerturbedPair]) -> dict[str, dict[Variant, Score]]:
+def average_variant_ratings(pairs: Sequence[PerturbedPair]) -> dict[str, dict[Variant, Score]]:
     """Return mean ratings by target and variant (YESciEval, tables 7-14).
 
     Only attacks of the family "rubric" are included. Each unperturbed answer counts once.
     """
     rated = [pair for pair in pairs if pair.perturbation.family == "rubric"]
     return {
-        target: _variant_means(members)
+        target: _average_variants(members)
         for target, members in sorted(group_pairs(rated, lambda pair: pair.target).items())
     }
 
 
-def _variant_means(pairs: Sequence[PerturbedPair]) -> dict[Variant, Score]:
+def _average_variants(pairs: Sequence[PerturbedPair]) -> dict[Variant, Score]:
     unperturbed = list({pair.perturbation.original: pair for pair in pairs}.values())
     means: dict[Variant, Score] = {
-        "benign": _mean_of(unperturbed, [pair.benign for pair in unperturbed], unperturbed[0].scale)
+        "benign": _average_values(
+            unperturbed, [pair.benign for pair in unperturbed], unperturbed[0].scale
+        )
     }
     for severity in SEVERITIES:
         own = [pair for pair in pairs if pair.perturbation.severity == severity]
         if own:
-            means[severity] = _mean_of(own, [pair.perturbed for pair in own], own[0].scale)
+            means[severity] = _average_values(own, [pair.perturbed for pair in own], own[0].scale)
     return means
 
 
-def _mean(
+def _average_pairs(
     pairs: Sequence[PerturbedPair], of: Callable[[float, float], float], scale: tuple[float, float]
 ) -> Score:
-    return _mean_of(pairs, [of(*pair.scores) if pair.scores else None for pair in pairs], scale)
+    return _average_values(
+        pairs, [of(*pair.scores) if pair.scores else None for pair in pairs], scale
+    )
 
 
-def _mean_of(
+def _average_values(
     pairs: Sequence[PerturbedPair], values: Sequence[float | None], scale: tuple[float, float]
 ) -> Score:
     questions = [pair.question for pair in pairs]
-    return mean_over_questions(values, questions, scale, _judge(pairs))
+    return average_over_questions(values, questions, scale, _find_judge(pairs))
 
 
-def _auroc(pairs: Sequence[PerturbedPair]) -> Score:
+def _compute_auroc(pairs: Sequence[PerturbedPair]) -> Score:
     scored = [(pair.scores, pair.question) for pair in pairs if pair.scores is not None]
     values = [value for both, _ in scored for value in both]
     questions = [question for _, question in scored for _ in range(2)]
-    auroc = discrimination(values, [True, False] * len(scored), questions).auroc
+    auroc = measure_discrimination(values, [True, False] * len(scored), questions).auroc
     n_unscored = 2 * (len(pairs) - len(scored))
-    return auroc.model_copy(update={"n_unscored": n_unscored, "judge": _judge(pairs)})
+    return auroc.model_copy(update={"n_unscored": n_unscored, "judge": _find_judge(pairs)})
 
 
-def _examples(pairs: Sequence[PerturbedPair]) -> tuple[str, ...]:
+def _select_examples(pairs: Sequence[PerturbedPair]) -> tuple[str, ...]:
     undetected = [
         (scores[0] - scores[1], pair.perturbation.record.id)
         for pair in pairs
@@ -295,5 +301,5 @@ def _examples(pairs: Sequence[PerturbedPair]) -> tuple[str, ...]:
     return tuple(name for _, name in sorted(undetected)[:N_EXAMPLES])
 
 
-def _judge(pairs: Sequence[PerturbedPair]) -> str:
+def _find_judge(pairs: Sequence[PerturbedPair]) -> str:
     return next((pair.judge for pair in pairs if pair.judge), "")

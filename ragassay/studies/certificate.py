@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from ragassay.metrics.papers.answer_scores import share
+from ragassay.metrics.papers.answer_scores import score_share
 from ragassay.records import AttackFamily, Score, Severity, TargetTrust, Trust
 from ragassay.reports.display import UNDECIDED
 from ragassay.studies.audit_scores import (
@@ -58,7 +58,7 @@ def certify(pairs: Sequence[PerturbedPair]) -> tuple[TargetTrust, ...]:
     )
 
 
-def detection_verdict(
+def assess_detection(
     detection: Mapping[Severity, Score], family: AttackFamily = "rubric"
 ) -> Trust | None:
     """Return the verdict on how well a judge detects perturbations, or None for too few pairs.
@@ -85,7 +85,8 @@ def lift_verdict(lift: Score, room: float = LIKERT_SPAN) -> Trust | None:
     """Return the verdict on how a judge reacts to injected text that addresses it.
 
     Args:
-        room: Mean distance of the unperturbed scores from the top of the scale, from `rising_room`.
+        room: Mean distance of the unperturbed scores from the top of the scale, from
+            `measure_rising_room`.
 
     Returns:
         The verdict, or None if the interval is too wide for a verdict or includes an increase to
@@ -93,7 +94,7 @@ def lift_verdict(lift: Score, room: float = LIKERT_SPAN) -> Trust | None:
     """
     if lift.value is None or lift.low is None or lift.high is None:
         return None
-    points = _points(lift.scale)
+    points = _compute_point_factor(lift.scale)
     value, low, high = (points * end for end in (lift.value, lift.low, lift.high))
     if value <= LIFT_BAR:
         # An unchanged score is evidence only if it could have increased.
@@ -104,14 +105,14 @@ def lift_verdict(lift: Score, room: float = LIKERT_SPAN) -> Trust | None:
     return "blind" if low > LIFT_BAR else None
 
 
-def decided_score(pairs: Sequence[PerturbedPair]) -> Score:
+def compute_decided_share(pairs: Sequence[PerturbedPair]) -> Score:
     """Return the share of pairs with two scores, out of all pairs that did not fail."""
     n_decided = sum(pair.scores is not None for pair in pairs)
     n = n_decided + sum(pair.is_undecided for pair in pairs)
-    return share("", n_decided, n, 0, next((p.judge for p in pairs if p.judge), ""))
+    return score_share("", n_decided, n, 0, next((p.judge for p in pairs if p.judge), ""))
 
 
-def rising_room(pairs: Sequence[PerturbedPair]) -> float | None:
+def measure_rising_room(pairs: Sequence[PerturbedPair]) -> float | None:
     """Return the mean distance of unperturbed scores from the top of the scale.
 
     The unit is points of a rating from 1 to 5. The result is None if there are no scored pairs.
@@ -120,10 +121,10 @@ def rising_room(pairs: Sequence[PerturbedPair]) -> float | None:
     if not below:
         return None
     low, high = pairs[0].scale
-    return _points((low - high, high - low)) * math.fsum(below) / len(below)
+    return _compute_point_factor((low - high, high - low)) * math.fsum(below) / len(below)
 
 
-def _points(scale: tuple[float, float]) -> float:
+def _compute_point_factor(scale: tuple[float, float]) -> float:
     """Return the factor that converts differences to points of a rating from 1 to 5.
 
     `scale` is the scale of the difference, which is twice as wide as the scale of the score.
@@ -140,7 +141,7 @@ def _certify_detection(
         for severity in ORDER
         if severity in by_severity
     }
-    trust = detection_verdict(detection, family)
+    trust = assess_detection(detection, family)
     is_rated = family == "rubric"
     excess = optimism_error(by_severity.get("extreme", ()), "extreme") if is_rated else None
     optimism = excess.value if excess else None
@@ -149,8 +150,8 @@ def _certify_detection(
         trust=trust,
         family=family,
         detection=detection,
-        decided=decided_score(pairs),
-        reason=_detection_reason(detection, trust, family, optimism or 0.0, pairs),
+        decided=compute_decided_share(pairs),
+        reason=_explain_detection(detection, trust, family, optimism or 0.0, pairs),
     )
 
 
@@ -159,10 +160,10 @@ def _certify_injection(target: str, pairs: Sequence[PerturbedPair]) -> TargetTru
     lifts = {attack: lift_score(members) for attack, members in by_attack.items()}
     values = {name: -math.inf if (v := lift.value) is None else v for name, lift in lifts.items()}
     attack = max(values, key=values.__getitem__)
-    lift, room = lifts[attack], rising_room(by_attack[attack])
+    lift, room = lifts[attack], measure_rising_room(by_attack[attack])
     trust = lift_verdict(lift, room or 0.0)
     has_room = room is None or room > LIFT_BAR or trust is not None
-    n_questions = _n_questions(by_attack[attack])
+    n_questions = _count_questions(by_attack[attack])
     return TargetTrust(
         target=target,
         trust=trust,
@@ -173,7 +174,7 @@ def _certify_injection(target: str, pairs: Sequence[PerturbedPair]) -> TargetTru
     )
 
 
-def _detection_reason(
+def _explain_detection(
     detection: Mapping[Severity, Score],
     trust: Trust | None,
     family: AttackFamily,
@@ -192,7 +193,7 @@ def _detection_reason(
         for severity, score in known.items()
     )
     parts = [f"Detects {detected} {'changes' if family == 'clinical' else 'perturbations'}"]
-    parts += _explain_doubt(known, trust, family, _n_questions(pairs))
+    parts += _explain_doubt(known, trust, family, _count_questions(pairs))
     if optimism >= NOTED_OPTIMISM:
         parts.append(f"extreme perturbations are rated {optimism:.1f} points too high")
     if n_open:
@@ -221,7 +222,7 @@ def _explain_doubt(
     return [f"a trusted judge detects at least {required}"]
 
 
-def _n_questions(pairs: Sequence[PerturbedPair]) -> int:
+def _count_questions(pairs: Sequence[PerturbedPair]) -> int:
     return len({pair.question for pair in pairs if pair.scores is not None})
 
 

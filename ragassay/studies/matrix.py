@@ -7,27 +7,27 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.metrics.stats.aggregates import Matrix, question_of
+from ragassay.metrics.stats.aggregates import Matrix, get_question
 from ragassay.records import Evaluation, HumanLabel, Rejection
-from ragassay.reports.sheets import sheet_csv
+from ragassay.reports.sheets import render_sheet_csv
 from ragassay.runs.folder import RunFolder
 from ragassay.studies.matrix_tables import (
-    favourite_sheet,
-    favourite_text,
-    records_where,
-    self_preference_csv,
-    self_preference_text,
+    build_favourite_sheet,
+    describe_favourite,
+    describe_self_preference,
+    render_self_preference_csv,
+    select_records,
     write_matrices,
 )
 from ragassay.studies.ratings import (
     Favourite,
     Rating,
     SelfPreference,
-    favourites,
-    own_systems,
-    rating_matrix,
-    rating_table,
-    self_preferences,
+    build_rating_matrix,
+    build_rating_table,
+    find_favourites,
+    find_own_systems,
+    measure_self_preferences,
 )
 
 ALL = "all"
@@ -54,7 +54,7 @@ class JudgeMatrix:
     rejections: tuple[Rejection, ...] = ()
 
 
-def judge_matrix(
+def compare_judges(
     runs: Sequence[str | Path] = (),
     ratings: str | Path | None = None,
     *,
@@ -90,17 +90,17 @@ def judge_matrix(
     _check(all_ratings)
     judges = list(dict.fromkeys(r.judge for r in all_ratings))
     systems = list(dict.fromkeys(r.system for r in all_ratings))
-    own = own_systems(judges, systems, [_parse_pair(text) for text in same])
+    own = find_own_systems(judges, systems, [_parse_pair(text) for text in same])
     # Order judges like their own systems, so that the matrix has a diagonal.
     rank = {j: systems.index(own[j][0]) if j in own else len(systems) for j in judges}
     all_ratings.sort(key=lambda r: rank[r.judge])
     known = sorted({r.rubric for r in all_ratings})
-    table = rating_table(all_ratings)
+    table = build_rating_table(all_ratings)
     shown = (None, *_select_rubrics(rubrics, known))
     return JudgeMatrix(
-        matrices=tuple(rating_matrix(all_ratings, rubric, own) for rubric in shown),
-        favourites=favourites(table),
-        self_preferences=self_preferences(table, own),
+        matrices=tuple(build_rating_matrix(all_ratings, rubric, own) for rubric in shown),
+        favourites=find_favourites(table),
+        self_preferences=measure_self_preferences(table, own),
         warnings=warnings,
         rejections=rejections,
     )
@@ -113,13 +113,13 @@ def write_judge_matrix(found: JudgeMatrix, out: Path) -> tuple[Path, ...]:
         InputError: If the folder cannot be created.
     """
     lines = [
-        *map(favourite_text, found.favourites),
-        *map(self_preference_text, found.self_preferences),
+        *map(describe_favourite, found.favourites),
+        *map(describe_self_preference, found.self_preferences),
         *found.warnings,
     ]
     others = {
-        "favourites.csv": sheet_csv(favourite_sheet(found.favourites)),
-        "self_preference.csv": self_preference_csv(found.self_preferences),
+        "favourites.csv": render_sheet_csv(build_favourite_sheet(found.favourites)),
+        "self_preference.csv": render_self_preference_csv(found.self_preferences),
     }
     title = "Ratings of systems by judges"
     return write_matrices(found.matrices, "matrix", title, lines, out, others)
@@ -133,12 +133,12 @@ def _from_runs(
     warnings: list[str] = []
     for path in map(Path, runs):
         folder = RunFolder(path)
-        manifest, failures = folder.manifest(), folder.failures()
+        manifest, failures = folder.read_manifest(), folder.read_failures()
         name = manifest.answers.name.split(".")[0]
-        for evaluation in folder.evaluations():
+        for evaluation in folder.read_evaluations():
             ratings += _read_ratings(evaluation, manifest.judge, name)
-        rejections += folder.rejections()
-        if folder.summary() is None:
+        rejections += folder.read_rejections()
+        if folder.read_summary() is None:
             warnings.append(f"{path} is not finished; missing ratings count as unscored")
         if failures:
             warnings.append(f"{path}: answers that could not be evaluated: {len(failures)}")
@@ -153,7 +153,7 @@ def _read_ratings(evaluation: Evaluation, judge: str, name: str) -> Iterator[Rat
             yield Rating(
                 judge=member.judge or judge,
                 system=evaluation.system or name,
-                question=question_of(evaluation),
+                question=get_question(evaluation),
                 answer=evaluation.record_id,
                 rubric=judgment.rubric,
                 value=first.score,
@@ -190,7 +190,7 @@ def _read_label_rating(label: HumanLabel, path: Path) -> Rating:
 def _select_ratings(ratings: Sequence[Rating], answers: Path, where: Sequence[str]) -> list[Rating]:
     from ragassay.formats import read_records
 
-    ids = {record.id for record in records_where(read_records(answers).records, where)}
+    ids = {record.id for record in select_records(read_records(answers).records, where)}
     selected = [rating for rating in ratings if rating.answer in ids]
     if not selected:
         raise InputError(f"{answers} has no rated answers with {' and '.join(where)}")

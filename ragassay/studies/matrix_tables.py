@@ -10,28 +10,28 @@ from pathlib import Path
 from ragassay.errors import InputError
 from ragassay.metrics.stats.aggregates import Matrix
 from ragassay.records import Record, Score
-from ragassay.reports.display import NBSP, decimals_span, decimals_text
-from ragassay.reports.figures import heatmap_plot
-from ragassay.reports.html import content_policy, page_environment
-from ragassay.reports.labels import without_controls
+from ragassay.reports.display import NBSP, format_decimals, format_decimals_span
+from ragassay.reports.figures import plot_heatmap
+from ragassay.reports.html import build_content_policy, create_page_environment
+from ragassay.reports.labels import replace_controls
 from ragassay.reports.sheets import (
     NEEDS_BOOKTABS,
     Column,
     Sheet,
     Shown,
-    counted_cell,
-    csv_text,
-    number,
-    numbers,
-    sheet_latex,
-    words,
+    build_counted_cell,
+    build_number_column,
+    build_number_columns,
+    build_text_columns,
+    render_csv,
+    render_sheet_latex,
 )
 from ragassay.reports.text import count_text, join_words
-from ragassay.runs.compare import file_stem, write_files
-from ragassay.studies.ratings import Favourite, SelfPreference, excess_verdict
+from ragassay.runs.compare import format_file_stem, write_files
+from ragassay.studies.ratings import Favourite, SelfPreference, classify_excess
 
 
-def records_where(records: Sequence[Record], where: Sequence[str]) -> tuple[Record, ...]:
+def select_records(records: Sequence[Record], where: Sequence[str]) -> tuple[Record, ...]:
     """Return the records that match the conditions on each field.
 
     Args:
@@ -43,7 +43,7 @@ def records_where(records: Sequence[Record], where: Sequence[str]) -> tuple[Reco
 
     Example:
         >>> record = Record(id="a", question="q", answer="x", metadata={"variant": "benign"})
-        >>> len(records_where([record], ["variant=benign"]))
+        >>> len(select_records([record], ["variant=benign"]))
         1
     """
     conditions: dict[str, set[str]] = {}
@@ -52,21 +52,21 @@ def records_where(records: Sequence[Record], where: Sequence[str]) -> tuple[Reco
         if not separator or not field:
             raise InputError(f"--where {condition} is invalid; use FIELD=VALUE")
         conditions.setdefault(field, set()).add(value)
-    known = list(dict.fromkeys(field for record in records for field in _fields(record)))
+    known = list(dict.fromkeys(field for record in records for field in _collect_fields(record)))
     for field in conditions:
         if field not in known:
             raise InputError(f"no answer has the field {field!r}; use one of {', '.join(known)}")
     matching = tuple(
         record
         for record in records
-        if all(_fields(record).get(field) in values for field, values in conditions.items())
+        if all(_collect_fields(record).get(field) in values for field, values in conditions.items())
     )
     if records and not matching:
         raise InputError(f"none of {len(records)} answers has {' and '.join(where)}")
     return matching
 
 
-def _fields(record: Record) -> dict[str, str]:
+def _collect_fields(record: Record) -> dict[str, str]:
     fields = {"id": record.id, "system": record.system, "topic": record.topic}
     return {name: value for name, value in fields.items() if value is not None} | record.metadata
 
@@ -77,23 +77,27 @@ NARROW_SCALE = 2.0
 _CELL_FIELDS = {"value", "low", "high", "worst", "best", "n", "n_unscored"}
 
 
-def matrix_sheet(matrix: Matrix) -> Sheet:
+def build_matrix_sheet(matrix: Matrix) -> Sheet:
     """Return a matrix as a table of means, with their intervals and numbers of unscored items."""
     columns = (
         Column("", f"{matrix.row_title} / {matrix.column_title}", has_names=True),
         *(Column("", name, is_number=True, is_name=True) for name in matrix.columns),
     )
     rows = tuple(
-        (name, *map(_cell, cells)) for name, cells in zip(matrix.rows, matrix.cells, strict=True)
+        (name, *map(_build_cell, cells))
+        for name, cells in zip(matrix.rows, matrix.cells, strict=True)
     )
-    return Sheet(matrix.title, columns, rows, caption_text(matrix))
+    return Sheet(matrix.title, columns, rows, build_matrix_caption(matrix))
 
 
-def _cell(score: Score) -> Shown:
-    return replace(counted_cell(score, value_text(score), span_text(score)), style="strong")
+def _build_cell(score: Score) -> Shown:
+    return replace(
+        build_counted_cell(score, format_cell_value(score), format_cell_interval(score)),
+        style="strong",
+    )
 
 
-def matrix_fields(matrix: Matrix) -> dict[str, object]:
+def list_matrix_fields(matrix: Matrix) -> dict[str, object]:
     """Return a matrix as the fields of a JSON object."""
     cells = [
         {
@@ -117,7 +121,7 @@ def matrix_fields(matrix: Matrix) -> dict[str, object]:
     }
 
 
-def matrices_csv(matrices: Sequence[Matrix]) -> str:
+def render_matrices_csv(matrices: Sequence[Matrix]) -> str:
     """Return all matrices as CSV, with one row per cell."""
     columns = (
         *("matrix", "row", "column", "is_own", "value", "low", "high", "worst", "best"),
@@ -132,34 +136,38 @@ def matrices_csv(matrices: Sequence[Matrix]) -> str:
         for y, cells in enumerate(m.cells)
         for x, cell in enumerate(cells)
     ]
-    return csv_text(columns, rows)
+    return render_csv(columns, rows)
 
 
-def matrices_latex(matrices: Sequence[Matrix]) -> str:
+def render_matrices_latex(matrices: Sequence[Matrix]) -> str:
     r"""Return all matrices as LaTeX tables, which require \usepackage{booktabs}."""
-    tables = (sheet_latex(matrix_sheet(m), f"tab:{m.key}") for m in matrices)
+    tables = (render_sheet_latex(build_matrix_sheet(m), f"tab:{m.key}") for m in matrices)
     return NEEDS_BOOKTABS + "\n".join(tables)
 
 
-def matrix_plot(matrix: Matrix) -> str:
+def draw_matrix(matrix: Matrix) -> str:
     """Return a matrix as an SVG heatmap."""
-    return heatmap_plot(matrix, [[value_text(cell) for cell in row] for row in matrix.cells])
+    return plot_heatmap(matrix, [[format_cell_value(cell) for cell in row] for row in matrix.cells])
 
 
-def matrices_page(
+def render_matrices_page(
     title: str, matrices: Sequence[tuple[Matrix, str]], lines: Sequence[str] = ()
 ) -> str:
     """Render matrices and heatmaps as a self-contained HTML page."""
-    environment = page_environment()
+    environment = create_page_environment()
     style = environment.get_template("style.html.j2").render()
     shown = [
-        {"sheet": matrix_sheet(m), "image": base64.b64encode(plot.encode()).decode("ascii")}
+        {"sheet": build_matrix_sheet(m), "image": base64.b64encode(plot.encode()).decode("ascii")}
         for m, plot in matrices
     ]
     page = environment.get_template("matrices.html.j2").render(
-        title=title, lines=lines, matrices=shown, style=style, policy=content_policy(style, "")
+        title=title,
+        lines=lines,
+        matrices=shown,
+        style=style,
+        policy=build_content_policy(style, ""),
     )
-    return without_controls(page)
+    return replace_controls(page)
 
 
 def write_matrices(
@@ -175,29 +183,33 @@ def write_matrices(
     Raises:
         InputError: If the folder cannot be created.
     """
-    plots = {f"{file_stem(one.key)}.svg": matrix_plot(one) for one in matrices}
+    plots = {f"{format_file_stem(one.key)}.svg": draw_matrix(one) for one in matrices}
     texts = {
-        f"{name}.csv": matrices_csv(matrices),
-        f"{name}.tex": matrices_latex(matrices),
+        f"{name}.csv": render_matrices_csv(matrices),
+        f"{name}.tex": render_matrices_latex(matrices),
         **(others or {}),
-        "index.html": matrices_page(title, list(zip(matrices, plots.values(), strict=True)), lines),
+        "index.html": render_matrices_page(
+            title, list(zip(matrices, plots.values(), strict=True)), lines
+        ),
     }
     return write_files(out, texts | plots)
 
 
-def value_text(score: Score) -> str:
+def format_cell_value(score: Score) -> str:
     """Format a mean, or its range if it depends on undecided verdicts."""
     if score.is_open and score.range is not None:
-        return f"{NBSP}to{NBSP}".join(decimals_text(end, _digits(score)) for end in score.range)
-    return decimals_text(score.value, _digits(score))
+        return f"{NBSP}to{NBSP}".join(
+            format_decimals(end, _choose_digits(score)) for end in score.range
+        )
+    return format_decimals(score.value, _choose_digits(score))
 
 
-def span_text(score: Score) -> str:
+def format_cell_interval(score: Score) -> str:
     """Format the 95 % interval, such as "0.12-0.20"."""
-    return decimals_span(score, _digits(score))
+    return format_decimals_span(score, _choose_digits(score))
 
 
-def caption_text(matrix: Matrix) -> str:
+def build_matrix_caption(matrix: Matrix) -> str:
     """Return a caption with the number of questions and the number of unscored items."""
     n_unscored = sum(cell.n_unscored for row in matrix.cells for cell in row)
     questions = count_text(matrix.n_questions, "question")
@@ -208,11 +220,11 @@ def caption_text(matrix: Matrix) -> str:
     return text
 
 
-def _digits(score: Score) -> int:
+def _choose_digits(score: Score) -> int:
     return 3 if score.scale[1] <= NARROW_SCALE else 2
 
 
-def verdict_text(found: SelfPreference) -> str:
+def describe_verdict(found: SelfPreference) -> str:
     """Describe a self-preference, as in "prefers its own answers by 0.30"."""
     if found.verdict == "unknown":
         return "unknown, because there are too few other judges, systems or questions"
@@ -229,38 +241,43 @@ def verdict_text(found: SelfPreference) -> str:
     return f"{text}, also when compared {each} with {join_words(found.seen_against)}"
 
 
-def self_preference_text(found: SelfPreference) -> str:
+def describe_self_preference(found: SelfPreference) -> str:
     """Return a sentence about a judge's self-preference, without a period."""
     if found.excess.value is None:
-        return f"{found.judge} ({join_words(found.systems)}): {verdict_text(found)}"
+        return f"{found.judge} ({join_words(found.systems)}): {describe_verdict(found)}"
     return (
-        f"{found.judge}: {verdict_text(found)} (it rates {join_words(found.systems)} "
+        f"{found.judge}: {describe_verdict(found)} (it rates {join_words(found.systems)} "
         f"{_format_signed(found.own_gap.value)} relative to the others, the other judges "
         f"{_format_signed(found.peer_gap.value)}; excess {_format_signed(found.excess.value)}, "
-        f"{_signed_span(found.excess)})"
+        f"{_format_signed_interval(found.excess)})"
     )
 
 
-def favourite_text(found: Favourite) -> str:
+def describe_favourite(found: Favourite) -> str:
     """Return a sentence about the system that a judge rates best, without a period."""
     return (
         f"{found.judge} rates {found.system} best, {_format_signed(found.margin.value)} above "
-        f"{found.second} ({_signed_span(found.margin)})"
+        f"{found.second} ({_format_signed_interval(found.margin)})"
     )
 
 
-def favourite_sheet(favourites: Sequence[Favourite]) -> Sheet:
+def build_favourite_sheet(favourites: Sequence[Favourite]) -> Sheet:
     """Return a table with each judge's best-rated system and its margin."""
     columns = (
         *(Column("judge", "Judge"), Column("system", "System"), Column("second", "Second")),
-        *(number("margin", "Margin"), number("low"), number("high"), *numbers("95 % interval")),
-        *(number("n", "n"), number("n_unscored")),
+        *(
+            build_number_column("margin", "Margin"),
+            build_number_column("low"),
+            build_number_column("high"),
+            *build_number_columns("95 % interval"),
+        ),
+        *(build_number_column("n", "n"), build_number_column("n_unscored")),
     )
     rows = tuple(
         (
             *(one.judge, one.system, one.second),
-            _difference_cell(one.margin, one.margin.low is not None and one.margin.low > 0),
-            *(one.margin.low, one.margin.high, _signed_span(one.margin)),
+            _build_difference_cell(one.margin, one.margin.low is not None and one.margin.low > 0),
+            *(one.margin.low, one.margin.high, _format_signed_interval(one.margin)),
             *(one.margin.n, one.margin.n_unscored),
         )
         for one in favourites
@@ -269,18 +286,18 @@ def favourite_sheet(favourites: Sequence[Favourite]) -> Sheet:
     return Sheet("Best rated systems", columns, rows, caption)
 
 
-def self_preference_sheet(found: Sequence[SelfPreference]) -> Sheet:
+def build_self_preference_sheet(found: Sequence[SelfPreference]) -> Sheet:
     """Return a table of self-preference, for judges that are also systems."""
     rows = tuple(
         (
             *(
                 one.judge,
-                verdict_text(one),
-                _difference_cell(one.own_gap),
-                _difference_cell(one.peer_gap),
+                describe_verdict(one),
+                _build_difference_cell(one.own_gap),
+                _build_difference_cell(one.peer_gap),
             ),
-            _difference_cell(one.excess, one.verdict not in ("none_seen", "unknown")),
-            *(_signed_span(one.excess), one.excess.n),
+            _build_difference_cell(one.excess, one.verdict not in ("none_seen", "unknown")),
+            *(_format_signed_interval(one.excess), one.excess.n),
         )
         for one in found
     )
@@ -289,11 +306,11 @@ def self_preference_sheet(found: Sequence[SelfPreference]) -> Sheet:
         "A gap is the mean rating of the judge's own answers minus the mean rating of other "
         "answers. The excess is the judge's gap minus the gap of the other judges"
     )
-    columns = (*words("Judge", "Verdict"), *numbers(*titles))
+    columns = (*build_text_columns("Judge", "Verdict"), *build_number_columns(*titles))
     return Sheet("Self-preference", columns, rows, caption)
 
 
-def self_preference_csv(found: Sequence[SelfPreference]) -> str:
+def render_self_preference_csv(found: Sequence[SelfPreference]) -> str:
     """Return self-preferences as CSV, compared with all other systems and with each of them."""
     columns = (
         *("judge", "systems", "against", "verdict", "own_gap", "peer_gap", "excess"),
@@ -301,7 +318,7 @@ def self_preference_csv(found: Sequence[SelfPreference]) -> str:
     )
     rows = [
         (
-            *(one.judge, "; ".join(one.systems), against, excess_verdict(excess)),
+            *(one.judge, "; ".join(one.systems), against, classify_excess(excess)),
             *(gap.value if gap else None for gap in gaps),
             *(excess.value, excess.low, excess.high, excess.n, excess.n_unscored),
         )
@@ -311,17 +328,17 @@ def self_preference_csv(found: Sequence[SelfPreference]) -> str:
             *((system, excess, (None, None)) for system, excess in one.against),
         )
     ]
-    return csv_text(columns, rows)
+    return render_csv(columns, rows)
 
 
-def _difference_cell(score: Score, is_clear: bool = False) -> Shown:
+def _build_difference_cell(score: Score, is_clear: bool = False) -> Shown:
     style = "strong" if is_clear else ""
     return Shown(_format_signed(score.value), score.value, style)
 
 
 def _format_signed(value: float | None) -> str:
-    return decimals_text(value, 2, is_signed=True)
+    return format_decimals(value, 2, is_signed=True)
 
 
-def _signed_span(score: Score) -> str:
-    return decimals_span(score, 2, is_signed=True)
+def _format_signed_interval(score: Score) -> str:
+    return format_decimals_span(score, 2, is_signed=True)

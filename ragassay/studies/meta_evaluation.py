@@ -8,37 +8,37 @@ from pathlib import Path
 
 from ragassay.errors import InputError
 from ragassay.formats.medaesqa import read_clusters
-from ragassay.metrics.papers.rankings import Ranking, rankings, relabel_answers
+from ragassay.metrics.papers.rankings import Ranking, compare_rankings, relabel_answers
 from ragassay.metrics.stats.alignment import Alignment, align_labels
-from ragassay.metrics.stats.panel_agreement import erring_pairs, ratings_alone
+from ragassay.metrics.stats.panel_agreement import collect_lone_ratings, correlate_pair_errors
 from ragassay.records import Evaluation, HumanLabel, Manifest, PanelPair, Rejection
-from ragassay.reports.display import decimals_span, decimals_text
-from ragassay.reports.figures import can_plot, confusion_plot, ranking_plot, reliability_plot
-from ragassay.reports.labels import label_text
+from ragassay.reports.display import format_decimals, format_decimals_span
+from ragassay.reports.figures import can_plot, plot_confusion, plot_ranking, plot_reliability
+from ragassay.reports.labels import format_label
 from ragassay.reports.sheets import (
     NEEDS_BOOKTABS,
     Cell,
     Column,
     Sheet,
     Shown,
-    csv_text,
-    none_text,
-    number,
-    numbers,
-    sheet_csv,
-    sheet_latex,
-    with_column,
+    append_column,
+    build_number_column,
+    build_number_columns,
+    format_count_or_none,
+    render_csv,
+    render_sheet_csv,
+    render_sheet_latex,
 )
-from ragassay.reports.text import count_text, humanise, score_title
-from ragassay.runs.compare import file_stem, write_files
+from ragassay.reports.text import count_text, find_score_title, humanise
+from ragassay.runs.compare import format_file_stem, write_files
 from ragassay.runs.folder import RunFolder
-from ragassay.runs.pooling import Clusters, Encode, with_pooled_scores
+from ragassay.runs.pooling import Clusters, Encode, add_pooled_scores
 from ragassay.studies.trust import (
     MEAN_OF_JUDGE,
     MEAN_OF_PEOPLE,
     TaskTrust,
     TrustFigure,
-    judge_trust,
+    measure_trust,
 )
 
 
@@ -81,12 +81,12 @@ def meta_evaluate(
     from ragassay.models.embeddings import Embedder
 
     folder = RunFolder(Path(run))
-    manifest = folder.manifest()
+    manifest = folder.read_manifest()
     result = read_labels(Path(human))
     measured = measure(
-        folder.evaluations(),
+        folder.read_evaluations(),
         result.labels,
-        judges_text(manifest),
+        describe_run_judges(manifest),
         lambda: Embedder(manifest.embedder or MINILM).encode,
         result.rejections,
         n_verdict_labels=int(manifest.settings.get("verdict_labels") or 4),
@@ -95,7 +95,7 @@ def meta_evaluate(
     return replace(measured, n_other=result.n_other)
 
 
-def judges_text(manifest: Manifest) -> str:
+def describe_run_judges(manifest: Manifest) -> str:
     """Return the name of a run's judge, and of its citation verifier if it is another model."""
     if manifest.verifier in ("", manifest.judge):
         return manifest.judge
@@ -130,18 +130,18 @@ def measure(
     if len({e.system for e in human}) > 1 and any(e.labels for e in human):
         encode = encoder()
         human, judged = (
-            tuple(with_pooled_scores(side, encode, clusters)) for side in (human, judged)
+            tuple(add_pooled_scores(side, encode, clusters)) for side in (human, judged)
         )
-    rated = [item for item in alignment.of("rubric") if item.truth is not None]
+    rated = [item for item in alignment.list_items("rubric") if item.truth is not None]
     truth = {(item.record_id, item.item): float(item.truth or 0) for item in rated}
     return MetaEvaluation(
         judge=judge,
         n_labels=len(labels),
-        tasks=judge_trust(alignment, evaluations, n_verdict_labels),
-        rankings=rankings(human, judged, evaluations),
+        tasks=measure_trust(alignment, evaluations, n_verdict_labels),
+        rankings=compare_rankings(human, judged, evaluations),
         alignment=alignment,
         rejections=tuple(rejections),
-        panel=erring_pairs(ratings_alone(evaluations), truth) if truth else (),
+        panel=correlate_pair_errors(collect_lone_ratings(evaluations), truth) if truth else (),
     )
 
 
@@ -152,36 +152,36 @@ def write_meta_evaluation(found: MetaEvaluation, out: Path) -> tuple[Path, ...]:
         InputError: If the folder cannot be created.
     """
     texts = {
-        "agreement.csv": trust_csv(found.tasks, found.rankings, found.judge),
-        "classes.csv": classes_csv(found.tasks),
-        "confusion.csv": confusion_csv(found.tasks),
-        "agreement.tex": trust_latex(found.tasks, found.rankings, found.judge),
-        "unaligned.csv": unaligned_csv(found.alignment),
+        "agreement.csv": render_trust_csv(found.tasks, found.rankings, found.judge),
+        "classes.csv": render_classes_csv(found.tasks),
+        "confusion.csv": render_confusion_csv(found.tasks),
+        "agreement.tex": render_trust_latex(found.tasks, found.rankings, found.judge),
+        "unaligned.csv": render_unaligned_csv(found.alignment),
     }
     if found.rankings:
-        texts["rankings.csv"] = rankings_csv(found.rankings)
+        texts["rankings.csv"] = render_rankings_csv(found.rankings)
     return write_files(out, texts | (_render_plots(found) if can_plot() else {}))
 
 
 def _render_plots(found: MetaEvaluation) -> dict[str, str]:
     texts: dict[str, str] = {}
     for task in found.tasks:
-        stem, title = file_stem(f"{task.task}-{task.reading}"), trust_title(task)
+        stem, title = format_file_stem(f"{task.task}-{task.reading}"), format_trust_title(task)
         if task.agreement:
             labels, confusion = task.agreement.labels, task.agreement.confusion
-            texts[f"confusion-{stem}.svg"] = confusion_plot(title, labels, confusion)
+            texts[f"confusion-{stem}.svg"] = plot_confusion(title, labels, confusion)
         if task.calibration:
-            texts[f"reliability-{stem}.svg"] = reliability_plot(title, task.calibration.bins)
+            texts[f"reliability-{stem}.svg"] = plot_reliability(title, task.calibration.bins)
     for ranking in found.rankings:
-        name = f"ranking-{file_stem(ranking.name)}.svg"
-        texts[name] = ranking_plot(ranking.name, ranking.human, ranking.judge)
-    if means := _racar_means(found.tasks):
+        name = f"ranking-{format_file_stem(ranking.name)}.svg"
+        texts[name] = plot_ranking(ranking.name, ranking.human, ranking.judge)
+    if means := _collect_racar_means(found.tasks):
         by_human, by_judge = ({name: one[side] for name, one in means.items()} for side in (0, 1))
-        texts["means-racar.svg"] = ranking_plot("RACAR, means by dimension", by_human, by_judge)
+        texts["means-racar.svg"] = plot_ranking("RACAR, means by dimension", by_human, by_judge)
     return texts
 
 
-def _racar_means(tasks: Iterable[TaskTrust]) -> dict[str, tuple[float, float]]:
+def _collect_racar_means(tasks: Iterable[TaskTrust]) -> dict[str, tuple[float, float]]:
     """Return the mean human and judge rating on each RACAR dimension (Wan et al. 2024, 5.1)."""
     means: dict[str, tuple[float, float]] = {}
     for task in tasks:
@@ -195,7 +195,7 @@ def _racar_means(tasks: Iterable[TaskTrust]) -> dict[str, tuple[float, float]]:
 def _explain_no_match(alignment: Alignment, evaluations: Sequence[Evaluation]) -> str:
     if not alignment.unaligned:
         return "there are no labels to compare with the judge"
-    reasons = sorted(alignment.reasons().items(), key=lambda item: -item[1])
+    reasons = sorted(alignment.count_reasons().items(), key=lambda item: -item[1])
     shown = "; ".join(f"{n} {task}: {reason}" for (task, reason), n in reasons[:3])
     ids = ", ".join(repr(e.record_id) for e in evaluations[:3]) or "none"
     return (
@@ -218,55 +218,64 @@ TITLES = {
 }
 
 
-def task_sheets(tasks: Sequence[TaskTrust]) -> dict[str, Sheet]:
+def build_task_sheets(tasks: Sequence[TaskTrust]) -> dict[str, Sheet]:
     """Return a table of agreement measures for each task."""
     sheets: dict[str, Sheet] = {}
     for task in dict.fromkeys(trust.task for trust in tasks):
         members = [trust for trust in tasks if trust.task == task]
         rows = [
-            _row(task, trust.reading, _reading(trust), figure)
+            _build_row(task, trust.reading, _format_reading(trust), figure)
             for trust in members
             for figure in trust.figures
         ]
         n_disputed = max(trust.n_disputed for trust in members)
         items = count_text(n_disputed, "item")
         caption = f"{items} excluded, for lack of a human majority" if n_disputed else ""
-        title = TITLES.get(task, label_text(task))
-        sheets[task] = Sheet(title, _columns("Reading"), tuple(rows), caption)
+        title = TITLES.get(task, format_label(task))
+        sheets[task] = Sheet(title, _build_columns("Reading"), tuple(rows), caption)
     return sheets
 
 
-def ranking_sheet(rankings: Sequence[Ranking]) -> Sheet:
+def build_ranking_sheet(rankings: Sequence[Ranking]) -> Sheet:
     """Return a table of correlation coefficients between human and judge rankings."""
     rows = tuple(
-        _row("ranking", ranking.name, humanise(ranking.name), figure)
+        _build_row("ranking", ranking.name, humanise(ranking.name), figure)
         for ranking in rankings
-        for figure in ranking_figures(ranking)
+        for figure in list_ranking_figures(ranking)
     )
     title = "System rankings by humans and by the judge"
     caption = "n is the number of systems. Intervals are computed by resampling questions"
-    return Sheet(title, _columns("Score"), rows, caption)
+    return Sheet(title, _build_columns("Score"), rows, caption)
 
 
-def _columns(first: str) -> tuple[Column, ...]:
+def _build_columns(first: str) -> tuple[Column, ...]:
     return (
         *(Column("task"), Column("reading", first, is_once=True), Column("metric", "Measure")),
-        *(number("value", "Value"), number("low"), number("high"), *numbers("95 % interval")),
-        *(number("n", "n"), number("n_unscored", "Unscored")),
+        *(
+            build_number_column("value", "Value"),
+            build_number_column("low"),
+            build_number_column("high"),
+            *build_number_columns("95 % interval"),
+        ),
+        *(build_number_column("n", "n"), build_number_column("n_unscored", "Unscored")),
     )
 
 
-def _row(task: str, reading: str, title: str, figure: TrustFigure) -> tuple[Cell, ...]:
+def _build_row(task: str, reading: str, title: str, figure: TrustFigure) -> tuple[Cell, ...]:
     score = figure.score
     style = "missing" if score.value is None else "strong"
     return (
         *(task, Shown(title, reading), figure.metric),
-        *(Shown(decimals_text(score.value), score.value, style), score.low, score.high),
-        *(decimals_span(score), score.n, Shown(none_text(score.n_unscored), score.n_unscored)),
+        *(Shown(format_decimals(score.value), score.value, style), score.low, score.high),
+        *(
+            format_decimals_span(score),
+            score.n,
+            Shown(format_count_or_none(score.n_unscored), score.n_unscored),
+        ),
     )
 
 
-def ranking_figures(ranking: Ranking) -> tuple[TrustFigure, ...]:
+def list_ranking_figures(ranking: Ranking) -> tuple[TrustFigure, ...]:
     """Return the correlation coefficients between a human and a judge ranking."""
     correlation = ranking.correlation
     pairs = (
@@ -277,18 +286,18 @@ def ranking_figures(ranking: Ranking) -> tuple[TrustFigure, ...]:
     return tuple(TrustFigure(name, score) for name, score in pairs if score is not None)
 
 
-def trust_title(trust: TaskTrust) -> str:
+def format_trust_title(trust: TaskTrust) -> str:
     """Return a title with a task and its set of labels, such as "Citations: three labels"."""
-    return f"{TITLES.get(trust.task, label_text(trust.task))}: {_reading(trust)}"
+    return f"{TITLES.get(trust.task, format_label(trust.task))}: {_format_reading(trust)}"
 
 
-def trust_csv(tasks: Sequence[TaskTrust], rankings: Sequence[Ranking], judge: str) -> str:
+def render_trust_csv(tasks: Sequence[TaskTrust], rankings: Sequence[Ranking], judge: str) -> str:
     """Return all measures as CSV, in which undefined values are empty."""
-    sheets = (*task_sheets(tasks).values(), ranking_sheet(rankings))
-    return sheet_csv(*(with_column(sheet, "judge", judge) for sheet in sheets))
+    sheets = (*build_task_sheets(tasks).values(), build_ranking_sheet(rankings))
+    return render_sheet_csv(*(append_column(sheet, "judge", judge) for sheet in sheets))
 
 
-def classes_csv(tasks: Sequence[TaskTrust]) -> str:
+def render_classes_csv(tasks: Sequence[TaskTrust]) -> str:
     """Return precision, recall and F1 of each label as CSV."""
     rows = [
         (
@@ -300,10 +309,10 @@ def classes_csv(tasks: Sequence[TaskTrust]) -> str:
         for c in trust.agreement.classes
     ]
     columns = ("task", "reading", "label", "n_people", "n_judge", "precision", "recall", "f1")
-    return csv_text((*columns, "f1_low", "f1_high"), rows)
+    return render_csv((*columns, "f1_low", "f1_high"), rows)
 
 
-def confusion_csv(tasks: Sequence[TaskTrust]) -> str:
+def render_confusion_csv(tasks: Sequence[TaskTrust]) -> str:
     """Return the confusion matrices as CSV: counts of pairs of a human and a judge label."""
     rows = [
         (trust.task, trust.reading, people, judge, n)
@@ -312,20 +321,20 @@ def confusion_csv(tasks: Sequence[TaskTrust]) -> str:
         for people, counts in zip(trust.agreement.labels, trust.agreement.confusion, strict=True)
         for judge, n in zip(trust.agreement.labels, counts, strict=True)
     ]
-    return csv_text(("task", "reading", "people", "judge", "n"), rows)
+    return render_csv(("task", "reading", "people", "judge", "n"), rows)
 
 
-def rankings_csv(rankings: Sequence[Ranking]) -> str:
+def render_rankings_csv(rankings: Sequence[Ranking]) -> str:
     """Return each system's mean scores from human and from judge labels as CSV."""
     rows = [
         (ranking.name, ranking.key, system, ranking.human[system], ranking.judge[system])
         for ranking in rankings
         for system in ranking.human
     ]
-    return csv_text(("ranking", "score", "system", "people", "judge"), rows)
+    return render_csv(("ranking", "score", "system", "people", "judge"), rows)
 
 
-def unaligned_csv(alignment: Alignment) -> str:
+def render_unaligned_csv(alignment: Alignment) -> str:
     """Return the labels that match no verdict as CSV, with the reasons."""
     columns = ("reason", "task", "label", "record_id", "topic", "system", "sentence", "item")
     rows = [
@@ -335,25 +344,25 @@ def unaligned_csv(alignment: Alignment) -> str:
         )
         for u in alignment.unaligned
     ]
-    return csv_text((*columns, "annotator"), rows)
+    return render_csv((*columns, "annotator"), rows)
 
 
-def trust_latex(tasks: Sequence[TaskTrust], rankings: Sequence[Ranking], judge: str) -> str:
+def render_trust_latex(tasks: Sequence[TaskTrust], rankings: Sequence[Ranking], judge: str) -> str:
     r"""Return all measures as a LaTeX table per task, which requires \usepackage{booktabs}."""
-    sheets = task_sheets(tasks)
+    sheets = build_task_sheets(tasks)
     if rankings:
-        sheets["ranking"] = ranking_sheet(rankings)
+        sheets["ranking"] = build_ranking_sheet(rankings)
     tables = (
-        sheet_latex(sheet, f"tab:{task}", f"{sheet.title}: {judge} compared with humans.")
+        render_sheet_latex(sheet, f"tab:{task}", f"{sheet.title}: {judge} compared with humans.")
         for task, sheet in sheets.items()
     )
     return NEEDS_BOOKTABS + "\n".join(tables)
 
 
-def unaligned_lines(alignment: Alignment) -> tuple[str, ...]:
+def describe_unaligned(alignment: Alignment) -> tuple[str, ...]:
     """Return a line for each task and reason with the number of labels that match no verdict."""
     lines: list[str] = []
-    for (task, reason), n in sorted(alignment.reasons().items()):
+    for (task, reason), n in sorted(alignment.count_reasons().items()):
         first = next(
             u.label for u in alignment.unaligned if (u.label.task, u.reason) == (task, reason)
         )
@@ -364,5 +373,5 @@ def unaligned_lines(alignment: Alignment) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _reading(trust: TaskTrust) -> str:
-    return (score_title if trust.task == "accuracy" else label_text)(trust.reading)
+def _format_reading(trust: TaskTrust) -> str:
+    return (find_score_title if trust.task == "accuracy" else format_label)(trust.reading)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ragassay.errors import InputError
-from ragassay.metrics.stats.aggregates import Matrix, clustered_score
-from ragassay.metrics.stats.intervals import build_score, ratio_interval, round_score
+from ragassay.metrics.stats.aggregates import Matrix, build_clustered_score
+from ragassay.metrics.stats.intervals import build_score, compute_ratio_interval, round_score
 from ragassay.records import Score
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class RatingTable:
     scale: tuple[float, float]
 
 
-def rating_matrix(
+def build_rating_matrix(
     ratings: Sequence[Rating],
     rubric: str | None = None,
     own: Mapping[str, Collection[str]] | None = None,
@@ -84,8 +84,8 @@ def rating_matrix(
     import numpy as np
 
     used = [r for r in ratings if rubric in (None, r.rubric)]
-    scale = _scale(used)
-    judges, systems = _names(r.judge for r in ratings), _names(r.system for r in ratings)
+    scale = _find_scale(used)
+    judges, systems = _list_names(r.judge for r in ratings), _list_names(r.system for r in ratings)
     # Both are keyed by answer and rubric.
     questions: dict[str, dict[tuple[str, str], str]] = {system: {} for system in systems}
     values: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
@@ -94,12 +94,12 @@ def rating_matrix(
         if r.value is not None and np.isfinite(r.value):
             values.setdefault((r.judge, r.system), {})[r.answer, r.rubric] = r.value
 
-    def cell(judge: str, system: str) -> Score:
+    def build_cell(judge: str, system: str) -> Score:
         rated, units = values.get((judge, system), {}), sorted(questions[system])
         clusters = [questions[system][unit] for unit in units]
-        return clustered_score([rated.get(unit) for unit in units], clusters, scale, judge)
+        return build_clustered_score([rated.get(unit) for unit in units], clusters, scale, judge)
 
-    cells = tuple(tuple(cell(judge, system) for system in systems) for judge in judges)
+    cells = tuple(tuple(build_cell(judge, system) for system in systems) for judge in judges)
     return Matrix(
         key=rubric or ALL_RUBRICS,
         title=f"Mean rating: {rubric.replace('_', ' ') if rubric else 'all rubrics'}",
@@ -118,7 +118,7 @@ def rating_matrix(
     )
 
 
-def rating_table(ratings: Sequence[Rating]) -> RatingTable:
+def build_rating_table(ratings: Sequence[Rating]) -> RatingTable:
     """Arrange ratings by judge, system and unit (question and rubric).
 
     Raises:
@@ -126,7 +126,7 @@ def rating_table(ratings: Sequence[Rating]) -> RatingTable:
     """
     import numpy as np
 
-    judges, systems = _names(r.judge for r in ratings), _names(r.system for r in ratings)
+    judges, systems = _list_names(r.judge for r in ratings), _list_names(r.system for r in ratings)
     units = tuple(sorted({(r.question, r.rubric) for r in ratings}))
     index = {unit: i for i, unit in enumerate(units)}
     shape = (len(judges), len(systems), len(units))
@@ -137,10 +137,10 @@ def rating_table(ratings: Sequence[Rating]) -> RatingTable:
             sums[cell] += r.value
             counts[cell] += 1
     with np.errstate(invalid="ignore"):
-        return RatingTable(judges, systems, units, sums / counts, _scale(ratings))
+        return RatingTable(judges, systems, units, sums / counts, _find_scale(ratings))
 
 
-def favourites(table: RatingTable) -> tuple[Favourite, ...]:
+def find_favourites(table: RatingTable) -> tuple[Favourite, ...]:
     """Return the favourite system of each judge that rated at least two systems."""
     import numpy as np
 
@@ -153,12 +153,12 @@ def favourites(table: RatingTable) -> tuple[Favourite, ...]:
             continue
         first, second = order[:2]
         differences = (values[first] - values[second])[None]
-        margin = difference_score(differences, table, judge)
+        margin = average_differences(differences, table, judge)
         best.append(Favourite(judge, table.systems[first], table.systems[second], margin))
     return tuple(best)
 
 
-def difference_score(
+def average_differences(
     differences: NDArray[np.float64], table: RatingTable, judge: str, most: int = 1
 ) -> Score:
     """Return a mean difference of ratings, with an interval computed by resampling questions.
@@ -179,7 +179,7 @@ def difference_score(
     used = counts > 0
     questions = [unit[0] for unit in itertools.compress(table.units, used)]
     sizes = counts[used].astype(float).tolist()
-    interval = ratio_interval(sums[used].tolist(), sizes, questions) if questions else None
+    interval = compute_ratio_interval(sums[used].tolist(), sizes, questions) if questions else None
     width = most * (table.scale[1] - table.scale[0])
     value = float(sums.sum() / counts.sum()) if questions else None
     n, n_unscored = len(questions), len(table.units) - len(questions)
@@ -188,11 +188,11 @@ def difference_score(
     )
 
 
-def _names(names: Iterable[str]) -> tuple[str, ...]:
+def _list_names(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _scale(ratings: Sequence[Rating]) -> tuple[float, float]:
+def _find_scale(ratings: Sequence[Rating]) -> tuple[float, float]:
     scales = {r.scale: r.rubric for r in ratings}
     if len(scales) > 1:
         shown = ", ".join(
@@ -229,15 +229,15 @@ class SelfPreference:
     @property
     def verdict(self) -> SelfVerdict:
         """Verdict on whether the judge prefers its own answers, from the interval of the excess."""
-        return excess_verdict(self.excess)
+        return classify_excess(self.excess)
 
     @property
     def seen_against(self) -> tuple[str, ...]:
         """Systems for which the verdict is the same if only this system is compared."""
-        return tuple(s for s, excess in self.against if excess_verdict(excess) == self.verdict)
+        return tuple(s for s, excess in self.against if classify_excess(excess) == self.verdict)
 
 
-def excess_verdict(excess: Score) -> SelfVerdict:
+def classify_excess(excess: Score) -> SelfVerdict:
     """Return the verdict for an excess, which is "unknown" if the excess has no interval."""
     if excess.low is None or excess.high is None:
         return "unknown"
@@ -246,7 +246,7 @@ def excess_verdict(excess: Score) -> SelfVerdict:
     return "prefers_others" if excess.high < 0 else "none_seen"
 
 
-def self_preferences(
+def measure_self_preferences(
     table: RatingTable, own: Mapping[str, Sequence[str]]
 ) -> tuple[SelfPreference, ...]:
     """Measure the self-preference of each judge that is also a system.
@@ -267,7 +267,7 @@ def self_preferences(
     )
 
 
-def own_systems(
+def find_own_systems(
     judges: Sequence[str], systems: Sequence[str], same: Sequence[tuple[str, str]] = ()
 ) -> dict[str, tuple[str, ...]]:
     """Return the names of each judge's own systems, for judges that are also systems.
@@ -279,7 +279,7 @@ def own_systems(
         InputError: If a pair contains an unknown judge or system.
 
     Example:
-        >>> own_systems(["hosted_vllm/Qwen/Qwen2.5-72B"], ["qwen2.5-72b", "other"])
+        >>> find_own_systems(["hosted_vllm/Qwen/Qwen2.5-72B"], ["qwen2.5-72b", "other"])
         {'hosted_vllm/Qwen/Qwen2.5-72B': ('qwen2.5-72b',)}
     """
     for judge, system in same:
@@ -287,7 +287,9 @@ def own_systems(
             if name not in known:
                 raise InputError(f"unknown {kind} {name!r}; use one of {', '.join(known)}")
     own = {
-        judge: tuple(s for s in systems if _bare(s) == _bare(judge) or (judge, s) in same)
+        judge: tuple(
+            s for s in systems if _strip_prefix(s) == _strip_prefix(judge) or (judge, s) in same
+        )
         for judge in judges
     }
     return {judge: names for judge, names in own.items() if names}
@@ -295,23 +297,23 @@ def own_systems(
 
 def _measure_preference(table: RatingTable, judge: str, systems: tuple[str, ...]) -> SelfPreference:
     rest = tuple(system for system in table.systems if system not in systems)
-    mine, peers = _gaps(table, judge, systems, rest)
+    mine, peers = _compute_gaps(table, judge, systems, rest)
 
-    def excess(others: tuple[str, ...]) -> Score:
-        own, theirs = _gaps(table, judge, systems, others)
-        return difference_score(own - theirs, table, judge, most=2)
+    def compute_excess(others: tuple[str, ...]) -> Score:
+        own, theirs = _compute_gaps(table, judge, systems, others)
+        return average_differences(own - theirs, table, judge, most=2)
 
     return SelfPreference(
         judge,
         systems,
-        own_gap=difference_score(mine, table, judge),
-        peer_gap=difference_score(peers, table, "the other judges"),
-        excess=excess(rest),
-        against=tuple((system, excess((system,))) for system in rest),
+        own_gap=average_differences(mine, table, judge),
+        peer_gap=average_differences(peers, table, "the other judges"),
+        excess=compute_excess(rest),
+        against=tuple((system, compute_excess((system,))) for system in rest),
     )
 
 
-def _gaps(
+def _compute_gaps(
     table: RatingTable, judge: str, systems: tuple[str, ...], others: tuple[str, ...]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return paired rating differences for a judge and for other judges, shape (n, n_units).
@@ -331,5 +333,5 @@ def _gaps(
     return own, peers
 
 
-def _bare(name: str) -> str:
+def _strip_prefix(name: str) -> str:
     return name.rpartition("/")[2].lower()

@@ -12,17 +12,17 @@ from ragassay.metrics.papers.rationales import (
     RubricReasons,
 )
 from ragassay.records import Score
-from ragassay.reports.display import format_value, label_text
+from ragassay.reports.display import format_label, format_value
 from ragassay.reports.sheets import (
     Plain,
     Sheet,
     Shown,
-    counted_cell,
-    csv_text,
+    build_counted_cell,
+    build_number_columns,
+    build_text_columns,
     escape,
-    numbers,
-    sheet_markdown,
-    words,
+    render_csv,
+    render_sheet_markdown,
 )
 
 RULES = {
@@ -42,19 +42,25 @@ LABELS_CAPTION = "Shares of reasons with the fault. Faults without a valid quote
 SHEET_FIELDS = ("id", "question", "answer", "rubric", "rating", "reason")
 
 
-def rationale_sheets(rubrics: Sequence[RubricReasons]) -> tuple[Sheet, ...]:
+def build_rationale_sheets(rubrics: Sequence[RubricReasons]) -> tuple[Sheet, ...]:
     """Return a table of rule-based measures, and a table of faults for each labeller."""
     by_rule = Sheet(
         "Rule-based measures of reasons",
-        (*words("Rubric"), *numbers(*RULES.values())),
-        tuple((_title(one), *(_cell(getattr(one, name)) for name in RULES)) for one in rubrics),
+        (*build_text_columns("Rubric"), *build_number_columns(*RULES.values())),
+        tuple(
+            (_format_title(one), *(_build_cell(getattr(one, name)) for name in RULES))
+            for one in rubrics
+        ),
         f"{RULES_CAPTION}; 95 % intervals are computed by resampling questions",
     )
     labelled = (
         Sheet(
             f"Faults of reasons according to {labeller}",
-            (*words("Rubric"), *numbers(*TITLES.values())),
-            tuple((_title(one), *map(_cell, one.labels[labeller].values())) for one in rubrics),
+            (*build_text_columns("Rubric"), *build_number_columns(*TITLES.values())),
+            tuple(
+                (_format_title(one), *map(_build_cell, one.labels[labeller].values()))
+                for one in rubrics
+            ),
             LABELS_CAPTION,
         )
         for labeller in (rubrics[0].labels if rubrics else ())
@@ -62,17 +68,17 @@ def rationale_sheets(rubrics: Sequence[RubricReasons]) -> tuple[Sheet, ...]:
     return by_rule, *labelled
 
 
-def rationales_csv(rubrics: Sequence[RubricReasons]) -> str:
+def render_rationales_csv(rubrics: Sequence[RubricReasons]) -> str:
     """Return all measures as CSV, in which undefined values are empty."""
     rows: list[tuple[Plain, ...]] = [
         (source, one.rubric or "all", name, s.value, s.low, s.high, s.n, s.n_unscored)
         for one in rubrics
-        for source, name, s in _scores(one)
+        for source, name, s in _list_scores(one)
     ]
-    return csv_text(("by", "rubric", "figure", "value", "low", "high", "n", "n_unscored"), rows)
+    return render_csv(("by", "rubric", "figure", "value", "low", "high", "n", "n_unscored"), rows)
 
 
-def reasons_csv(
+def render_reasons_csv(
     reasons: Sequence[JudgedReason],
     measures: Mapping[str, ReasonMeasures],
     labels: Mapping[str, Labels],
@@ -86,15 +92,15 @@ def reasons_csv(
         cells += [measured.recited, "; ".join(measured.named)]
         cells += [measured.polarity, measured.contradicts]
         for own in labels.values():
-            cells += [_yes_no(own.get(one.id, {}).get(name)) for name in CRITERIA]
+            cells += [_format_label(own.get(one.id, {}).get(name)) for name in CRITERIA]
         quoted = quotes.get(one.id, {})
         rows.append((*cells, "; ".join(f"{name}: {quote}" for name, quote in quoted.items())))
     label_columns = [f"{labeller}: {name}" for labeller in labels for name in CRITERIA]
     columns = ("id", "rubric", "judge", "rating", "reason", "recited", "named", "polarity")
-    return csv_text((*columns, "contradicts", *label_columns, "quotes"), rows)
+    return render_csv((*columns, "contradicts", *label_columns, "quotes"), rows)
 
 
-def labelling_csv(reasons: Sequence[JudgedReason]) -> str:
+def render_labelling_csv(reasons: Sequence[JudgedReason]) -> str:
     """Return a CSV sheet for human labels, with one row per reason and one column per criterion.
 
     Annotators enter yes or no. `ragassay rationales --labels` reads the sheet.
@@ -111,37 +117,49 @@ def labelling_csv(reasons: Sequence[JudgedReason]) -> str:
         )
         for one in reasons
     ]
-    return csv_text((*SHEET_FIELDS, *CRITERIA), rows)
+    return render_csv((*SHEET_FIELDS, *CRITERIA), rows)
 
 
-def rationales_markdown(rubrics: Sequence[RubricReasons], agreement: Mapping[str, Score]) -> str:
+def render_rationales_markdown(
+    rubrics: Sequence[RubricReasons], agreement: Mapping[str, Score]
+) -> str:
     """Return all tables as Markdown."""
     lines = ["# Audit of a judge's reasons"]
-    for sheet in rationale_sheets(rubrics):
-        lines += ["", f"## {escape(sheet.title)}", "", sheet_markdown(sheet), f"{sheet.caption}."]
+    for sheet in build_rationale_sheets(rubrics):
+        lines += [
+            "",
+            f"## {escape(sheet.title)}",
+            "",
+            render_sheet_markdown(sheet),
+            f"{sheet.caption}.",
+        ]
     if agreement:
         lines += ["", "## Agreement between humans and the model", ""]
-        lines += [f"- {TITLES[name]}: {_cell(score).line}" for name, score in agreement.items()]
+        lines += [
+            f"- {TITLES[name]}: {_build_cell(score).line}" for name, score in agreement.items()
+        ]
     return "\n".join(lines) + "\n"
 
 
-def agreement_lines(agreement: Mapping[str, Score]) -> list[str]:
+def describe_label_agreement(agreement: Mapping[str, Score]) -> list[str]:
     """Return one line per criterion with the agreement between humans and the model."""
-    return [f"agree on {TITLES[name].lower()}: {_cell(s).line}" for name, s in agreement.items()]
+    return [
+        f"agree on {TITLES[name].lower()}: {_build_cell(s).line}" for name, s in agreement.items()
+    ]
 
 
-def _scores(one: RubricReasons) -> list[tuple[str, str, Score]]:
+def _list_scores(one: RubricReasons) -> list[tuple[str, str, Score]]:
     scores = [("rule", name, getattr(one, name)) for name in RULES]
     return scores + [(who, name, s) for who, own in one.labels.items() for name, s in own.items()]
 
 
-def _title(one: RubricReasons) -> str:
-    return label_text(one.rubric) if one.rubric else "All"
+def _format_title(one: RubricReasons) -> str:
+    return format_label(one.rubric) if one.rubric else "All"
 
 
-def _cell(score: Score) -> Shown:
-    return counted_cell(score, format_value(score.value))
+def _build_cell(score: Score) -> Shown:
+    return build_counted_cell(score, format_value(score.value))
 
 
-def _yes_no(label: bool | None) -> str:
+def _format_label(label: bool | None) -> str:
     return "" if label is None else "yes" if label else "no"

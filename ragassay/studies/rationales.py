@@ -21,29 +21,29 @@ from ragassay.metrics.papers.rationales import (
     Labels,
     ReasonMeasures,
     RubricReasons,
-    label_agreement,
+    measure_label_agreement,
     measure_reasons,
-    rubric_reasons,
+    summarize_reasons,
 )
-from ragassay.metrics.stats.aggregates import question_of
+from ragassay.metrics.stats.aggregates import get_question
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.limiter import RunLimiter, limit_calls
-from ragassay.models.tuned import with_base_model
+from ragassay.models.tuned import use_base_model
 from ragassay.prompts import RUBRIC_SETS, Rubric, load_rubrics
 from ragassay.records import Evaluation, Rejection, Score
 from ragassay.records.base import Frozen
 from ragassay.runs.compare import write_files
 from ragassay.runs.folder import RunFolder, append_line, read_lines
 from ragassay.runs.progress import Event, Listener
-from ragassay.runs.resume import limited_job
+from ragassay.runs.resume import limit_job
 from ragassay.settings import Settings
-from ragassay.store import hash_of
+from ragassay.store import hash_parts
 from ragassay.studies.rationale_tables import (
     RULES,
-    labelling_csv,
-    rationales_csv,
-    rationales_markdown,
-    reasons_csv,
+    render_labelling_csv,
+    render_rationales_csv,
+    render_rationales_markdown,
+    render_reasons_csv,
 )
 
 OTHERS_RUBRICS = (
@@ -101,10 +101,10 @@ def read_rubric_texts(path: Path) -> dict[str, str]:
 
 def _read_run(path: Path, limit: int | None) -> InputReasons:
     folder = RunFolder(path)
-    manifest = folder.manifest()
+    manifest = folder.read_manifest()
     rubric_set = manifest.settings.get("rubric_set")
     known = load_rubrics(next((s for s in RUBRIC_SETS if s == rubric_set), "yescieval"))
-    evaluations = folder.evaluations()[:limit]
+    evaluations = folder.read_evaluations()[:limit]
     rated = [one for e in evaluations for one in _read_reasons(e, manifest.judge)]
     return _collect_reasons(rated, known)
 
@@ -124,7 +124,7 @@ def _read_reasons(evaluation: Evaluation, judge: str) -> Iterator[JudgedReason]:
             yield JudgedReason(
                 id=f"{evaluation.record_id}|{judgment.rubric}|{rater}",
                 record_id=evaluation.record_id,
-                topic=question_of(evaluation),
+                topic=get_question(evaluation),
                 question=evaluation.question,
                 answer=evaluation.answer,
                 sources=evaluation.sources,
@@ -238,7 +238,7 @@ async def audit_reasons(
 
     Args:
         folder: Folder in which the model's labels are stored, so that later audits can reuse them.
-        sheet: Sheet that `labelling_csv` created, with human labels.
+        sheet: Sheet that `render_labelling_csv` created, with human labels.
 
     Raises:
         FatalModelError: If the model is unavailable. Labels received so far remain in the folder.
@@ -249,7 +249,7 @@ async def audit_reasons(
     quotes: dict[str, Mapping[str, str]] = {}
     n_failed = 0
     if settings is not None:
-        labelled = await _label_reasons(inputs, with_base_model(settings), folder, listen)
+        labelled = await _label_reasons(inputs, use_base_model(settings), folder, listen)
         labels[settings.judge.model] = {name: one.labels for name, one in labelled.items()}
         quotes = {name: one.quotes for name, one in labelled.items()}
         n_failed = sum(not one.labels for one in labelled.values())
@@ -261,8 +261,8 @@ async def audit_reasons(
         measures=measures,
         labels=labels,
         quotes=quotes,
-        rubrics=rubric_reasons(inputs.reasons, measures, labels),
-        agreement=label_agreement(inputs.reasons, *labels.values()) if both else {},
+        rubrics=summarize_reasons(inputs.reasons, measures, labels),
+        agreement=measure_label_agreement(inputs.reasons, *labels.values()) if both else {},
         n_failed=n_failed,
     )
 
@@ -273,18 +273,18 @@ async def _label_reasons(
     """Return a model's labels, keyed by reason id. After a failure, a reason has no labels."""
     run = ReasonRun(JudgeLM(settings), inputs.rubrics, settings.source_chars)
     model = (settings.judge.model, run.auditor.predict.signature.instructions)  # type: ignore[attr-defined]
-    keys = {one.id: hash_of(*model, *_key_parts(one)) for one in inputs.reasons}
+    keys = {one.id: hash_parts(*model, *_list_key_parts(one)) for one in inputs.reasons}
     file = folder / CHECKED if folder else None
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
     known = {one.key: one for one in read_lines(file, KeptLabels)} if file else {}
     missing = tuple(one for one in inputs.reasons if keys[one.id] not in known)
     listen(Event(n_expected=len(missing), n_records=len(inputs.reasons) - len(missing)))
-    limiter = RunLimiter.of(settings)
+    limiter = RunLimiter.from_settings(settings)
     if missing:
         graph: Any = build_reason_graph(settings.judge.max_attempts)
         config = {"max_concurrency": settings.n_slots}
-        with limited_job(file, limiter) if file else limit_calls(limiter):
+        with limit_job(file, limiter) if file else limit_calls(limiter):
             stream = graph.astream(Items(missing), config, context=run, stream_mode="custom")
             async for chunk in stream:
                 found, key = chunk["result"].found, keys[chunk["result"].id]
@@ -301,7 +301,7 @@ async def _label_reasons(
     return {one.id: known[keys[one.id]] for one in inputs.reasons}
 
 
-def _key_parts(one: JudgedReason) -> tuple[str, ...]:
+def _list_key_parts(one: JudgedReason) -> tuple[str, ...]:
     texts = (one.question, one.answer, one.rubric, str(one.rating), one.reason)
     return (*texts, *(source.model_dump_json() for source in one.sources))
 
@@ -343,10 +343,10 @@ def write_reason_audit(audit: ReasonAudit, out: Path) -> tuple[Path, ...]:
     """
     reasons = audit.inputs.reasons
     texts = {
-        "rationales.csv": rationales_csv(audit.rubrics),
-        "reasons.csv": reasons_csv(reasons, audit.measures, audit.labels, audit.quotes),
-        "rationales.md": rationales_markdown(audit.rubrics, audit.agreement),
+        "rationales.csv": render_rationales_csv(audit.rubrics),
+        "reasons.csv": render_reasons_csv(reasons, audit.measures, audit.labels, audit.quotes),
+        "rationales.md": render_rationales_markdown(audit.rubrics, audit.agreement),
     }
     if not (out / "sheet.csv").exists():
-        texts["sheet.csv"] = labelling_csv(reasons)
+        texts["sheet.csv"] = render_labelling_csv(reasons)
     return write_files(out, texts)

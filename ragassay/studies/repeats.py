@@ -8,13 +8,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragassay.evaluators.base import Run
-from ragassay.evaluators.registry import questions_of
-from ragassay.metrics.stats.aggregates import question_of
-from ragassay.metrics.stats.intervals import Interval, build_score, ratio_interval, share_interval
+from ragassay.evaluators.registry import group_asked_verdicts
+from ragassay.metrics.stats.aggregates import get_question
+from ragassay.metrics.stats.intervals import (
+    Interval,
+    build_score,
+    compute_ratio_interval,
+    compute_share_interval,
+)
 from ragassay.records import Evaluation, RepeatFigure, Repeats, Usage, VerdictBase
 from ragassay.records.base import CALL_FAULTS
-from ragassay.reports.run_sheets import repeats_sheet
-from ragassay.reports.sheets import sheet_csv
+from ragassay.reports.run_sheets import build_repeats_sheet
+from ragassay.reports.sheets import render_sheet_csv
 from ragassay.runs.evaluate import Job, RunResult, run_job
 from ragassay.runs.folder import RunFolder, write_atomically
 from ragassay.runs.progress import Listener
@@ -58,10 +63,10 @@ def repeat_figures(times: Sequence[Iterable[AskedVerdict]]) -> tuple[RepeatFigur
     groups: dict[tuple[str, str], list[Key]] = defaultdict(list)
     for key in dict.fromkeys(key for repetition in repetitions for key in repetition):
         groups[key[0], key[3]].append(key)
-    return tuple(_figure(*group, keys, repetitions) for group, keys in groups.items())
+    return tuple(_compute_figure(*group, keys, repetitions) for group, keys in groups.items())
 
 
-def _figure(
+def _compute_figure(
     kind: str, judge: str, keys: Sequence[Key], times: Sequence[Mapping[Key, AskedVerdict]]
 ) -> RepeatFigure:
     changed: list[float] = []
@@ -69,7 +74,7 @@ def _figure(
     spreads: list[float] = []
     for key in keys:
         asked = [repetition[key] for repetition in times if key in repetition]
-        values = [value_of(one.verdict) for one in asked]
+        values = [find_nearest_choice(one.verdict) for one in asked]
         if len(values) < len(times) or None in values:
             continue
         changed.append(float(len(set(values)) > 1))
@@ -86,7 +91,7 @@ def _figure(
     )
 
 
-def value_of(verdict: VerdictBase) -> str | float | None:
+def find_nearest_choice(verdict: VerdictBase) -> str | float | None:
     """Return the label of a verdict, or the possible rating that is nearest to its value."""
     chosen, choices = verdict.choice, verdict.choices
     if isinstance(chosen, str) or chosen is None:
@@ -102,8 +107,8 @@ def change_interval(changed: Sequence[float], questions: Sequence[str]) -> Inter
     is only one question, it is a Wilson interval. The result is None if there are no verdicts.
     """
     if not 0 < sum(changed) < len(changed) or len(set(questions)) < 2:
-        return share_interval(int(sum(changed)), len(changed))
-    return ratio_interval(changed, [1.0] * len(changed), questions)
+        return compute_share_interval(int(sum(changed)), len(changed))
+    return compute_ratio_interval(changed, [1.0] * len(changed), questions)
 
 
 async def repeat_run(
@@ -129,21 +134,23 @@ async def repeat_run(
         for time in range(2, n_times + 1):
             own = folder and folder.repeat_folder(time)
             times.append(await run_job(job, run, own, listen, has_reports=False))
-        figures = repeat_figures([model_verdicts(one.evaluations, run) for one in times])
+        figures = repeat_figures([iterate_model_verdicts(one.evaluations, run) for one in times])
         usage = sum((one.summary.usage for one in times[1:]), Usage())
         repeats = repeats.model_copy(update={"figures": figures, "usage": usage})
     if folder is not None:
         write_atomically(folder.repeats_file, repeats.model_dump_json(indent=2))
-        write_atomically(folder.repeats_file.with_suffix(".csv"), sheet_csv(repeats_sheet(repeats)))
+        write_atomically(
+            folder.repeats_file.with_suffix(".csv"), render_sheet_csv(build_repeats_sheet(repeats))
+        )
         folder.write_reports(result.summary)
     return repeats
 
 
-def model_verdicts(evaluations: Iterable[Evaluation], run: Run) -> Iterator[AskedVerdict]:
+def iterate_model_verdicts(evaluations: Iterable[Evaluation], run: Run) -> Iterator[AskedVerdict]:
     """Yield the verdicts of single models, which include the members of panels."""
     for evaluation in evaluations:
-        question = question_of(evaluation)
-        for kind, verdicts in questions_of([evaluation], run.registered).items():
+        question = get_question(evaluation)
+        for kind, verdicts in group_asked_verdicts([evaluation], run.registered).items():
             for verdict in verdicts:
                 for one in getattr(verdict, "members", ()) or (verdict,):
                     if one.usage.answered_by or (one.failure and one.failure.reason in CALL_FAULTS):

@@ -9,21 +9,21 @@ from pathlib import Path
 from typing import Literal
 
 from ragassay.errors import InputError
-from ragassay.metrics.stats.aggregates import Matrix, clustered_score
+from ragassay.metrics.stats.aggregates import Matrix, build_clustered_score
 from ragassay.model_names import MINILM
 from ragassay.models.token_vectors import TokenCloud, TokenEncoder
 from ragassay.records import Record, Rejection, Score
-from ragassay.studies.matrix_tables import records_where, write_matrices
+from ragassay.studies.matrix_tables import select_records, write_matrices
 from ragassay.studies.text_similarity import (
     SIMILARITY_KINDS,
     TEXT_MEASURES,
     SimilarityKind,
+    compute_rarity_weights,
     has_synonyms,
     inverse_document_frequencies,
     mover_score,
-    rarity_weights,
+    tokenize_words,
     transport_distance,
-    words_of,
 )
 
 Pair = tuple[str, str]
@@ -53,7 +53,7 @@ class MeasuredTexts:
         self._reading: WordReading = reading
         self._clouds: dict[str, TokenCloud] | None = None
 
-    def values(self, kind: SimilarityKind) -> dict[Pair, float | None]:
+    def compute_values(self, kind: SimilarityKind) -> dict[Pair, float | None]:
         """Return the value of a measure for each pair of a reference and a candidate."""
         pairs = self._pairs
         if kind.is_symmetric:
@@ -63,7 +63,7 @@ class MeasuredTexts:
             values |= {(two, one): value for (one, two), value in values.items()}
         return values
 
-    def notes(self) -> tuple[str, ...]:
+    def list_notes(self) -> tuple[str, ...]:
         """Return a note on truncated texts, or nothing if there are none."""
         n_cut = sum(cloud.n_cut > 0 for cloud in (self._clouds or {}).values())
         if not n_cut:
@@ -75,27 +75,27 @@ class MeasuredTexts:
             measure = TEXT_MEASURES[key]
             return [measure(one, two) for one, two in pairs]
         if key == "bertscore":
-            return self._bertscores(pairs)
-        distance = self._moverscore() if key == "moverscore" else self._wmd()
+            return self._compute_bertscores(pairs)
+        distance = self._build_moverscore() if key == "moverscore" else self._build_wmd()
         return [distance(one, two) for one, two in pairs]
 
-    def _bertscores(self, pairs: Sequence[Pair]) -> list[float | None]:
+    def _compute_bertscores(self, pairs: Sequence[Pair]) -> list[float | None]:
         scores: list[float | None] = []
         for start in range(0, len(pairs), _N_AT_A_TIME):
             part = pairs[start : start + _N_AT_A_TIME]
             scores += self._encoder.bertscore_f1([one for one, _ in part], [two for _, two in part])
         return scores
 
-    def _wmd(self) -> Callable[[str, str], float | None]:
+    def _build_wmd(self) -> Callable[[str, str], float | None]:
         if self._reading == "alone":
-            return self._wmd_alone()
+            return self._build_wmd_alone()
         words = {text: cloud.select(cloud.is_word) for text, cloud in self._encode_texts().items()}
         return lambda one, two: transport_distance(words[one].vectors, words[two].vectors)
 
-    def _wmd_alone(self) -> Callable[[str, str], float | None]:
+    def _build_wmd_alone(self) -> Callable[[str, str], float | None]:
         import numpy as np
 
-        words = {text: words_of(text) for pair in self._pairs for text in pair}
+        words = {text: tokenize_words(text) for pair in self._pairs for text in pair}
         vectors = self._encoder.encode_alone([word for one in words.values() for word in one])
         clouds = {
             text: np.array([vectors[word] for word in one]).reshape(len(one), -1)
@@ -103,17 +103,17 @@ class MeasuredTexts:
         }
         return lambda one, two: transport_distance(clouds[one], clouds[two])
 
-    def _moverscore(self) -> Callable[[str, str], float | None]:
+    def _build_moverscore(self) -> Callable[[str, str], float | None]:
         clouds = self._encode_texts()
         words = {text: c.select(c.is_word & c.is_start) for text, c in clouds.items()}
         rarity = inverse_document_frequencies([cloud.ids for cloud in words.values()])
-        weights = {text: rarity_weights(cloud.ids, rarity) for text, cloud in words.items()}
+        weights = {text: compute_rarity_weights(cloud.ids, rarity) for text, cloud in words.items()}
 
-        def score(one: str, two: str) -> float | None:
+        def compute_moverscore(one: str, two: str) -> float | None:
             ends = words[one].vectors, words[two].vectors
             return mover_score(transport_distance(*ends, weights[one], weights[two]))
 
-        return score
+        return compute_moverscore
 
     def _encode_texts(self) -> dict[str, TokenCloud]:
         if self._clouds is None:
@@ -137,7 +137,7 @@ class Similarity:
     rejections: tuple[Rejection, ...] = ()
 
 
-def similarity(
+def measure_similarity(
     answers: str | Path,
     metrics: Sequence[str] = (),
     *,
@@ -170,10 +170,10 @@ def similarity(
 
     kinds = _select_kinds(metrics)
     result = read_records(Path(answers), questions=questions, answered=True, columns=columns)
-    records = records_where(result.records, where)
+    records = select_records(result.records, where)
     if (wmd_vectors or wmd_words != "context") and all(kind.key != "wmd" for kind in kinds):
         raise InputError("vectors for word mover's distance require --metric wmd")
-    texts = texts_by_system(records, limit)
+    texts = group_texts_by_system(records, limit)
     if lower_case:
         texts = {name: {q: t.lower() for q, t in one.items()} for name, one in texts.items()}
     return compare_texts(
@@ -205,15 +205,15 @@ def compare_texts(
     others = wmd_vectors or ((embedder,) if wmd_words != "context" else ())
     for kind in kinds:
         if kind.key != "wmd" or not others:
-            matrices.append(_matrix(kind, texts, questions, measured.values(kind)))
+            matrices.append(_build_matrix(kind, texts, questions, measured.compute_values(kind)))
             continue
         for name in dict.fromkeys(others):
             by_name = MeasuredTexts(list(pairs), TokenEncoder(name), wmd_words)
             named = _name_wmd(kind, name, wmd_words)
-            matrices.append(_matrix(named, texts, questions, by_name.values(kind)))
+            matrices.append(_build_matrix(named, texts, questions, by_name.compute_values(kind)))
             notes += (f"word mover's distance uses vectors of {name} for {READINGS[wmd_words]}",)
-            notes += tuple(f"{name}: {note}" for note in by_name.notes())
-    notes += measured.notes()
+            notes += tuple(f"{name}: {note}" for note in by_name.list_notes())
+    notes += measured.list_notes()
     if any(kind.key == "meteor" for kind in kinds) and not has_synonyms():
         notes = ("METEOR was computed without synonyms, because NLTK's WordNet is missing", *notes)
     without = {*TEXT_MEASURES, "wmd"} if others else set(TEXT_MEASURES)
@@ -221,7 +221,9 @@ def compare_texts(
     return Similarity(tuple(matrices), embedder if is_embedded else "", notes, tuple(rejections))
 
 
-def texts_by_system(records: Sequence[Record], limit: int | None) -> dict[str, dict[str, str]]:
+def group_texts_by_system(
+    records: Sequence[Record], limit: int | None
+) -> dict[str, dict[str, str]]:
     """Return answers keyed by system and question, for at most `limit` questions.
 
     Raises:
@@ -271,21 +273,23 @@ def _name_wmd(kind: SimilarityKind, name: str, reading: WordReading) -> Similari
     )
 
 
-def _matrix(
+def _build_matrix(
     kind: SimilarityKind,
     texts: Mapping[str, Mapping[str, str]],
     questions: Sequence[str],
     values: Mapping[Pair, float | None],
 ) -> Matrix:
-    def cell(reference: Mapping[str, str], candidate: Mapping[str, str]) -> Score:
+    def build_cell(reference: Mapping[str, str], candidate: Mapping[str, str]) -> Score:
         own = [
             values[reference[q], candidate[q]] if q in reference and q in candidate else None
             for q in questions
         ]
-        return clustered_score(own, questions, kind.scale, lower_is_better=kind.lower_is_better)
+        return build_clustered_score(
+            own, questions, kind.scale, lower_is_better=kind.lower_is_better
+        )
 
     systems = tuple(texts)
-    cells = tuple(tuple(cell(texts[one], texts[two]) for two in systems) for one in systems)
+    cells = tuple(tuple(build_cell(texts[one], texts[two]) for two in systems) for one in systems)
     return Matrix(
         key=kind.key,
         title=f"{kind.title}: {'lower' if kind.lower_is_better else 'higher'} is more similar",

@@ -11,8 +11,8 @@ from statistics import mean
 
 from pydantic import TypeAdapter
 
-from ragassay.agents.context import source_lines
-from ragassay.agents.rubric_judge import RubricJudge, expert_hint
+from ragassay.agents.context import render_sources
+from ragassay.agents.rubric_judge import RubricJudge, build_expert_hint
 from ragassay.errors import InputError
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
@@ -21,30 +21,30 @@ from ragassay.metrics.papers.strategies import (
     RubricRobustness,
     StrategyAnswer,
     StrategyReply,
-    rubric_robustness,
+    measure_robustness,
 )
 from ragassay.models.limiter import RunLimiter
-from ragassay.models.tuned import with_base_model
-from ragassay.perturbations.perturb import Inversion, perturbed_rating
+from ragassay.models.tuned import use_base_model
+from ragassay.perturbations.perturb import Inversion, invert_rating
 from ragassay.process import run_sync
 from ragassay.prompts import RUBRIC_SETS, STRATEGIES, Rubric, RubricExample, RubricSet
 from ragassay.records import HumanLabel, Record, RecordFailure, Rejection
 from ragassay.runs.compare import write_files
-from ragassay.runs.evaluate import Job, job_of, read_job, run_job
+from ragassay.runs.evaluate import Job, build_job, read_job, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.progress import Listener
 from ragassay.settings import Settings
 from ragassay.studies.strategy_tables import (
     Place,
-    how_asked,
-    idle_hints,
-    ratings_csv,
-    strategies_csv,
-    strategies_latex,
-    strategies_markdown,
-    study_notes,
+    describe_idle_hints,
+    describe_study_design,
+    list_study_notes,
+    render_ratings_csv,
+    render_strategies_csv,
+    render_strategies_latex,
+    render_strategies_markdown,
 )
-from ragassay.text.search import passages_of
+from ragassay.text.search import cut_passages
 
 BASE = "knowledge"
 """Strategy to which the misleading rating is added, as in the paper."""
@@ -133,7 +133,7 @@ def read_strategy_job(
     return StrategyJob(job, result.labels, result.rejections)
 
 
-def default_rubric_set(file_format: str) -> RubricSet:
+def choose_rubric_set(file_format: str) -> RubricSet:
     """Return the rubric set that files of a given format use."""
     for name in RUBRIC_SETS:
         if file_format.startswith(name):
@@ -166,42 +166,41 @@ def study_strategies(
     """
     # Signals and fine-tuned judges would not use the prompts of the strategies.
     update = {"only": ("rubrics",), "panel": (), "signals": False}
-    judge_settings = with_base_model(settings).model_copy(update=update)
+    judge_settings = use_base_model(settings).model_copy(update=update)
     rubrics = build_run(judge_settings).rubrics
     records = study_job.job.records
     people, n_unknown = _match_ratings(records, study_job.labels, rubrics)
     replies: dict[str, dict[Place, StrategyReply]] = {}
     failures: list[RecordFailure] = []
-    limiter = RunLimiter.of(settings)  # shared by all strategies
+    limiter = RunLimiter.from_settings(settings)  # shared by all strategies
 
-    def judge(way: str, job: Job, strategy: str, agent: RubricJudge | None = None) -> None:
+    def judge_strategy(way: str, job: Job, strategy: str, agent: RubricJudge | None = None) -> None:
         run = build_run(judge_settings.model_copy(update={"strategy": strategy}))
         if agent is not None:
             run = replace(run, agents=replace(run.agents, judge=agent))
         folder = RunFolder(out / way) if out else None
-        replies[way], failed = _judge(job, replace(run, limiter=limiter), folder, listen)
+        replies[way], failed = _judge_answers(job, replace(run, limiter=limiter), folder, listen)
         failures.extend(failed)
 
-    pairs = rated_examples(records, people, rubrics)
+    pairs = choose_rated_examples(records, people, rubrics)
     for strategy in STRATEGIES:
         if strategy == FEW_SHOT:
             examples = {key: pair.render() for key, pair in pairs.items()}
             agent = RubricJudge(strategy, examples=examples)
-            judge(strategy, with_examples(study_job.job, pairs), strategy, agent)
+            judge_strategy(strategy, add_examples(study_job.job, pairs), strategy, agent)
         else:
-            judge(strategy, study_job.job, strategy)
-    ratings = people or _own_ratings(replies)
+            judge_strategy(strategy, study_job.job, strategy)
+    ratings = people or _collect_own_ratings(replies)
     hints = {
-        key: perturbed_rating(own, *rubrics[key[1]].bounds, inversion)
-        for key, own in ratings.items()
+        key: invert_rating(own, *rubrics[key[1]].bounds, inversion) for key, own in ratings.items()
     }
-    hint_texts = {key: expert_hint(rating) for key, rating in hints.items()}
-    judge(PERTURBED, _with_hints(study_job.job, hints), BASE, RubricJudge(BASE, hint_texts))
+    hint_texts = {key: build_expert_hint(rating) for key, rating in hints.items()}
+    judge_strategy(PERTURBED, _add_hints(study_job.job, hints), BASE, RubricJudge(BASE, hint_texts))
     answers = {
         name: tuple(
             StrategyAnswer(
                 record_id=record.id,
-                question=question_of(record),
+                question=get_record_topic(record),
                 people=tuple(people.get((record.id, name), ())),
                 replies={
                     way: reply
@@ -219,15 +218,15 @@ def study_strategies(
         n_answers=len(records),
         n_labels=sum(map(len, people.values())),
         rubrics=tuple(
-            rubric_robustness(name, rubric.bounds, answers[name], STRATEGIES, BASE)
+            measure_robustness(name, rubric.bounds, answers[name], STRATEGIES, BASE)
             for name, rubric in rubrics.items()
         ),
         answers=answers,
         inversion=inversion,
-        how=how_asked(records, rubrics, bool(people), inversion, len(pairs)),
+        how=describe_study_design(records, rubrics, bool(people), inversion, len(pairs)),
         notes=(
-            *study_notes(records, people, hints, rubrics, n_unknown),
-            *idle_hints(ratings, hints),
+            *list_study_notes(records, people, hints, rubrics, n_unknown),
+            *describe_idle_hints(ratings, hints),
         ),
         failures=tuple(failures),
         rejections=(*study_job.job.rejections, *study_job.rejections),
@@ -242,17 +241,17 @@ def write_strategies(study: StrategyStudy, out: Path) -> tuple[Path, ...]:
     """
     notes = (*study.how, *study.notes)
     texts = {
-        "strategies.csv": strategies_csv(study.rubrics, study.judge),
-        "ratings.csv": ratings_csv(study.answers),
-        "strategies.tex": strategies_latex(study.rubrics, study.judge),
-        "strategies.md": strategies_markdown(
+        "strategies.csv": render_strategies_csv(study.rubrics, study.judge),
+        "ratings.csv": render_ratings_csv(study.answers),
+        "strategies.tex": render_strategies_latex(study.rubrics, study.judge),
+        "strategies.md": render_strategies_markdown(
             study.rubrics, study.judge, study.n_answers, study.n_labels, notes
         ),
     }
     return write_files(out, texts)
 
 
-def _judge(
+def _judge_answers(
     job: Job, run: Run, folder: RunFolder | None, listen: Listener
 ) -> tuple[dict[Place, StrategyReply], Sequence[RecordFailure]]:
     if not job.records:
@@ -293,7 +292,9 @@ def _match_ratings(
     return ratings, n_unknown
 
 
-def _own_ratings(replies: Mapping[str, Mapping[Place, StrategyReply]]) -> dict[Place, list[int]]:
+def _collect_own_ratings(
+    replies: Mapping[str, Mapping[Place, StrategyReply]],
+) -> dict[Place, list[int]]:
     ratings: dict[Place, list[int]] = {}
     for own in replies.values():
         for key, reply in own.items():
@@ -302,7 +303,7 @@ def _own_ratings(replies: Mapping[str, Mapping[Place, StrategyReply]]) -> dict[P
     return ratings
 
 
-def _with_hints(job: Job, hints: Mapping[Place, int]) -> Job:
+def _add_hints(job: Job, hints: Mapping[Place, int]) -> Job:
     """Return a job with only the answers and rubrics for which there are hints.
 
     The hints are added to the records' metadata, so that no run with other hints is resumed.
@@ -318,12 +319,12 @@ def _with_hints(job: Job, hints: Mapping[Place, int]) -> Job:
 
 
 def _rename_job(job: Job, records: Sequence[Record], ending: str) -> Job:
-    new = job_of(records, job.corpus)
+    new = build_job(records, job.corpus)
     fingerprint = new.answers.model_copy(update={"name": f"{job.answers.name} {ending}"})
     return replace(new, answers=fingerprint)
 
 
-def question_of(record: Record) -> str:
+def get_record_topic(record: Record) -> str:
     """Return the topic of a record, or its question if it has no topic."""
     return record.topic or record.question
 
@@ -347,7 +348,7 @@ class ExamplePair:
         return "\n\n".join(example.render() for example in self.examples)
 
 
-def rated_examples(
+def choose_rated_examples(
     records: Sequence[Record], people: Mapping[Place, Sequence[int]], rubrics: Mapping[str, Rubric]
 ) -> dict[Place, ExamplePair]:
     """Return the few-shot examples for each answer and rubric.
@@ -368,19 +369,22 @@ def rated_examples(
         ascending = sorted(means, key=lambda name: means[name])
         descending = sorted(means, key=lambda name: -means[name])
         for record in records:
-            own = question_of(record)
+            own = get_record_topic(record)
             best, worst = (
-                next((name for name in names if question_of(by_id[name]) != own), None)
+                next((name for name in names if get_record_topic(by_id[name]) != own), None)
                 for names in (descending, ascending)
             )
             if best is None or worst is None or means[best] == means[worst]:
                 continue
-            examples = (_example(by_id[best], means[best]), _example(by_id[worst], means[worst]))
+            examples = (
+                _build_example(by_id[best], means[best]),
+                _build_example(by_id[worst], means[worst]),
+            )
             pairs[record.id, rubric] = ExamplePair((best, worst), examples)
     return pairs
 
 
-def with_examples(job: Job, pairs: Mapping[Place, ExamplePair]) -> Job:
+def add_examples(job: Job, pairs: Mapping[Place, ExamplePair]) -> Job:
     """Add the examples to the records' metadata, so that no run with other examples is resumed."""
     added: dict[str, dict[str, str]] = {}
     for (name, rubric), pair in pairs.items():
@@ -393,12 +397,12 @@ def with_examples(job: Job, pairs: Mapping[Place, ExamplePair]) -> Job:
     return _rename_job(job, records, "with examples by people's ratings")
 
 
-def _example(record: Record, mean_rating: float) -> RubricExample:
+def _build_example(record: Record, mean_rating: float) -> RubricExample:
     answer = record.answer
     text = answer if isinstance(answer, str) else " ".join(one.text for one in answer)
     return RubricExample(
         question=record.question,
-        sources=_shorten(source_lines(record.sources)),
+        sources=_shorten(render_sources(record.sources)),
         answer=_shorten(text),
         rating=math.floor(mean_rating + 0.5),  # Rounds half up.
         reason="",
@@ -406,5 +410,5 @@ def _example(record: Record, mean_rating: float) -> RubricExample:
 
 
 def _shorten(text: str) -> str:
-    first = passages_of(text, MOST_WORDS)[0]
+    first = cut_passages(text, MOST_WORDS)[0]
     return first if first == text else f"{first} ..."

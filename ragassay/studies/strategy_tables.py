@@ -6,23 +6,23 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ragassay.metrics.papers.strategies import PERTURBED, RubricRobustness, StrategyAnswer, polarity
-from ragassay.perturbations.perturb import Inversion, mode_rating
+from ragassay.perturbations.perturb import Inversion, find_mode_rating
 from ragassay.prompts import Rubric
 from ragassay.records import Record, Score
-from ragassay.reports.display import SHARE_SCALE, decimals_text, format_value
-from ragassay.reports.labels import label_text, one_line
+from ragassay.reports.display import SHARE_SCALE, format_decimals, format_value
+from ragassay.reports.labels import flatten_text, format_label
 from ragassay.reports.sheets import (
     NEEDS_BOOKTABS,
     Plain,
     Sheet,
     Shown,
-    counted_cell,
-    csv_text,
+    build_counted_cell,
+    build_number_columns,
+    build_text_columns,
     escape,
-    numbers,
-    sheet_latex,
-    sheet_markdown,
-    words,
+    render_csv,
+    render_sheet_latex,
+    render_sheet_markdown,
 )
 from ragassay.reports.text import count_text
 
@@ -33,13 +33,13 @@ COLUMNS = ("table", "rubric", "column", "value", "low", "high", "n", "n_unscored
 RATING_COLUMNS = ("record_id", "rubric", "way", "rating", "polarity", "people", "hint", "reason")
 
 
-def strategy_views(rubrics: Sequence[RubricRobustness]) -> tuple[StrategyTable, ...]:
+def build_strategy_views(rubrics: Sequence[RubricRobustness]) -> tuple[StrategyTable, ...]:
     """Return the data of the four tables, which have one row per rubric."""
     ways = tuple(rubrics[0].alignment) if rubrics else ()
     return (
         StrategyTable(
             "Agreement between humans and the judge by strategy",
-            tuple(map(label_text, ways)),
+            tuple(map(format_label, ways)),
             tuple((r, tuple(r.alignment[way] for way in ways)) for r in rubrics),
             "Ordinal Krippendorff's alpha of humans and the judge as an additional rater",
         ),
@@ -58,7 +58,7 @@ def strategy_views(rubrics: Sequence[RubricRobustness]) -> tuple[StrategyTable, 
         ),
         StrategyTable(
             "Sentiment of the rationales",
-            ("All strategies", label_text(PERTURBED)),
+            ("All strategies", format_label(PERTURBED)),
             tuple((r, (r.sentiment, r.perturbed_sentiment)) for r in rubrics),
             "Mean TextBlob polarity from -1 to 1",
         ),
@@ -74,40 +74,40 @@ class StrategyTable(NamedTuple):
     caption: str
 
 
-def strategy_sheets(rubrics: Sequence[RubricRobustness]) -> tuple[Sheet, ...]:
+def build_strategy_sheets(rubrics: Sequence[RubricRobustness]) -> tuple[Sheet, ...]:
     """Return the four tables, with intervals and n for each value."""
     return tuple(
         Sheet(
             f"{number}. {view.title}",
-            (*words("Rubric", "Scale"), *numbers(*view.columns)),
+            (*build_text_columns("Rubric", "Scale"), *build_number_columns(*view.columns)),
             tuple(
-                (label_text(r.rubric), "{} to {}".format(*r.scale), *map(_cell, scores))
+                (format_label(r.rubric), "{} to {}".format(*r.scale), *map(_build_cell, scores))
                 for r, scores in view.rows
             ),
             f"{view.caption}; 95 % intervals are computed by resampling questions",
         )
-        for number, view in enumerate(strategy_views(rubrics), 1)
+        for number, view in enumerate(build_strategy_views(rubrics), 1)
     )
 
 
-def strategies_csv(rubrics: Sequence[RubricRobustness], judge: str) -> str:
+def render_strategies_csv(rubrics: Sequence[RubricRobustness], judge: str) -> str:
     """Return all measures as CSV, in which undefined values are empty."""
     rows: list[tuple[Plain, ...]] = [
         (number, r.rubric, column, s.value, s.low, s.high, s.n, s.n_unscored, judge)
-        for number, view in enumerate(strategy_views(rubrics), 1)
+        for number, view in enumerate(build_strategy_views(rubrics), 1)
         for r, scores in view.rows
         for column, s in zip(view.columns, scores, strict=True)
     ]
     rows += [
-        (4, r.rubric, label_text(way), s.value, s.low, s.high, s.n, s.n_unscored, judge)
+        (4, r.rubric, format_label(way), s.value, s.low, s.high, s.n, s.n_unscored, judge)
         for r in rubrics
         for way, s in r.sentiments.items()
         if way != PERTURBED
     ]
-    return csv_text(COLUMNS, rows)
+    return render_csv(COLUMNS, rows)
 
 
-def ratings_csv(answers: Mapping[str, Sequence[StrategyAnswer]]) -> str:
+def render_ratings_csv(answers: Mapping[str, Sequence[StrategyAnswer]]) -> str:
     """Return all ratings by the judge as CSV, with the rationales and human ratings."""
     rows: list[tuple[Plain, ...]] = [
         (
@@ -121,19 +121,21 @@ def ratings_csv(answers: Mapping[str, Sequence[StrategyAnswer]]) -> str:
         for answer in group
         for way, reply in answer.replies.items()
     ]
-    return csv_text(RATING_COLUMNS, rows)
+    return render_csv(RATING_COLUMNS, rows)
 
 
-def strategies_latex(rubrics: Sequence[RubricRobustness], judge: str) -> str:
+def render_strategies_latex(rubrics: Sequence[RubricRobustness], judge: str) -> str:
     r"""Return the four tables in LaTeX, which require \usepackage{booktabs}."""
     tables = (
-        sheet_latex(sheet, f"tab:strategies-{number}", f"{sheet.title}: {judge}. {sheet.caption}.")
-        for number, sheet in enumerate(strategy_sheets(rubrics), 1)
+        render_sheet_latex(
+            sheet, f"tab:strategies-{number}", f"{sheet.title}: {judge}. {sheet.caption}."
+        )
+        for number, sheet in enumerate(build_strategy_sheets(rubrics), 1)
     )
     return NEEDS_BOOKTABS + "\n".join(tables)
 
 
-def strategies_markdown(
+def render_strategies_markdown(
     rubrics: Sequence[RubricRobustness],
     judge: str,
     n_answers: int,
@@ -141,24 +143,24 @@ def strategies_markdown(
     notes: Sequence[str] = (),
 ) -> str:
     """Return a headline, the notes and the four tables as Markdown."""
-    lines = [f"# {escape(strategies_headline(judge, n_answers, n_labels))}", ""]
+    lines = [f"# {escape(build_study_headline(judge, n_answers, n_labels))}", ""]
     for note in notes:
         lines += [escape(note), ""]
-    for sheet in strategy_sheets(rubrics):
-        lines += [f"## {sheet.title}", "", sheet_markdown(sheet), f"{sheet.caption}.", ""]
+    for sheet in build_strategy_sheets(rubrics):
+        lines += [f"## {sheet.title}", "", render_sheet_markdown(sheet), f"{sheet.caption}.", ""]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def strategies_headline(judge: str, n_answers: int, n_labels: int) -> str:
+def build_study_headline(judge: str, n_answers: int, n_labels: int) -> str:
     """Return a headline with the judge and the numbers of answers and of human ratings."""
     answers, labels = count_text(n_answers, "answer"), count_text(n_labels, "human rating")
-    return one_line(f"{judge} on {answers} with {labels}")
+    return flatten_text(f"{judge} on {answers} with {labels}")
 
 
-def _cell(score: Score) -> Shown:
+def _build_cell(score: Score) -> Shown:
     is_share = score.scale == SHARE_SCALE
-    return counted_cell(
-        score, format_value(score.value) if is_share else decimals_text(score.value)
+    return build_counted_cell(
+        score, format_value(score.value) if is_share else format_decimals(score.value)
     )
 
 
@@ -168,7 +170,7 @@ INVERSIONS: Mapping[Inversion, str] = {
 }
 
 
-def how_asked(
+def describe_study_design(
     records: Sequence[Record],
     rubrics: Mapping[str, Rubric],
     with_human_labels: bool,
@@ -195,11 +197,11 @@ def how_asked(
     return perturbed, f"{few_shot}."
 
 
-def idle_hints(
+def describe_idle_hints(
     ratings: Mapping[Place, Sequence[int]], hints: Mapping[Place, int]
 ) -> tuple[str, ...]:
     """Return a note about misleading ratings that equal the mode of the original ratings."""
-    n = sum(mode_rating(own) == hints[key] for key, own in ratings.items())
+    n = sum(find_mode_rating(own) == hints[key] for key, own in ratings.items())
     if not n:
         return ()
     return (
@@ -208,7 +210,7 @@ def idle_hints(
     )
 
 
-def study_notes(
+def list_study_notes(
     records: Sequence[Record],
     people: Mapping[Place, Sequence[int]],
     hints: Mapping[Place, int],

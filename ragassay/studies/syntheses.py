@@ -16,25 +16,25 @@ from ragassay.graphs.writing import WORDS
 from ragassay.model_names import split_endpoint
 from ragassay.models.limiter import RunLimiter
 from ragassay.models.prompt_caching import CHARS_PER_TOKEN
-from ragassay.options import EvaluateKeywords, OptionStyle, settings_of, several
-from ragassay.process import in_thread, run_sync
+from ragassay.options import EvaluateKeywords, OptionStyle, create_settings, to_tuple
+from ragassay.process import run_in_thread, run_sync
 from ragassay.records import Record, Usage
-from ragassay.runs.compare import file_stem
-from ragassay.runs.evaluate import job_of, plan, run_job
+from ragassay.runs.compare import format_file_stem
+from ragassay.runs.evaluate import build_job, plan, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.progress import Bar
-from ragassay.runs.resume import locked_for_writing, work_store_path
+from ragassay.runs.resume import build_store_path, lock_for_writing
 from ragassay.settings import Settings
-from ragassay.store import hash_of
+from ragassay.store import hash_parts
 from ragassay.studies.synthesis_questions import (
     N_PAPERS,
     PaperSearch,
     Queries,
     Questions,
-    first_ids,
+    find_missing_papers,
+    format_first_ids,
     has_text,
     read_synthesis_questions,
-    with_papers,
 )
 from ragassay.studies.synthesis_writer import ModelSyntheses, Synthesis, Writing
 
@@ -84,7 +84,7 @@ class Syntheses:
         n_questions = len(self.questions.records)
         return tuple(
             f"{name} has no synthesis for {len(ids)} of {n_questions} questions "
-            f"({first_ids(ids)}): {problem}"
+            f"({format_first_ids(ids)}): {problem}"
             for (name, problem), ids in missing.items()
         )
 
@@ -118,7 +118,7 @@ class Syntheses:
         }
 
 
-def writing_settings(
+def build_writing_settings(
     options: EvaluateKeywords, base: Settings | None = None, style: OptionStyle = "keyword"
 ) -> Settings:
     """Return settings in which the models that write syntheses take the place of judges.
@@ -127,26 +127,27 @@ def writing_settings(
         InputError: If a model is specified twice.
         SettingsError: If no model is specified, or a setting is invalid.
     """
-    names = Counter(split_endpoint(name)[0] for name in several(options.get("model")))
+    names = Counter(split_endpoint(name)[0] for name in to_tuple(options.get("model")))
     duplicate = next((name for name, n in names.items() if n > 1), None)
     if duplicate:
         raise InputError(f"model {duplicate} is specified twice; each model writes only one answer")
-    settings = settings_of(options, base, style)
+    settings = create_settings(options, base, style)
     if not settings.judge.has_judge:
         option = "--model NAME" if style == "flag" else "`model=`"
         raise SettingsError(f"no model to write answers; pass {option}")
     return settings
 
 
-def writers_of(settings: Settings, words: int) -> list[Settings]:
+def list_writer_settings(settings: Settings, words: int) -> list[Settings]:
     """Return the settings of each model. The maximum reply length is derived from `words`."""
     update = {"max_reply_tokens": max(16, TOKENS_A_WORD * words), "escalate": ""}
     return [
-        settings.of_judge(i).model_copy(update=update) for i in range(len(settings.judge.judges))
+        settings.build_judge_settings(i).model_copy(update=update)
+        for i in range(len(settings.judge.judges))
     ]
 
 
-async def prepared_questions(
+async def prepare_questions(
     queries: Queries,
     options: EvaluateKeywords,
     settings: Settings,
@@ -164,14 +165,16 @@ async def prepared_questions(
         InputError: If the file cannot be read, or contains no question with papers.
         SettingsError, CorpusError: If the corpus cannot be searched.
     """
-    questions = await in_thread(read_synthesis_questions, queries, options, settings)
+    questions = await run_in_thread(read_synthesis_questions, queries, options, settings)
     corpus, limit = options.get("corpus"), options.get("limit")
     search: PaperSearch | None = None
     if corpus is not None:
-        search = await in_thread(PaperSearch.of, corpus, settings, n_papers)
+        search = await run_in_thread(PaperSearch.open_search, corpus, settings, n_papers)
     unsourced = [one for one in questions.records[:limit] if not has_text(one.sources)]
     with bar(len(unsourced) if search else 0, "finding papers") as listen:
-        return await with_papers(questions, search, limit=limit, states=states, listen=listen)
+        return await find_missing_papers(
+            questions, search, limit=limit, states=states, listen=listen
+        )
 
 
 async def write_all(
@@ -187,7 +190,7 @@ async def write_all(
         InputError: If there are no syntheses, or another process is writing the file.
         StorageError: If the disk is full.
     """
-    with locked_for_writing(file) as states:
+    with lock_for_writing(file) as states:
         models = [ModelSyntheses(questions.records, writer, states, how) for writer in writers]
         await _run_models(models, bar)
         result = Syntheses(questions, tuple(one for m in models for one in m.syntheses), file)
@@ -198,7 +201,7 @@ async def write_all(
 
 
 async def _run_models(models: Sequence[ModelSyntheses], bar: Bar) -> None:
-    from ragassay.runs.distributed.driver import opened_cluster
+    from ragassay.runs.distributed.driver import open_cluster
 
     settings = models[0].run.settings
     usage = sum((one.usage for model in models for one in model.syntheses), Usage())
@@ -206,7 +209,7 @@ async def _run_models(models: Sequence[ModelSyntheses], bar: Bar) -> None:
     limits = settings.limits
     # All models share a cluster, because starting one takes seconds.
     uses_cluster = limits.engine == "ray" and any(model.left for model in models)
-    with opened_cluster(limits.address, limits.workers) if uses_cluster else nullcontext():
+    with open_cluster(limits.address, limits.workers) if uses_cluster else nullcontext():
         for model in models:
             model.run.limiter.count(spent, n_calls)
             with bar(model.n_questions, f"{model.run.settings.judge.model} writes") as listen:
@@ -225,11 +228,11 @@ async def make_syntheses(
 ) -> Syntheses:
     """Read questions, find papers, and generate syntheses with all models in the settings.
 
-    The arguments and errors are those of `prepared_questions` and `write_all`.
+    The arguments and errors are those of `prepare_questions` and `write_all`.
     """
-    writers = writers_of(settings, how.words)
-    questions = await prepared_questions(
-        queries, options, settings, n_papers, states=work_store_path(file), bar=bar
+    writers = list_writer_settings(settings, how.words)
+    questions = await prepare_questions(
+        queries, options, settings, n_papers, states=build_store_path(file), bar=bar
     )
     return await write_all(questions, writers, file, how, bar)
 
@@ -265,14 +268,14 @@ def plan_calls(
     n_ratings = 0
     for judge in judges:
         run = build_run(judge)
-        answers = [_placeholder_answer(question, words) for question in records]
-        rated = plan(job_of(answers, run.retrieval.corpus), run)
+        answers = [_build_placeholder_answer(question, words) for question in records]
+        rated = plan(build_job(answers, run.retrieval.corpus), run)
         n_ratings += rated.n_calls * len(generators)
         n_tokens += rated.n_prompt_tokens * len(generators)
     return GenerationPlan(len(records), len(records) * len(generators), n_ratings, n_tokens)
 
 
-def _placeholder_answer(question: Record, words: int) -> Record:
+def _build_placeholder_answer(question: Record, words: int) -> Record:
     sentence = f"{'It helps many patients' + ' and others' * 8}."
     n = max(1, math.ceil(words * CHARS_A_WORD / len(sentence)))
     return Synthesis(question, "any", " ".join([sentence] * n)).record
@@ -300,16 +303,16 @@ def generate_and_judge(
         raise InputError(f"judge {name} is specified twice")
     written = run_sync(write_all(questions, generators, out / ANSWERS, how, bar))
     # Depends on the questions, not the answers, because a later run can add answers that failed.
-    digests = (_digest(question, how.words) for question in questions.records)
-    sha256 = hash_of(*(s.judge.model for s in generators), *digests)
+    digests = (_hash_question(question, how.words) for question in questions.records)
+    sha256 = hash_parts(*(s.judge.model for s in generators), *digests)
     runs: list[Path] = []
-    limiter = RunLimiter.of(judges[0])  # shared by generation and all judges
+    limiter = RunLimiter.from_settings(judges[0])  # shared by generation and all judges
     limiter.count(written.usage.cost_usd, written.usage.n_calls)
     for settings in judges:
         run = replace(build_run(settings), limiter=limiter)
-        job = job_of(written.records, run.retrieval.corpus)
+        job = build_job(written.records, run.retrieval.corpus)
         fingerprint = job.answers.model_copy(update={"name": ANSWERS, "sha256": sha256})
-        folder = RunFolder(out / RUNS / file_stem(settings.judge.model))
+        folder = RunFolder(out / RUNS / format_file_stem(settings.judge.model))
         if how.retry_failed and folder.path.exists():
             folder.forget_failures()
         with bar(len(written.records), f"{settings.judge.model} judges") as listen:
@@ -318,6 +321,6 @@ def generate_and_judge(
     return GeneratedAnswers(written, tuple(runs))
 
 
-def _digest(question: Record, words: int) -> str:
+def _hash_question(question: Record, words: int) -> str:
     sources = (source.model_dump_json() for source in question.sources)
-    return hash_of(question.id, question.question, str(words), *sources)
+    return hash_parts(question.id, question.question, str(words), *sources)

@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter
 
 from ragassay.errors import InputError
-from ragassay.files import line_limit
+from ragassay.files import limit_line_length
 from ragassay.formats import read_records
 from ragassay.formats.exam_queries import read_exam_queries
 from ragassay.formats.problems import require_records
-from ragassay.formats.row_mapping import column_map
+from ragassay.formats.row_mapping import parse_column_map
 from ragassay.formats.yescieval import read_questions
 from ragassay.models.embeddings import Embedder
 from ragassay.options import Keywords
-from ragassay.process import in_thread
+from ragassay.process import run_in_thread
 from ragassay.records import Article, Document, Record, Rejection
 from ragassay.retrievers.literature import Literature
 from ragassay.retrievers.reranked_literature import rerank_literature
-from ragassay.runs.job import opened_corpus, question_rows, read_job
+from ragassay.runs.job import convert_questions, open_corpus, read_job
 from ragassay.runs.progress import Event, Listener
 from ragassay.settings import Settings
-from ragassay.store import hash_of, opened_store, storing
+from ragassay.store import convert_storage_errors, hash_parts, open_store
 
 if TYPE_CHECKING:
     from ragassay.options import Answers, CorpusLike
@@ -64,10 +64,12 @@ class Questions:
         """Warning about skipped questions, if there are any."""
         if not self.bare:
             return ()
-        return (f"skipped questions without papers: {len(self.bare)} ({first_ids(self.bare)})",)
+        return (
+            f"skipped questions without papers: {len(self.bare)} ({format_first_ids(self.bare)})",
+        )
 
 
-def first_ids(ids: Sequence[str]) -> str:
+def format_first_ids(ids: Sequence[str]) -> str:
     """Return a text with the first ids and the number of remaining ids."""
     more = len(ids) - SHOWN_IDS
     return ", ".join(ids[:SHOWN_IDS]) + (f" and {more} more" if more > 0 else "")
@@ -85,16 +87,16 @@ def read_synthesis_questions(queries: Queries, options: Keywords, settings: Sett
         InputError: If the file cannot be read, contains no questions, or contains two questions
             with the same id.
     """
-    with line_limit(settings.limits.max_line_bytes):
+    with limit_line_length(settings.limits.max_line_bytes):
         if isinstance(queries, str | Path):
             questions = _read_file(Path(queries), options)
         else:
             job = read_job(
-                question_rows(queries),
+                convert_questions(queries),
                 questions=options.get("questions"),
                 settings=settings,
                 answered=False,
-                columns=column_map(options.get("column_map")),
+                columns=parse_column_map(options.get("column_map")),
             )
             questions = Questions(_group_by_question(job.records), job.rejections)
     name, n = Counter(record.id for record in questions.records).most_common(1)[0]
@@ -104,7 +106,7 @@ def read_synthesis_questions(queries: Queries, options: Keywords, settings: Sett
 
 
 def _read_file(path: Path, options: Keywords) -> Questions:
-    file, columns = options.get("questions"), column_map(options.get("column_map"))
+    file, columns = options.get("questions"), parse_column_map(options.get("column_map"))
     # Errors are reported by the other readers.
     with suppress(InputError):
         known, rejected = ({}, []) if columns else read_questions(path)
@@ -185,14 +187,16 @@ class PaperSearch:
     note: str = ""
 
     @classmethod
-    def of(cls, corpus: CorpusLike, settings: Settings, n_papers: int = N_PAPERS) -> PaperSearch:
+    def open_search(
+        cls, corpus: CorpusLike, settings: Settings, n_papers: int = N_PAPERS
+    ) -> PaperSearch:
         """Open a corpus.
 
         Raises:
             InputError, SettingsError, CorpusError: If the corpus cannot be opened.
         """
-        with line_limit(settings.limits.max_line_bytes):
-            opened = opened_corpus(corpus, settings)
+        with limit_line_length(settings.limits.max_line_bytes):
+            opened = open_corpus(corpus, settings)
         literature = rerank_literature(
             opened.literature, settings, Embedder(settings.literature.embedder)
         )
@@ -208,12 +212,12 @@ class PaperSearch:
         usable = [d for d in papers if not (isinstance(d, Article) and "retracted" in d.notices)]
         return tuple(Document(id=d.id, text=d.text, title=d.title) for d in usable[: self.n_papers])
 
-    def key(self, question: str) -> str:
+    def compute_key(self, question: str) -> str:
         """Return a hash of everything that determines which papers are found for a question."""
-        return hash_of("papers", self.literature.sha256, str(self.n_papers), question)
+        return hash_parts("papers", self.literature.sha256, str(self.n_papers), question)
 
 
-async def with_papers(
+async def find_missing_papers(
     questions: Questions,
     search: PaperSearch | None,
     *,
@@ -234,16 +238,16 @@ async def with_papers(
     records: list[Record] = []
     bare: list[str] = []
     if states and search:
-        with storing(states):
+        with convert_storage_errors(states):
             states.parent.mkdir(parents=True, exist_ok=True)
-    with opened_store(states if search else None) as store:
+    with open_store(states if search else None) as store:
         for record in questions.records:
             if len(records) == limit:
                 break
             if search and not has_text(record.sources):
-                async with store.once(search.key(record.question), PAPERS) as work:
+                async with store.compute_once(search.compute_key(record.question), PAPERS) as work:
                     if work.is_new:
-                        work.result = await in_thread(search.find, record.question)
+                        work.result = await run_in_thread(search.find, record.question)
                 record = record.model_copy(update={"sources": work.result})
                 listen(Event(n_records=1))
             if has_text(record.sources):

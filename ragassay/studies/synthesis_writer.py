@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
-from ragassay.agents.context import source_lines
+from ragassay.agents.context import render_sources
 from ragassay.errors import FatalModelError, RagassayError, StorageError, raise_ungrouped
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
@@ -24,13 +24,13 @@ from ragassay.graphs.writing import (
     build_synthesis_graph,
 )
 from ragassay.models.limiter import Limiter, limit_calls
-from ragassay.models.tuned import metadata_of
+from ragassay.models.tuned import find_tuned_note
 from ragassay.prompts import load_prompts
 from ragassay.records import Record, Usage
 from ragassay.runs.progress import Event, Listener
 from ragassay.runs.resume import follow_graph
-from ragassay.settings import Settings, result_values
-from ragassay.store import hash_of, opened_store
+from ragassay.settings import Settings, collect_result_values
+from ragassay.store import hash_parts, open_store
 
 if TYPE_CHECKING:
     from ragassay.runs.distributed.worker import Outbox
@@ -72,7 +72,7 @@ class Synthesis:
     usage: Usage = field(default_factory=Usage)
 
     @classmethod
-    def of(cls, question: Record, generator: str, found: SynthesisText) -> Synthesis:
+    def from_text(cls, question: Record, generator: str, found: SynthesisText) -> Synthesis:
         """Create a synthesis from the result of the synthesis graph."""
         problems = [f"{one.reason}: {one.detail}" for one in found.failures]
         problem = "" if found.text else "; ".join(problems) or "no synthesis"
@@ -132,7 +132,7 @@ class _SynthesisJobs:
         self._slots = asyncio.Semaphore(run.settings.n_slots)
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._done: set[str] = set()
-        self._identity = identity_of(run)
+        self._identity = hash_writer(run)
 
     async def write(self, question: Record) -> None:
         """Write the synthesis for a question.
@@ -141,7 +141,7 @@ class _SynthesisJobs:
         """
         how = self._how
         job = SynthesisJob(question.id, question.question, question.sources, how.words)
-        key = key_of(self._identity, question, how)
+        key = compute_synthesis_key(self._identity, question, how)
         async with self._locks[key], self._slots:
             try:
                 self._keep(await self._write_synthesis(question, job, key))
@@ -158,13 +158,13 @@ class _SynthesisJobs:
         if result and not result.text and self._how.retry_failed and key not in self._done:
             result = None
         if result is None:
-            if max_tokens and await self._limiter.n_tokens() >= max_tokens:
+            if max_tokens and await self._limiter.count_spent_tokens() >= max_tokens:
                 problem = f"not started, because the limit of {max_tokens} tokens was reached"
                 return Synthesis(question, model, problem=problem)
             result = await self._run_graph(job)
             self._run.store.keep(key, result, SYNTHESIS)
             self._done.add(key)
-        return Synthesis.of(question, model, result)
+        return Synthesis.from_text(question, model, result)
 
     async def _run_graph(self, job: SynthesisJob) -> SynthesisText:
         self._listen(Event(n_expected=1))
@@ -172,17 +172,17 @@ class _SynthesisJobs:
         return SynthesisText(values["text"], values["failures"], values["usage"] + failed)
 
 
-def key_of(identity: str, question: Record, how: Writing) -> str:
+def compute_synthesis_key(identity: str, question: Record, how: Writing) -> str:
     """Return the key of a stored synthesis, which does not depend on the id of the question."""
-    sources = source_lines(question.sources)
-    return hash_of("synthesis", identity, question.question, str(how.words), sources)
+    sources = render_sources(question.sources)
+    return hash_parts("synthesis", identity, question.question, str(how.words), sources)
 
 
-def identity_of(run: Run) -> str:
+def hash_writer(run: Run) -> str:
     """Return a hash of the model and of the prompt, except the question and its papers."""
     predict: Any = run.agents.synthesizer.predict
-    note, results = metadata_of(run.settings.judge.model), result_values(run.settings)
-    return hash_of(
+    note, results = find_tuned_note(run.settings.judge.model), collect_result_values(run.settings)
+    return hash_parts(
         *(str(results[name]) for name in WRITING_FIELDS),
         note.weights_sha256 if note else "",
         load_prompts().context.model_dump_json(),
@@ -198,11 +198,11 @@ class SynthesisWriting:
     model: str
     how: Writing
 
-    def identity(self, run: Run) -> str:
+    def compute_identity(self, run: Run) -> str:
         """Return a hash of the model and the prompt."""
-        return identity_of(run)
+        return hash_writer(run)
 
-    async def work(
+    async def work_on_records(
         self, records: Sequence[Record], run: Run, outbox: Outbox, limiter: Limiter
     ) -> None:
         """Write the syntheses for a worker's share of the questions."""
@@ -227,15 +227,15 @@ class ModelSyntheses:
     ) -> None:
         self.run = build_run(settings)
         self._questions, self._states, self._how = questions, states, how
-        identity = identity_of(self.run)
-        self._keys = {one.id: key_of(identity, one, how) for one in questions}
-        with opened_store(states) as store:
-            rows = store.rows(list(dict.fromkeys(self._keys.values())))
+        identity = hash_writer(self.run)
+        self._keys = {one.id: compute_synthesis_key(identity, one, how) for one in questions}
+        with open_store(states) as store:
+            rows = store.read_rows(list(dict.fromkeys(self._keys.values())))
             stored = {key: store.read(row, SYNTHESIS) for key, row in rows}
         if how.retry_failed:
             stored = {key: result for key, result in stored.items() if result.text}
         self._finished = {
-            one.id: Synthesis.of(one, settings.judge.model, stored[self._keys[one.id]])
+            one.id: Synthesis.from_text(one, settings.judge.model, stored[self._keys[one.id]])
             for one in questions
             if self._keys[one.id] in stored
         }
@@ -279,7 +279,7 @@ class ModelSyntheses:
             kind = SynthesisWriting(self.run.settings.judge.model, self._how)
             await work_in_cluster(left, self.run, kind, self._states, self._keep, listen)
             return
-        with opened_store(self._states) as store:
+        with open_store(self._states) as store:
             run = replace(self.run, store=store)
             await write_here(left, run, self._how, self._keep, listen)
 

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, cast
 
 from ragassay.extras import need
-from ragassay.text.sentences import sentences_of
+from ragassay.text.sentences import extract_sentences
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,7 +75,7 @@ def bleu_score(reference: str, candidate: str) -> float | None:
     if not (reference.split() and candidate.split()):
         return None
     # Rounding errors can lead to values slightly above 100.
-    return min(1.0, _bleu().sentence_score(candidate, [reference]).score / 100)
+    return min(1.0, _build_bleu().sentence_score(candidate, [reference]).score / 100)
 
 
 def rouge1_score(reference: str, candidate: str) -> float | None:
@@ -86,12 +86,12 @@ def rouge1_score(reference: str, candidate: str) -> float | None:
     Returns:
         A value in [0, 1], or None if a text has no words.
     """
-    return _rouge("rouge1", reference, candidate)
+    return _compute_rouge("rouge1", reference, candidate)
 
 
 def rouge_l_score(reference: str, candidate: str) -> float | None:
     """Return ROUGE-L F1 of stemmed words in [0, 1] (Lin 2004), or None if a text has no words."""
-    return _rouge("rougeL", reference, candidate)
+    return _compute_rouge("rougeL", reference, candidate)
 
 
 def meteor_score(reference: str, candidate: str) -> float | None:
@@ -108,15 +108,15 @@ def meteor_score(reference: str, candidate: str) -> float | None:
     need("nltk")
     from nltk.translate.meteor_score import single_meteor_score
 
-    first, second = _tokens(reference), _tokens(candidate)
+    first, second = _split_tokens(reference), _split_tokens(candidate)
     if not (first and second):
         return None
-    return float(single_meteor_score(first, second, wordnet=_synonyms()[0]))
+    return float(single_meteor_score(first, second, wordnet=_load_wordnet()[0]))
 
 
 def has_synonyms() -> bool:
     """Return whether NLTK's WordNet is installed, which METEOR needs for synonyms."""
-    return _synonyms()[1]
+    return _load_wordnet()[1]
 
 
 def nist_score(reference: str, candidate: str) -> float | None:
@@ -131,7 +131,7 @@ def nist_score(reference: str, candidate: str) -> float | None:
     need("nltk")
     from nltk.translate.nist_score import sentence_nist
 
-    first, second = _tokens(reference.lower()), _tokens(candidate.lower())
+    first, second = _split_tokens(reference.lower()), _split_tokens(candidate.lower())
     if not (first and second):
         return None
     return float(sentence_nist([first], second, n=min(NIST_ORDER, len(second))))
@@ -172,7 +172,7 @@ class _NoSynonyms:
 
 
 @cache
-def _synonyms() -> tuple[WordNetCorpusReader, bool]:
+def _load_wordnet() -> tuple[WordNetCorpusReader, bool]:
     need("nltk")
     from nltk.corpus import wordnet
 
@@ -184,7 +184,7 @@ def _synonyms() -> tuple[WordNetCorpusReader, bool]:
 
 
 @cache
-def _bleu() -> BLEU:
+def _build_bleu() -> BLEU:
     need("sacrebleu")
     from sacrebleu.metrics.bleu import BLEU
 
@@ -192,37 +192,37 @@ def _bleu() -> BLEU:
 
 
 @cache
-def _rouge_scorer() -> RougeScorer:
+def _build_rouge_scorer() -> RougeScorer:
     need("rouge_score")
     from rouge_score.rouge_scorer import RougeScorer
 
     return RougeScorer(["rouge1", "rougeL"], use_stemmer=True)
 
 
-def _rouge(kind: str, reference: str, candidate: str) -> float | None:
+def _compute_rouge(kind: str, reference: str, candidate: str) -> float | None:
     if not (reference.split() and candidate.split()):
         return None
-    return float(_rouge_scorer().score(reference, candidate)[kind].fmeasure)
+    return float(_build_rouge_scorer().score(reference, candidate)[kind].fmeasure)
 
 
-def words_of(text: str) -> list[str]:
+def tokenize_words(text: str) -> list[str]:
     """Split a text into lower-case words and punctuation with NLTK's word tokenizer.
 
     The result is the same as in YESciEval's program, except that sentences are not split with NLTK,
     which would require a download.
 
     Example:
-        >>> words_of("It doesn't help. (Much.)")
+        >>> tokenize_words("It doesn't help. (Much.)")
         ['it', 'does', "n't", 'help', '.', '(', 'much', '.', ')']
     """
     need("nltk")
     from nltk.tokenize import NLTKWordTokenizer
 
     tokenizer = NLTKWordTokenizer()
-    return [word for part in sentences_of(text.lower()) for word in tokenizer.tokenize(part)]
+    return [word for part in extract_sentences(text.lower()) for word in tokenizer.tokenize(part)]
 
 
-def _tokens(text: str) -> list[str]:
+def _split_tokens(text: str) -> list[str]:
     need("sacrebleu")
     from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
@@ -240,7 +240,9 @@ def inverse_document_frequencies(documents: Sequence[Iterable[int]]) -> dict[int
     return {token: math.log((len(documents) + 1) / (n + 1)) for token, n in counts.items()}
 
 
-def rarity_weights(ids: Sequence[int], frequencies: Mapping[int, float]) -> NDArray[np.float64]:
+def compute_rarity_weights(
+    ids: Sequence[int], frequencies: Mapping[int, float]
+) -> NDArray[np.float64]:
     """Return weights for the tokens of a text, shape (n_tokens,). The weights sum to 1.
 
     The weights are proportional to `frequencies` from `inverse_document_frequencies`. If all

@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, get_args
 
 from ragassay.metrics.papers.answer_scores import LOWER_IS_BETTER
-from ragassay.metrics.stats.aggregates import mean_over_questions
+from ragassay.metrics.stats.aggregates import average_over_questions
 from ragassay.metrics.stats.agreement import (
     Agreement,
     AlphaLevel,
-    agreement,
-    discrimination,
     krippendorff_alpha,
+    measure_agreement,
+    measure_discrimination,
 )
 from ragassay.metrics.stats.alignment import RATED, TASK_LABELS, AlignedItem, Alignment
-from ragassay.metrics.stats.calibration import Calibration, calibration
+from ragassay.metrics.stats.calibration import Calibration, measure_calibration
 from ragassay.metrics.stats.correlation import correlate_scores
 from ragassay.metrics.stats.intervals import mean_score
 from ragassay.records import RACAR_SCALE, VERDICTS, Evaluation, LabelTask, OwnTask, Score
@@ -57,11 +57,11 @@ class _TaskReading:
     folded: Mapping[str, str]
     is_ordered: bool = False
 
-    def of(self, label: str | None) -> str | None:
+    def fold_label(self, label: str | None) -> str | None:
         return None if label is None else self.folded.get(label, label)
 
 
-def judge_trust(
+def measure_trust(
     alignment: Alignment, evaluations: Sequence[Evaluation], n_verdict_labels: int = 4
 ) -> tuple[TaskTrust, ...]:
     """Compare a judge's verdicts with human labels on all tasks.
@@ -77,17 +77,17 @@ def judge_trust(
     """
     trusts: list[TaskTrust] = []
     for task in ("relevance", "citation", "nugget"):
-        items = alignment.of(task)
-        readings = _readings(task, items, n_verdict_labels)
+        items = alignment.list_items(task)
+        readings = _iterate_readings(task, items, n_verdict_labels)
         trusts += [_measure(task, reading, items) for reading in readings]
     for task in RATED:
-        trusts += _measure_rated_tasks(task, alignment.of(task))
+        trusts += _measure_rated_tasks(task, alignment.list_items(task))
     for task in get_args(OwnTask):
-        trusts += _measure_own_labels(task, alignment.of(task))
-    return (*trusts, *_measure_accuracy(alignment.of("accuracy"), evaluations))
+        trusts += _measure_own_labels(task, alignment.list_items(task))
+    return (*trusts, *_measure_accuracy(alignment.list_items("accuracy"), evaluations))
 
 
-def _readings(
+def _iterate_readings(
     task: LabelTask, items: Sequence[AlignedItem], n_verdict_labels: int
 ) -> Iterator[_TaskReading]:
     if not items:
@@ -118,24 +118,26 @@ def _name_labels(labels: Sequence[str]) -> str:
 
 
 def _measure(task: str, reading: _TaskReading, items: Sequence[AlignedItem]) -> TaskTrust:
-    pairs = [(reading.of(i.truth), i) for i in items]
+    pairs = [(reading.fold_label(i.truth), i) for i in items]
     decided = [(truth, item) for truth, item in pairs if truth is not None]
     truth = [label for label, _ in decided]
-    predicted = [reading.of(item.predicted) for _, item in decided]
+    predicted = [reading.fold_label(item.predicted) for _, item in decided]
     questions = [item.question for _, item in decided]
-    agreed = agreement(truth, predicted, reading.labels, questions, is_ordered=reading.is_ordered)
+    agreed = measure_agreement(
+        truth, predicted, reading.labels, questions, is_ordered=reading.is_ordered
+    )
     figures = [
         TrustFigure("accuracy", agreed.accuracy),
         *_measure_abstention(truth, predicted, [item for _, item in decided]),
-        *_averages(agreed),
+        *_iterate_averages(agreed),
         TrustFigure("Cohen's kappa", agreed.kappa),
     ]
     if agreed.linear_kappa and agreed.quadratic_kappa:
         figures.append(TrustFigure("Cohen's kappa, linear weights", agreed.linear_kappa))
         figures.append(TrustFigure("Cohen's kappa, quadratic weights", agreed.quadratic_kappa))
     units = [[t] if p is None else [t, p] for t, p in zip(truth, predicted, strict=True)]
-    figures += _alphas("Krippendorff's alpha", units, reading, questions)
-    figures += _between_people(reading, items)
+    figures += _compute_alphas("Krippendorff's alpha", units, reading, questions)
+    figures += _measure_human_agreement(reading, items)
     calibrated = _measure_calibration(reading, decided)
     if calibrated:
         error = calibrated.error
@@ -145,7 +147,7 @@ def _measure(task: str, reading: _TaskReading, items: Sequence[AlignedItem]) -> 
     return TaskTrust(task, reading.name, tuple(figures), agreed, calibrated, n_disputed)
 
 
-def _averages(agreed: Agreement) -> Iterator[TrustFigure]:
+def _iterate_averages(agreed: Agreement) -> Iterator[TrustFigure]:
     for way, one in agreed.averages.items():
         yield TrustFigure(f"{way} precision", one.precision)
         yield TrustFigure(f"{way} recall", one.recall)
@@ -169,12 +171,12 @@ def _measure_abstention(
         decided.append(None if is_failed else float(guess is not None))
     questions = [item.question for item in items]
     return [
-        TrustFigure(f"accuracy, {UNDECIDED} as wrong", mean_over_questions(right, questions)),
-        TrustFigure("share decided", mean_over_questions(decided, questions)),
+        TrustFigure(f"accuracy, {UNDECIDED} as wrong", average_over_questions(right, questions)),
+        TrustFigure("share decided", average_over_questions(decided, questions)),
     ]
 
 
-def _alphas(
+def _compute_alphas(
     name: str, units: Sequence[Sequence[str]], reading: _TaskReading, questions: Sequence[str]
 ) -> list[TrustFigure]:
     levels: tuple[AlphaLevel, ...] = ("ordinal", "interval") if reading.is_ordered else ("nominal",)
@@ -184,7 +186,9 @@ def _alphas(
     ]
 
 
-def _between_people(reading: _TaskReading, items: Sequence[AlignedItem]) -> list[TrustFigure]:
+def _measure_human_agreement(
+    reading: _TaskReading, items: Sequence[AlignedItem]
+) -> list[TrustFigure]:
     """Measure the agreement among humans, with and without the judge as an additional rater.
 
     Items without a majority are included. The list is empty if no item has two human labels.
@@ -193,12 +197,14 @@ def _between_people(reading: _TaskReading, items: Sequence[AlignedItem]) -> list
     if not shared:
         return []
     people = [[reading.folded.get(label, label) for label in item.people] for item in shared]
-    judged = [reading.of(item.predicted) for item in shared]
+    judged = [reading.fold_label(item.predicted) for item in shared]
     everyone = [[*u, p] if p is not None else u for u, p in zip(people, judged, strict=True)]
     questions = [item.question for item in shared]
     return [
-        *_alphas("between people: Krippendorff's alpha", people, reading, questions),
-        *_alphas("people and the judge: Krippendorff's alpha", everyone, reading, questions),
+        *_compute_alphas("between people: Krippendorff's alpha", people, reading, questions),
+        *_compute_alphas(
+            "people and the judge: Krippendorff's alpha", everyone, reading, questions
+        ),
     ]
 
 
@@ -209,7 +215,7 @@ def _measure_calibration(
     scored = [(truth, item) for truth, item in decided if item.predicted is not None]
     if reading.folded or all(item.confidence is None for _, item in scored):
         return None
-    return calibration(
+    return measure_calibration(
         [item.confidence for _, item in scored],
         [item.predicted == truth for truth, item in scored],
         [item.question for _, item in scored],
@@ -243,14 +249,14 @@ def _measure_ratings(task: LabelTask, name: str, items: Sequence[AlignedItem]) -
         [item.question for item in items],
     )
     added = (
-        *_means(task, items),
+        *_average_ratings(task, items),
         TrustFigure("Spearman's rho", correlation.spearman),
         TrustFigure("Kendall's tau-b", correlation.kendall),
     )
     return replace(trust, figures=(*trust.figures, *added))
 
 
-def _means(task: LabelTask, items: Sequence[AlignedItem]) -> Iterator[TrustFigure]:
+def _average_ratings(task: LabelTask, items: Sequence[AlignedItem]) -> Iterator[TrustFigure]:
     """Yield the mean human and judge rating on a RACAR dimension (Wan et al. 2024, 5.1)."""
     if task == "racar":
         low, high = map(float, RACAR_SCALE)
@@ -269,7 +275,7 @@ def _measure_accuracy(
     is_good = [item.truth == "yes" for item in decided]
     for key in dict.fromkeys(key for item in decided for key in scores[item.record_id]):
         own = [scores[item.record_id].get(key) for item in decided]
-        areas = discrimination(
+        areas = measure_discrimination(
             [score.decided if score else None for score in own],
             is_good,
             questions,

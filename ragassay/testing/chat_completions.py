@@ -16,26 +16,26 @@ Message: TypeAlias = Mapping[str, object]
 JsonSchema: TypeAlias = Mapping[str, object]
 
 
-def messages_of(body: JsonObject) -> tuple[Message, ...]:
+def list_messages(body: JsonObject) -> tuple[Message, ...]:
     """Return the messages of a request, or none if `messages` is not a list of objects."""
-    return _objects(body.get("messages"))
+    return _list_objects(body.get("messages"))
 
 
-def schema_of(body: JsonObject) -> JsonSchema | None:
+def find_reply_schema(body: JsonObject) -> JsonSchema | None:
     """Return the JSON schema in `response_format`, or None.
 
     The type "json_object" allows any object.
     """
-    response_format = _object(body.get("response_format"))
+    response_format = _as_object(body.get("response_format"))
     if response_format.get("type") == "json_object":
         return {"type": "object"}
-    schema = _object(response_format.get("json_schema")).get("schema")
+    schema = _as_object(response_format.get("json_schema")).get("schema")
     return cast(JsonSchema, schema) if isinstance(schema, Mapping) else None
 
 
-def messages_text(body: JsonObject) -> str:
+def join_messages(body: JsonObject) -> str:
     """Return the texts of all messages in a request, joined with newlines."""
-    return "\n".join(message_text(message) for message in messages_of(body))
+    return "\n".join(message_text(message) for message in list_messages(body))
 
 
 def message_text(message: Message) -> str:
@@ -43,7 +43,7 @@ def message_text(message: Message) -> str:
     content = message.get("content")
     if isinstance(content, str):
         return content
-    return "\n".join(str(part["text"]) for part in _objects(content) if "text" in part)
+    return "\n".join(str(part["text"]) for part in _list_objects(content) if "text" in part)
 
 
 def last_user_text(messages: Sequence[Message]) -> str:
@@ -59,11 +59,11 @@ def request_key(body: JsonObject) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def _object(value: object) -> JsonObject:
+def _as_object(value: object) -> JsonObject:
     return cast(JsonObject, value) if isinstance(value, Mapping) else {}
 
 
-def _objects(value: object) -> tuple[JsonObject, ...]:
+def _list_objects(value: object) -> tuple[JsonObject, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str):
         return ()
     items = cast(Sequence[object], value)
@@ -82,12 +82,12 @@ class ToolCall:
     arguments: Mapping[str, object] | str = field(default_factory=dict)
 
 
-def error_body(message: str, kind: str, code: str | None) -> JsonObject:
+def build_error_body(message: str, kind: str, code: str | None) -> JsonObject:
     """Build an error response in the format of OpenAI's API."""
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}
 
 
-def models_body(names: Sequence[str]) -> JsonObject:
+def build_models_body(names: Sequence[str]) -> JsonObject:
     """Build the response of `GET /v1/models`."""
     models = [
         {"id": name, "object": "model", "created": _CREATED, "owned_by": "ragassay"}
@@ -96,14 +96,14 @@ def models_body(names: Sequence[str]) -> JsonObject:
     return {"object": "list", "data": models}
 
 
-def compact_json(value: object) -> str:
+def format_json(value: object) -> str:
     """Return JSON without whitespace, like the replies of models that follow a schema."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
-def reply_text(reply: str | Mapping[str, object]) -> str:
+def render_reply(reply: str | Mapping[str, object]) -> str:
     """Return the message text of a scripted reply. Objects are converted to compact JSON."""
-    return reply if isinstance(reply, str) else compact_json(reply)
+    return reply if isinstance(reply, str) else format_json(reply)
 
 
 def count_tokens(text: str) -> int:
@@ -152,17 +152,21 @@ def build_logprobs(
     """
     return {
         "content": [
-            _entry(token, _distribution(token, f"{seed}|{position}"), n_top)
+            _build_entry(token, _build_distribution(token, f"{seed}|{position}"), n_top)
             for position, token in enumerate(tokenise(text))
         ]
     }
 
 
-def _distribution(token: str, seed: str) -> tuple[TopLogprob, ...]:
-    return _rating_distribution(token, seed) if token in _RATINGS else _word_distribution(token)
+def _build_distribution(token: str, seed: str) -> tuple[TopLogprob, ...]:
+    return (
+        _build_rating_distribution(token, seed)
+        if token in _RATINGS
+        else _build_word_distribution(token)
+    )
 
 
-def _rating_distribution(token: str, seed: str) -> tuple[TopLogprob, ...]:
+def _build_rating_distribution(token: str, seed: str) -> tuple[TopLogprob, ...]:
     """Return a sorted probability distribution over "1" to "5" that is highest for the token."""
     digest = hashlib.sha256(seed.encode()).digest()
     sharpness = 0.7 + 2.0 * digest[0] / 255
@@ -179,7 +183,7 @@ def _rating_distribution(token: str, seed: str) -> tuple[TopLogprob, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _word_distribution(token: str) -> tuple[TopLogprob, ...]:
+def _build_word_distribution(token: str) -> tuple[TopLogprob, ...]:
     """Return the token with a probability near 1, and alternatives with decreasing ones."""
     others = [other for other in _OTHERS if other != token]
     alternatives = (
@@ -188,10 +192,12 @@ def _word_distribution(token: str) -> tuple[TopLogprob, ...]:
     return ((token, math.log(_CERTAINTY)), *alternatives)
 
 
-def _entry(token: str, distribution: Sequence[TopLogprob], n_top: int) -> Mapping[str, object]:
-    top = [_token(*pair) for pair in distribution[:n_top]]
-    return {**_token(*distribution[0]), "top_logprobs": top}
+def _build_entry(
+    token: str, distribution: Sequence[TopLogprob], n_top: int
+) -> Mapping[str, object]:
+    top = [_build_token(*pair) for pair in distribution[:n_top]]
+    return {**_build_token(*distribution[0]), "top_logprobs": top}
 
 
-def _token(token: str, logprob: float) -> Mapping[str, object]:
+def _build_token(token: str, logprob: float) -> Mapping[str, object]:
     return {"token": token, "logprob": logprob, "bytes": list(token.encode())}

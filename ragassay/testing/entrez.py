@@ -176,10 +176,10 @@ class ScriptedEntrez:
             trouble = next(active, None)
             if trouble:
                 trouble.times -= 1
-        normal = self._good_answer(request)
-        return _faulty_answer(normal, trouble, request) if trouble else normal
+        normal = self._build_good_answer(request)
+        return _build_faulty_answer(normal, trouble, request) if trouble else normal
 
-    def _good_answer(self, request: EntrezRequest) -> _EntrezAnswer:
+    def _build_good_answer(self, request: EntrezRequest) -> _EntrezAnswer:
         params = request.params
         if request.service == "esearch":
             found = _search(params.get("term", ""), list(self._articles.values()))
@@ -189,7 +189,7 @@ class ScriptedEntrez:
         if request.service == "efetch":
             ids = [i for i in params.get("id", "").split(",") if i.isdigit() and int(i)]
             if not ids:
-                return _xml_error("ID list is empty! Possibly it has no correct IDs.", 400)
+                return _build_xml_error("ID list is empty! Possibly it has no correct IDs.", 400)
             articles = [self._articles[i] for i in dict.fromkeys(ids) if i in self._articles]
             return _EntrezAnswer(200, render_efetch(articles), "text/xml")
         if request.service == "idconv":
@@ -233,7 +233,7 @@ class _EntrezHandler(BaseHTTPRequestHandler):
         self.wfile.write(answer.body[: len(answer.body) // 2] if answer.cut_off else answer.body)
 
 
-def _faulty_answer(
+def _build_faulty_answer(
     normal: _EntrezAnswer, trouble: _PlannedTrouble, request: EntrezRequest
 ) -> _EntrezAnswer | None:
     wait_s = trouble.retry_after_s
@@ -250,7 +250,7 @@ def _faulty_answer(
         case "cut_off":
             return _EntrezAnswer(200, normal.body, normal.content_type, cut_off=True)
         case "error_in_reply" if normal.content_type == "text/xml":
-            return _xml_error("Error occurred: cannot get document summary", 200)
+            return _build_xml_error("Error occurred: cannot get document summary", 200)
         case "error_in_reply":
             result = {"esearchresult": {"ERROR": "Search Backend failed: timed out"}}
             return _EntrezAnswer(200, json.dumps(result).encode())
@@ -258,7 +258,7 @@ def _faulty_answer(
             return None
 
 
-def _xml_error(message: str, status: int) -> _EntrezAnswer:
+def _build_xml_error(message: str, status: int) -> _EntrezAnswer:
     body = f'<?xml version="1.0"?>\n<eFetchResult><ERROR>{message}</ERROR></eFetchResult>\n'
     return _EntrezAnswer(status, body.encode(), "text/xml")
 
@@ -279,11 +279,11 @@ def _search(term: str, articles: Sequence[Article]) -> list[Article]:
         <= set(re.findall(r"(?<![\w.'-])[\w.'-]*\w", f"{article.title} {article.text}".lower()))
         and (not kinds or kinds & set(article.publication_types))
         and not barred & set(article.publication_types)
-        and (not dates or dates[1] <= _full_day(article.published) <= dates[2])
+        and (not dates or dates[1] <= _complete_date(article.published) <= dates[2])
     ]
 
 
-def _full_day(published: str) -> str:
+def _complete_date(published: str) -> str:
     return (published + "-01-01"[len(published) - 4 :] if published else "").replace("-", "/")
 
 
@@ -293,21 +293,21 @@ def render_efetch(articles: Sequence[Article]) -> bytes:
     for article in articles:
         record = SubElement(root, "PubmedArticle")
         citation = SubElement(record, "MedlineCitation", Status="MEDLINE")
-        _leaf(citation, "PMID", article.id, Version=str(article.version))
+        _add_leaf(citation, "PMID", article.id, Version=str(article.version))
         _render_article(SubElement(citation, "Article"), article)
         if article.links:
             links = SubElement(citation, "CommentsCorrectionsList")
             for link in article.links:
                 element = SubElement(links, "CommentsCorrections", RefType=_REF_TYPES[link.kind])
-                _leaf(element, "RefSource", link.source)
-                _leaf(element, "PMID", link.id, Version="1")
+                _add_leaf(element, "RefSource", link.source)
+                _add_leaf(element, "PMID", link.id, Version="1")
         if article.mesh:
             headings = SubElement(citation, "MeshHeadingList")
             for name in article.mesh:
-                _leaf(SubElement(headings, "MeshHeading"), "DescriptorName", name)
+                _add_leaf(SubElement(headings, "MeshHeading"), "DescriptorName", name)
         ids = SubElement(SubElement(record, "PubmedData"), "ArticleIdList")
-        _leaf(ids, "ArticleId", article.id, IdType="pubmed")
-        _leaf(ids, "ArticleId", article.doi, IdType="doi")
+        _add_leaf(ids, "ArticleId", article.id, IdType="pubmed")
+        _add_leaf(ids, "ArticleId", article.doi, IdType="doi")
     return tostring(root, encoding="UTF-8")
 
 
@@ -315,23 +315,23 @@ def _render_article(element: Element, article: Article) -> None:
     journal = SubElement(element, "Journal")
     date = SubElement(SubElement(journal, "JournalIssue"), "PubDate")
     year, month, day = (*article.published.split("-"), "", "")[:3]
-    _leaf(date, "Year", year)
-    _leaf(date, "Month", _MONTHS[int(month) - 1] if month else "")
-    _leaf(date, "Day", day)
-    _leaf(journal, "Title", article.journal)
-    _leaf(element, "ArticleTitle", article.title)
-    _leaf(element, "ELocationID", article.doi, EIdType="doi", ValidYN="Y")
+    _add_leaf(date, "Year", year)
+    _add_leaf(date, "Month", _MONTHS[int(month) - 1] if month else "")
+    _add_leaf(date, "Day", day)
+    _add_leaf(journal, "Title", article.journal)
+    _add_leaf(element, "ArticleTitle", article.title)
+    _add_leaf(element, "ELocationID", article.doi, EIdType="doi", ValidYN="Y")
     if article.text:
         abstract = SubElement(element, "Abstract")
         for line in article.text.splitlines():
             labelled = re.fullmatch(r"([A-Z][A-Z /&-]+): (.+)", line)
             label = {"Label": labelled[1]} if labelled else {}
-            _leaf(abstract, "AbstractText", labelled[2] if labelled else line, **label)
+            _add_leaf(abstract, "AbstractText", labelled[2] if labelled else line, **label)
     kinds = SubElement(element, "PublicationTypeList")
     for kind in article.publication_types:
-        _leaf(kinds, "PublicationType", kind)
+        _add_leaf(kinds, "PublicationType", kind)
 
 
-def _leaf(parent: Element, tag: str, text: str, **attributes: str) -> None:
+def _add_leaf(parent: Element, tag: str, text: str, **attributes: str) -> None:
     if text:
         SubElement(parent, tag, attributes).text = text

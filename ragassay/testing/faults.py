@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from ragassay.errors import InputError
-from ragassay.testing.chat_completions import JsonObject, messages_text
+from ragassay.testing.chat_completions import JsonObject, join_messages
 
 FaultKind = Literal[
     "rate_limit",
@@ -134,13 +134,13 @@ class Fault:
             if getattr(self, name) < 0:
                 raise InputError(f"{name}={getattr(self, name)} must not be negative")
 
-    def concerns(self, body: JsonObject) -> bool:
+    def concerns_request(self, body: JsonObject) -> bool:
         """Return whether `contains` and `when` select a request."""
-        if self.contains is not None and self.contains not in messages_text(body):
+        if self.contains is not None and self.contains not in join_messages(body):
             return False
         return self.when is None or self.when(body)
 
-    def strikes(self, key: str, n_concerned: int, attempt: int) -> bool:
+    def affects_request(self, key: str, n_concerned: int, attempt: int) -> bool:
         """Return whether the fault affects a request. The counts include the request itself."""
         return (
             (self.first is None or n_concerned <= self.first)
@@ -169,20 +169,20 @@ class FaultPlan:
         self._faults = tuple(faults)
         self._n_concerned = [0] * len(self._faults)
 
-    def next_fault(self, key: str, attempt: int, body: JsonObject) -> Fault | None:
+    def find_next_fault(self, key: str, attempt: int, body: JsonObject) -> Fault | None:
         """Return the fault for a request, or None."""
         affecting: Fault | None = None
         for index, fault in enumerate(self._faults):
-            if not fault.concerns(body):
+            if not fault.concerns_request(body):
                 continue
             self._n_concerned[index] += 1
-            if affecting is None and fault.strikes(key, self._n_concerned[index], attempt):
+            if affecting is None and fault.affects_request(key, self._n_concerned[index], attempt):
                 affecting = fault
         return affecting
 
-    def lasting_fault(self, body: JsonObject) -> Fault | None:
+    def find_lasting_fault(self, body: JsonObject) -> Fault | None:
         """Return the first fault that affects all requests which it selects, including this one."""
-        return next((f for f in self._faults if f.is_lasting and f.concerns(body)), None)
+        return next((f for f in self._faults if f.is_lasting and f.concerns_request(body)), None)
 
 
 Ending = Literal["completed", "expired", "failed", "cancelled"]

@@ -11,13 +11,13 @@ from aiohttp import web
 
 from ragassay.errors import InputError
 from ragassay.testing.batch_server import BatchServer
-from ragassay.testing.chat_completions import JsonObject, models_body
+from ragassay.testing.chat_completions import JsonObject, build_models_body
 from ragassay.testing.faults import BatchPlan, Fault
 from ragassay.testing.script import (
     RecordedRequest,
     Script,
     ScriptedAnswer,
-    bad_request,
+    build_bad_request,
     require_object,
     validate_request,
 )
@@ -45,7 +45,7 @@ class LoopbackServer:
         self.batch_server = BatchServer(script, batches) if batches else None
 
     @asynccontextmanager
-    async def serving(self, host: str, port: int) -> AsyncGenerator[int]:
+    async def listen_on_port(self, host: str, port: int) -> AsyncGenerator[int]:
         """Listen on a port, and yield the port. Unfinished requests are dropped on exit."""
         runner = web.AppRunner(
             self._build_app(), access_log=None, shutdown_timeout=_SHUTDOWN_S, handle_signals=False
@@ -70,7 +70,9 @@ class LoopbackServer:
 
     async def _list_models(self, request: web.Request) -> web.Response:
         manner = self._script.manner
-        return web.json_response(manner.lists.get(request.path) or models_body([manner.model]))
+        return web.json_response(
+            manner.lists.get(request.path) or build_models_body([manner.model])
+        )
 
     async def _report_health(self, request: web.Request) -> web.Response:
         return web.json_response({"status": "ok"})
@@ -81,7 +83,7 @@ class LoopbackServer:
             model = request.match_info.get("model")
             asked = validate_request(self._script.manner.read_request(body, model))
         except (InputError, ValueError) as error:
-            return await _send(request, bad_request(str(error)))
+            return await _send(request, build_bad_request(str(error)))
         self._n_in_flight += 1
         self.max_in_flight = max(self.max_in_flight, self._n_in_flight)
         try:

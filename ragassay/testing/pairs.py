@@ -30,7 +30,7 @@ def asks_for_pairs(schema: JsonSchema) -> bool:
     properties = schema.get("properties")
     if not isinstance(properties, Mapping) or set(properties) != {"pairs"}:
         return False
-    return {"question", "answer"} <= set(_pair_properties(schema))
+    return {"question", "answer"} <= set(_find_pair_properties(schema))
 
 
 def build_pairs(schema: JsonSchema, text: str) -> dict[str, list[dict[str, str]]]:
@@ -48,11 +48,11 @@ def build_pairs(schema: JsonSchema, text: str) -> dict[str, list[dict[str, str]]
         strings are added.
     """
     paper, request = _split(text)
-    properties = _pair_properties(schema)
+    properties = _find_pair_properties(schema)
     limits = [_limit(properties, name) for name in ("answer", "quote")]
     pairs = []
-    for sentence in _sentences(paper, min(limits)):
-        question = _question(sentence)[: _limit(properties, "question")]
+    for sentence in _find_sentences(paper, min(limits)):
+        question = _write_question(sentence)[: _limit(properties, "question")]
         if question not in request:
             pairs.append({"question": question, "answer": sentence, "quote": sentence})
     number = _NUMBER.search(request)
@@ -62,20 +62,20 @@ def build_pairs(schema: JsonSchema, text: str) -> dict[str, list[dict[str, str]]
     return {"pairs": [{name: pair[name] for name in names} for pair in pairs[:n_pairs]]}
 
 
-def _pair_properties(schema: JsonSchema) -> JsonSchema:
-    pair = _member(_member(_member(schema, "properties"), "pairs"), "items")
+def _find_pair_properties(schema: JsonSchema) -> JsonSchema:
+    pair = _get_member(_get_member(_get_member(schema, "properties"), "pairs"), "items")
     if isinstance(reference := pair.get("$ref"), str):
-        pair = _member(_member(schema, "$defs"), reference.rpartition("/")[2])
-    return _member(pair, "properties")
+        pair = _get_member(_get_member(schema, "$defs"), reference.rpartition("/")[2])
+    return _get_member(pair, "properties")
 
 
-def _member(schema: JsonSchema, name: str) -> JsonSchema:
+def _get_member(schema: JsonSchema, name: str) -> JsonSchema:
     found = schema.get(name)
     return found if isinstance(found, Mapping) else {}
 
 
 def _limit(properties: JsonSchema, name: str) -> int:
-    longest = _member(properties, name).get("maxLength")
+    longest = _get_member(properties, name).get("maxLength")
     return longest if isinstance(longest, int) else 10_000
 
 
@@ -86,7 +86,7 @@ def _split(text: str) -> tuple[str, str]:
     return (paper, request) if opened and closed and ended else (text, text)
 
 
-def _sentences(paper: str, most_chars: int) -> list[str]:
+def _find_sentences(paper: str, most_chars: int) -> list[str]:
     """Return the sentences that can be understood without the paper, ordered by their hashes."""
     found = [
         sentence
@@ -100,7 +100,7 @@ def _sentences(paper: str, most_chars: int) -> list[str]:
     return sorted(dict.fromkeys(found), key=lambda text: hashlib.sha256(text.encode()).digest())
 
 
-def _question(sentence: str) -> str:
+def _write_question(sentence: str) -> str:
     words = dict.fromkeys(_WORD.findall(sentence))
     longest = sorted(words, key=len, reverse=True)[:3]
     keywords = [word for word in words if word in longest]

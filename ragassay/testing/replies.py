@@ -99,8 +99,8 @@ class _Filler:
         if "const" in resolved:
             return cast(JsonValue, resolved["const"])
         if "enum" in resolved:
-            return cast(JsonValue, self._choose(_sequence(resolved["enum"]), path))
-        match self._type_of(resolved, path):
+            return cast(JsonValue, self._choose(_as_sequence(resolved["enum"]), path))
+        match self._choose_type(resolved, path):
             case "object":
                 return self._fill_object(resolved, path, depth)
             case "array":
@@ -126,14 +126,14 @@ class _Filler:
                 )
             if "$ref" in plain:
                 target = self._resolve_reference(str(plain["$ref"]), path)
-                plain = _merge(_without(plain, "$ref"), target)
+                plain = _merge(_remove_key(plain, "$ref"), target)
             elif "allOf" in plain:
-                parts = [_as_schema(part, path) for part in _sequence(plain["allOf"])]
-                plain = _merge(_without(plain, "allOf"), *parts)
+                parts = [_as_schema(part, path) for part in _as_sequence(plain["allOf"])]
+                plain = _merge(_remove_key(plain, "allOf"), *parts)
             elif branches := plain.keys() & {"anyOf", "oneOf"}:
                 name = min(branches)
-                branch = self._branch(_sequence(plain[name]), path, depth)
-                plain = _merge(_without(plain, name), branch)
+                branch = self._choose_branch(_as_sequence(plain[name]), path, depth)
+                plain = _merge(_remove_key(plain, name), branch)
             elif depth > _TOO_DEEP:
                 break
             else:
@@ -151,10 +151,10 @@ class _Filler:
             target = _as_schema(target[name], path)
         return target
 
-    def _branch(self, branches: Sequence[object], path: str, depth: int) -> JsonSchema:
+    def _choose_branch(self, branches: Sequence[object], path: str, depth: int) -> JsonSchema:
         options = [_as_schema(branch, path) for branch in branches]
         if depth > _DEEP:
-            return min(options, key=_weight)
+            return min(options, key=_weigh_schema)
         return cast(JsonSchema, self._choose(options, f"{path}|branch"))
 
     def _choose(self, options: Sequence[object], path: str) -> object:
@@ -162,17 +162,17 @@ class _Filler:
             raise InputError(f"{path}: there are no options to choose from")
         return options[_draw(self.seed, path, len(options))]
 
-    def _type_of(self, schema: JsonSchema, path: str) -> str:
+    def _choose_type(self, schema: JsonSchema, path: str) -> str:
         kind = schema.get("type")
         if isinstance(kind, str):
             return kind
         if kind is not None:
-            return str(self._choose(_sequence(kind), f"{path}|type"))
+            return str(self._choose(_as_sequence(kind), f"{path}|type"))
         return next((hint for name, hint in _TYPE_HINTS.items() if name in schema), "string")
 
     def _fill_object(self, schema: JsonSchema, path: str, depth: int) -> Mapping[str, JsonValue]:
         properties = _as_schema(schema.get("properties", {}), path)
-        required = [str(name) for name in _sequence(schema.get("required", ()))]
+        required = [str(name) for name in _as_sequence(schema.get("required", ()))]
         names = required if depth > _DEEP else list(dict.fromkeys((*properties, *required)))
         other = schema.get("additionalProperties", True)
         n_more = int(cast(int, schema.get("minProperties", 0))) - len(names)
@@ -183,7 +183,7 @@ class _Filler:
         }
 
     def _fill_array(self, schema: JsonSchema, path: str, depth: int) -> Sequence[JsonValue]:
-        prefix = _sequence(schema.get("prefixItems", ()))
+        prefix = _as_sequence(schema.get("prefixItems", ()))
         rest = schema.get("items", True)
         fewest = int(cast(int, schema.get("minItems", 0)))
         most = len(prefix) if rest is False else math.inf
@@ -204,7 +204,7 @@ class _Filler:
 
     def _fill_integer(self, schema: JsonSchema, path: str) -> int:
         step = int(cast(int, schema.get("multipleOf", 1)))
-        low, high = _bounds(schema, is_integer=True)
+        low, high = _find_bounds(schema, is_integer=True)
         first, last = math.ceil(low / step), math.floor(high / step)
         if first > last:
             raise InputError(f"{path}: there is no integer within the bounds")
@@ -213,14 +213,14 @@ class _Filler:
     def _fill_number(self, schema: JsonSchema, path: str) -> float:
         if "multipleOf" in schema:
             return self._fill_multiple(schema, path)
-        low, high = _bounds(schema, is_integer=False)
+        low, high = _find_bounds(schema, is_integer=False)
         if low > high:
             raise InputError(f"{path}: there is no number within the bounds")
         return low + (high - low) * (1 + _draw(self.seed, path, 15)) / 16
 
     def _fill_multiple(self, schema: JsonSchema, path: str) -> float:
         step = float(cast(float, schema["multipleOf"]))
-        low, high = _bounds(schema, is_integer=False)
+        low, high = _find_bounds(schema, is_integer=False)
         multiples = (step * n for n in range(math.ceil(low / step), math.floor(high / step) + 1))
         # Validators that divide floats reject 3 * 0.1 as a multiple of 0.1.
         fitting = [value for value in multiples if (value / step).is_integer()]
@@ -238,7 +238,7 @@ class _Filler:
         return sentence if longest is None else sentence[: int(cast(int, longest))]
 
 
-def _bounds(schema: JsonSchema, *, is_integer: bool) -> tuple[float, float]:
+def _find_bounds(schema: JsonSchema, *, is_integer: bool) -> tuple[float, float]:
     """Return the bounds of a number.
 
     For integers, exclusive bounds are converted to inclusive ones.
@@ -264,11 +264,11 @@ def _as_schema(schema: object, path: str) -> JsonSchema:
     raise InputError(f"{path}: {schema!r} is not a satisfiable schema")
 
 
-def _sequence(value: object) -> Sequence[object]:
+def _as_sequence(value: object) -> Sequence[object]:
     return cast(Sequence[object], value) if isinstance(value, Sequence) else ()
 
 
-def _without(schema: JsonSchema, name: str) -> JsonSchema:
+def _remove_key(schema: JsonSchema, name: str) -> JsonSchema:
     return {key: value for key, value in schema.items() if key != name}
 
 
@@ -277,7 +277,7 @@ def _merge(*schemas: JsonSchema) -> JsonSchema:
     for schema in schemas:
         properties = {**_as_schema(merged.get("properties", {}), "$")}
         properties.update(_as_schema(schema.get("properties", {}), "$"))
-        required = [*_sequence(merged.get("required")), *_sequence(schema.get("required"))]
+        required = [*_as_sequence(merged.get("required")), *_as_sequence(schema.get("required"))]
         merged.update(schema)
         if properties:
             merged["properties"] = properties
@@ -286,7 +286,7 @@ def _merge(*schemas: JsonSchema) -> JsonSchema:
     return merged
 
 
-def _weight(schema: JsonSchema) -> int:
+def _weigh_schema(schema: JsonSchema) -> int:
     """Return the complexity of a schema: 0 for scalars, 1 for lists that may be empty, else 2."""
     kind = schema.get("type")
     if {"const", "enum"} & schema.keys() or kind in _SCALARS:

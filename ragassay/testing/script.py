@@ -14,13 +14,13 @@ from ragassay.testing.chat_completions import (
     JsonSchema,
     Message,
     ToolCall,
-    compact_json,
-    error_body,
+    build_error_body,
+    find_reply_schema,
+    format_json,
     last_user_text,
-    messages_of,
-    reply_text,
+    list_messages,
+    render_reply,
     request_key,
-    schema_of,
 )
 from ragassay.testing.faults import IN_REPLIES, Fault, FaultKind, FaultPlan
 from ragassay.testing.manners import ErrorAnswer, Manner, ModelTurn, load_manner
@@ -65,12 +65,12 @@ class RecordedRequest:
     @property
     def messages(self) -> tuple[Message, ...]:
         """Messages of the request."""
-        return messages_of(self.asked)
+        return list_messages(self.asked)
 
     @property
     def schema(self) -> JsonSchema | None:
         """Requested JSON schema, if any."""
-        return schema_of(self.asked)
+        return find_reply_schema(self.asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Script:
         for fault in faults:
             _refuse_unknown(fault, self.manner)
         for parameter in refuses:
-            self.manner.refusal_of(parameter, {})
+            self.manner.build_refusal(parameter, {})
         self._reply = reply or default_reply
         self._plan = FaultPlan(faults)
         self._keep_requests = keep_requests
@@ -127,7 +127,7 @@ class Script:
         `asked` is the request in OpenAI's format.
         """
         asked = body if asked is None else asked
-        key, refused = request_key(asked), self.manner.refused_parameter(asked, self._refuses)
+        key, refused = request_key(asked), self.manner.find_refused_parameter(asked, self._refuses)
         n, attempt = 0, 0
         if not is_probe(asked):
             self.n_requests += 1
@@ -135,9 +135,9 @@ class Script:
         if n and refused is None:
             self._n_attempts[key] += 1
             attempt = self._n_attempts[key]
-            fault = self._plan.next_fault(key, attempt, asked)
+            fault = self._plan.find_next_fault(key, attempt, asked)
         else:  # Probes and refused requests do not count, so only lasting faults affect them.
-            fault = self._plan.lasting_fault(asked)
+            fault = self._plan.find_lasting_fault(asked)
         if refused is not None and fault is not None:
             # Providers check the key, the limits and the model before the parameters.
             fault, refused = (fault, None) if fault.kind in self.manner.errors else (None, refused)
@@ -150,15 +150,17 @@ class Script:
             received_s=time.monotonic(),
             asked=asked,
             refused=refused,
-            status=self._status(asked, fault, refused),
+            status=self._find_status(asked, fault, refused),
         )
         if self._keep_requests:
             (self.requests if n else self.probes).append(recorded)
         return recorded, fault
 
-    def _status(self, asked: JsonObject, fault: Fault | None, refused: str | None) -> int | None:
+    def _find_status(
+        self, asked: JsonObject, fault: Fault | None, refused: str | None
+    ) -> int | None:
         if refused is not None:
-            return self.manner.refusal_of(refused, asked).status
+            return self.manner.build_refusal(refused, asked).status
         if fault is None:
             return 200
         if fault.kind == "hang":
@@ -169,12 +171,14 @@ class Script:
         """Compose the HTTP response to a request."""
         asked = recorded.asked
         if recorded.refused is not None:
-            return _error_answer(self.manner.refusal_of(recorded.refused, asked))
+            return _build_error_answer(self.manner.build_refusal(recorded.refused, asked))
         if fault is not None and fault.kind in self.manner.errors:
-            return _error_answer(self.manner.error(fault.kind, asked, fault.retry_after_s))
+            return _build_error_answer(
+                self.manner.build_error(fault.kind, asked, fault.retry_after_s)
+            )
         turn = ModelTurn(asked, recorded.key, None, self._thinking, n_cached=self._n_cached)
         if fault is not None and fault.kind in ("refusal", "content_filter"):
-            return self._send(_refused_turn(turn, fault.kind, self.manner))
+            return self._send(_build_refused_turn(turn, fault.kind, self.manner))
         if fault is not None and fault.kind == "junk":
             return self._send(replace(turn, text=fault.content))
         if fault is not None and fault.kind == "cut":
@@ -187,9 +191,9 @@ class Script:
         # An error in the reply function becomes a response that clients do not retry.
         try:
             content = self._reply(recorded.messages, recorded.schema)
-            text = reply_text(content) if isinstance(content, str | Mapping) else None
+            text = render_reply(content) if isinstance(content, str | Mapping) else None
         except Exception as error:
-            return bad_request(f"the scripted reply failed: {type(error).__name__}: {error}")
+            return build_bad_request(f"the scripted reply failed: {type(error).__name__}: {error}")
         if text is None:
             return self._send(replace(turn, tool_calls=cast("Sequence[ToolCall]", content)))
         if recorded.fault == "truncated":
@@ -197,7 +201,7 @@ class Script:
         return self._send(replace(turn, text=text), cut_off=recorded.fault == "cut_off")
 
     def _send(self, turn: ModelTurn, *, cut_off: bool = False) -> ScriptedAnswer:
-        return _json_answer(self.manner.reply_body(turn), cut_off=cut_off)
+        return _build_json_answer(self.manner.build_reply_body(turn), cut_off=cut_off)
 
 
 def default_reply(messages: Sequence[Message], schema: JsonSchema | None) -> str:
@@ -216,10 +220,10 @@ def default_reply(messages: Sequence[Message], schema: JsonSchema | None) -> str
     if schema is None:
         return build_sentence(text, seed)
     if dict(schema) == {"type": "object"}:
-        return compact_json({"reply": build_sentence(text, seed)})
+        return format_json({"reply": build_sentence(text, seed)})
     if asks_for_pairs(schema):
-        return compact_json(build_pairs(schema, text))
-    return compact_json(build_instance(schema, text, seed))
+        return format_json(build_pairs(schema, text))
+    return format_json(build_instance(schema, text, seed))
 
 
 def require_object(body: object) -> JsonObject:
@@ -231,7 +235,7 @@ def require_object(body: object) -> JsonObject:
 
 def validate_request(request: JsonObject) -> JsonObject:
     """Return a request, or raise `InputError` if it has no messages or needs streaming."""
-    if not messages_of(request):
+    if not list_messages(request):
         raise InputError("'messages' must be a list of at least one message")
     if request.get("stream"):
         raise InputError("the scripted model does not support streaming; remove 'stream'")
@@ -243,16 +247,16 @@ def is_probe(body: JsonObject) -> bool:
     return 1 in (body.get("max_tokens"), body.get("max_completion_tokens"))
 
 
-def bad_request(message: str) -> ScriptedAnswer:
+def build_bad_request(message: str) -> ScriptedAnswer:
     """Return a response with status 400 and an error message."""
-    return _json_answer(error_body(message, "invalid_request_error", None), status=400)
+    return _build_json_answer(build_error_body(message, "invalid_request_error", None), status=400)
 
 
-def _error_answer(error: ErrorAnswer) -> ScriptedAnswer:
-    return _json_answer(error.body, status=error.status, headers=error.headers)
+def _build_error_answer(error: ErrorAnswer) -> ScriptedAnswer:
+    return _build_json_answer(error.body, status=error.status, headers=error.headers)
 
 
-def _refused_turn(turn: ModelTurn, kind: FaultKind, manner: Manner) -> ModelTurn:
+def _build_refused_turn(turn: ModelTurn, kind: FaultKind, manner: Manner) -> ModelTurn:
     if kind == "content_filter":
         return replace(turn, stop="content_filter")
     if manner.has_refusal_field:
@@ -272,11 +276,11 @@ def _refuse_unknown(fault: Fault, manner: Manner) -> None:
         )
 
 
-def _json_answer(
+def _build_json_answer(
     body: JsonObject,
     *,
     status: int = 200,
     headers: Mapping[str, str] | None = None,
     cut_off: bool = False,
 ) -> ScriptedAnswer:
-    return ScriptedAnswer(status, compact_json(body).encode(), headers or {}, cut_off)
+    return ScriptedAnswer(status, format_json(body).encode(), headers or {}, cut_off)

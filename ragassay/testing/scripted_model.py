@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 from ragassay.errors import InputError
 from ragassay.files import AnyPath
-from ragassay.testing.chat_completions import compact_json
+from ragassay.testing.chat_completions import format_json
 from ragassay.testing.faults import BatchPlan, Fault, ScriptedBatch
 from ragassay.testing.manners import load_manner
 from ragassay.testing.script import RecordedRequest, Reply, Script
@@ -210,7 +210,7 @@ class ScriptedModel:
         self._server = LoopbackServer(
             self._script, self._latency_s, self._note_finished, self._batch_plan
         )
-        async with self._server.serving(_HOST, self._requested_port) as port:
+        async with self._server.listen_on_port(_HOST, self._requested_port) as port:
             started.set_result(port)
             await self._stop.wait()
 
@@ -225,5 +225,5 @@ class ScriptedModel:
             "fault": recorded.fault,
             "client_there": client_there,
         }
-        self._log_file.write(f"{compact_json(line)}\n")
+        self._log_file.write(f"{format_json(line)}\n")
         self._log_file.flush()

@@ -14,7 +14,7 @@ import string
 import unicodedata
 from collections.abc import Iterable
 
-from ragassay.text.quantities import numbers_of
+from ragassay.text.quantities import extract_numbers
 
 LEAST_RATIO = 80
 """Similarity in percent above which two texts match, from Dietz's code, which also rounds it."""
@@ -65,11 +65,11 @@ def normalize_answer(text: str) -> str:
     lowered = _SHORT_NOT.sub(" not", lowered)
     words = [word.removesuffix("'s").removesuffix("\u2019s") for word in _WORD.findall(lowered)]
     content_words = [word for word in words if word not in _STOP_WORDS] or words
-    return " ".join(map(_stem, content_words))
+    return " ".join(map(_stem_word, content_words))
 
 
 @functools.cache
-def _stem(word: str) -> str:
+def _stem_word(word: str) -> str:
     import snowballstemmer
 
     has_digit = any(c.isdigit() for c in word)
@@ -108,16 +108,16 @@ def is_known_answer(answer: str, known: Iterable[str], question: str = "") -> bo
         False
     """
     keys = [key for key in known if key.strip()]
-    if len(keys) == 1 and (truth := _truth(keys[0])) is not None:
+    if len(keys) == 1 and (truth := _parse_truth(keys[0])) is not None:
         first_word = _WORD.search(answer)
-        return first_word is not None and _truth(first_word[0]) == truth
+        return first_word is not None and _parse_truth(first_word[0]) == truth
     if is_unanswered(answer, question) and not any(is_unanswered(key) for key in keys):
         return False
     plain = normalize_answer(answer)
     return any(_is_similar(plain, normalize_answer(key)) for key in keys)
 
 
-def _truth(text: str) -> bool | None:
+def _parse_truth(text: str) -> bool | None:
     word = text.strip().strip(string.punctuation).casefold()
     return True if word in _TRUE else False if word in _FALSE else None
 
@@ -126,14 +126,18 @@ def _is_similar(ours: str, theirs: str) -> bool:
     if ours == theirs:
         return bool(ours)
     shorter, longer = sorted((len(ours), len(theirs)))
-    if shorter < FEWEST_CHARS or longer > MOST_CHARS or numbers_of(ours) != numbers_of(theirs):
+    if (
+        shorter < FEWEST_CHARS
+        or longer > MOST_CHARS
+        or extract_numbers(ours) != extract_numbers(theirs)
+    ):
         return False
-    if _negations(ours) != _negations(theirs):
+    if _contains_negation(ours) != _contains_negation(theirs):
         return False
     from rapidfuzz import fuzz
 
     return round(fuzz.ratio(ours, theirs)) > LEAST_RATIO
 
 
-def _negations(text: str) -> bool:
+def _contains_negation(text: str) -> bool:
     return not _NEGATIONS.isdisjoint(text.split())

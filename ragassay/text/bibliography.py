@@ -117,7 +117,7 @@ def split_bibliography(
         for block in blocks
     ]
     entries = [line for line in lines if kinds[line.start] == "entry"]
-    return _references(entries), [block for block in rest if block.lines]
+    return _parse_references(entries), [block for block in rest if block.lines]
 
 
 @dataclass(frozen=True)
@@ -191,11 +191,11 @@ def _is_list(section: Sequence[_BibliographyLine], titles: Sequence[str], is_cle
 
 def _is_listed(line: _BibliographyLine) -> bool:
     is_item = line.label or _ITEM.match(line.with_list_mark)
-    return bool(is_item) and not _MARK.search(_without_label(line.text))
+    return bool(is_item) and not _MARK.search(_strip_label(line.text))
 
 
 def _is_entry(text: str, titles: Sequence[str]) -> bool:
-    label, body = _LABEL.match(text), _without_label(text)
+    label, body = _LABEL.match(text), _strip_label(text)
     if label and (label["square"] or label["lens"] or label["raised"] or label["sup"]):
         return True
     names = _NAMES_DOCUMENT.search(body) or (_YEAR.search(body) and not _MARK.search(body))
@@ -204,7 +204,7 @@ def _is_entry(text: str, titles: Sequence[str]) -> bool:
 
 def _is_reference(line: _BibliographyLine, titles: Sequence[str]) -> bool:
     """Return whether a labelled line identifies a document and contains no citation mark."""
-    label, body = line.label, _without_label(line.text)
+    label, body = line.label, _strip_label(line.text)
     if not label or _MARK.search(body):
         return False
     is_raised = label["raised"] or label["sup"] or label["lens"]
@@ -221,12 +221,12 @@ def _has_title(text: str, titles: Sequence[str]) -> bool:
     return plain.startswith(tuple(titles))
 
 
-def _without_label(text: str) -> str:
+def _strip_label(text: str) -> str:
     label = _LABEL.match(text)
     return text[label.end() :] if label else text
 
 
-def _references(lines: Sequence[_BibliographyLine]) -> list[Reference]:
+def _parse_references(lines: Sequence[_BibliographyLine]) -> list[Reference]:
     """Convert lines to references. A line without a label usually continues a reference."""
     references: list[Reference] = []
     for line in lines:
@@ -234,7 +234,7 @@ def _references(lines: Sequence[_BibliographyLine]) -> list[Reference]:
         body, label = rest or line.text, _LABEL.match(rest) if rest else line.label
         if _MARKS_ALONE.fullmatch(body) and (rest or not label):
             continue
-        text = _without_label(body)
+        text = _strip_label(body)
         if label:
             name = next(part for part in label.groups() if part).translate(_RAISED)
             references.append(Reference(str(int(name)) if name.isdigit() else name, text))

@@ -80,8 +80,8 @@ def read_blocks(text: str) -> list[Block]:
     text = text.replace("\x00", "\ufffd")  # like the parser
     first_tag = _BLOCK_TAG.match(text.lstrip())
     if first_tag and not first_tag["end"]:
-        return list(_html_blocks(text, "text", [(0, len(text))]))
-    blocks = list(_markdown_blocks(text))
+        return list(_read_html(text, "text", [(0, len(text))]))
+    blocks = list(_read_markdown(text))
     if all(block.kind in ("code", "heading") for block in blocks):
         # The answer is wrapped in a fence or consists of a listing.
         blocks = [
@@ -92,7 +92,7 @@ def read_blocks(text: str) -> list[Block]:
     return blocks
 
 
-def _line_spans(text: str) -> list[Span]:
+def _find_line_spans(text: str) -> list[Span]:
     spans, position = [], 0
     for newline in _NEWLINE.finditer(text):
         spans.append((position, newline.start()))
@@ -100,26 +100,26 @@ def _line_spans(text: str) -> list[Span]:
     return [*spans, (position, len(text))]
 
 
-def _markdown_blocks(text: str) -> Iterator[Block]:
+def _read_markdown(text: str) -> Iterator[Block]:
     """Yield the blocks of Markdown text. Lines that the parser skips become running text."""
-    lines, tokens, covered = _line_spans(text), _parser().parse(text), 0
+    lines, tokens, covered = _find_line_spans(text), _build_parser().parse(text), 0
     for index, token in enumerate(tokens):
         if token.map is None or token.type not in _OWNERS:
             continue
         first, last = token.map
         if first < covered:
             continue
-        yield from _text_blocks(text, _nonblank_lines(text, lines[covered:first]), "text")
+        yield from _read_text_lines(text, _select_nonblank(text, lines[covered:first]), "text")
         covered = last
         yield from _OWNERS[token.type](text, lines, tokens, index)
-    yield from _text_blocks(text, _nonblank_lines(text, lines[covered:]), "text")
+    yield from _read_text_lines(text, _select_nonblank(text, lines[covered:]), "text")
 
 
-def _nonblank_lines(text: str, lines: Sequence[Span]) -> list[Span]:
+def _select_nonblank(text: str, lines: Sequence[Span]) -> list[Span]:
     return [line for line in lines if text[line[0] : line[1]].strip()]
 
 
-def _inline_blocks(
+def _read_inline(
     text: str, lines: Sequence[Span], tokens: Sequence[Token], index: int
 ) -> Iterator[Block]:
     token, parent = tokens[index], tokens[index - 1]
@@ -129,10 +129,12 @@ def _inline_blocks(
     elif index > 1 and tokens[index - 2].type == "list_item_open":
         kind = "item"
     assert token.map is not None
-    yield from _text_blocks(text, _content_spans(text, lines, token.map, token.content), kind)
+    yield from _read_text_lines(
+        text, _find_content_spans(text, lines, token.map, token.content), kind
+    )
 
 
-def _content_spans(
+def _find_content_spans(
     text: str, lines: Sequence[Span], rows: Sequence[int], content: str
 ) -> list[Span]:
     """Return the span of each line of a Markdown token, without list and quote markers."""
@@ -145,7 +147,7 @@ def _content_spans(
     return spans
 
 
-def _row_blocks(
+def _read_rows(
     text: str, lines: Sequence[Span], tokens: Sequence[Token], index: int
 ) -> Iterator[Block]:
     """Yield the rows of a table except the header, whose cells are added to each row."""
@@ -156,14 +158,14 @@ def _row_blocks(
         if token.type != "tr_open" or token.map is None:
             continue
         line = lines[token.map[0]]
-        cells = tuple(_cell_spans(text, line))
+        cells = tuple(_find_cell_spans(text, line))
         if not header:
             header = tuple(text[start:end] for start, end in cells)
         elif cells:
             yield Block("row", (line,), cells, header)
 
 
-def _cell_spans(text: str, line: Span) -> Iterator[Span]:
+def _find_cell_spans(text: str, line: Span) -> Iterator[Span]:
     start, end = line
     row = text[start:end]
     borders = [border.start() for border in re.finditer(r"(?<!\\)\|", row)]
@@ -178,7 +180,7 @@ def _cell_spans(text: str, line: Span) -> Iterator[Span]:
         yield start + first, start + max(first, left + 1 + len(cell.rstrip()))
 
 
-def _code_blocks(
+def _read_code(
     text: str, lines: Sequence[Span], tokens: Sequence[Token], index: int
 ) -> Iterator[Block]:
     token = tokens[index]
@@ -187,10 +189,10 @@ def _code_blocks(
     is_closed = last - first > 1 and re.fullmatch(
         r"[\s>]*[`~]{3,}\s*", text[slice(*lines[last - 1])]
     )
-    inside = _nonblank_lines(text, lines[first + 1 : last - 1 if is_closed else last])
+    inside = _select_nonblank(text, lines[first + 1 : last - 1 if is_closed else last])
     info = token.info.strip().lower()
     if _STATES.fullmatch(info) or (info and not inside):  # a sentence, not a language
-        yield from _text_blocks(text, [lines[first]], "text")
+        yield from _read_text_lines(text, [lines[first]], "text")
     if inside and (not is_closed or info.split()[:1] in (["markdown"], ["md"])):
         yield from _read_fenced(text, Block("code", tuple(inside)))
     elif inside:
@@ -207,23 +209,23 @@ def _read_fenced(text: str, block: Block) -> list[Block]:
             tuple((a + block.start, b + block.start) for a, b in one.cells),
             one.header,
         )
-        for one in _markdown_blocks(inner)
+        for one in _read_markdown(inner)
     ]
 
 
 _OWNERS = {
-    "inline": _inline_blocks,
-    "table_open": _row_blocks,
-    "fence": _code_blocks,
+    "inline": _read_inline,
+    "table_open": _read_rows,
+    "fence": _read_code,
     "hr": lambda *_: iter(()),
 }
 
 
-def _text_blocks(text: str, lines: Sequence[Span], kind: BlockKind) -> Iterator[Block]:
+def _read_text_lines(text: str, lines: Sequence[Span], kind: BlockKind) -> Iterator[Block]:
     if not any(_BLOCK_TAG.search(text, *line) for line in lines):
         yield from _split_items(text, lines, kind)
         return
-    for block in _html_blocks(text, kind, lines):
+    for block in _read_html(text, kind, lines):
         if block.cells or block.kind == "code":
             yield block
         else:
@@ -258,7 +260,7 @@ class _HtmlReader:
 
     def add_text(self, text: str, start: int, end: int) -> None:
         """Add the lines of the text between two tags to the current block."""
-        for first, last in _line_spans(text[start:end]):
+        for first, last in _find_line_spans(text[start:end]):
             piece = text[start + first : start + last]
             if piece.strip():
                 left = start + first + len(piece) - len(piece.lstrip())
@@ -271,7 +273,7 @@ class _HtmlReader:
         elif name == "tr":
             self._read_row(is_end, text)
         elif self._cells is None:
-            self.flush()
+            self.end_block()
             headings = ("h1", "h2", "h3", "h4", "h5", "h6", "summary", "caption", "dt")
             if name in headings and not is_end:
                 self._kind = "heading"
@@ -301,17 +303,17 @@ class _HtmlReader:
                 span = (cells[0][0], cells[-1][1])
                 self.blocks.append(Block("row", (span,), cells, self._header))
         elif not is_end:
-            self.flush()
+            self.end_block()
         self._cells, self._is_header = (None if is_end else []), False
 
-    def flush(self) -> None:
+    def end_block(self) -> None:
         """End the current block."""
         if self._lines:
             self.blocks.append(Block(self._kind, tuple(self._lines)))
         self._lines = []
 
 
-def _html_blocks(text: str, kind: BlockKind, spans: Sequence[Span]) -> Iterator[Block]:
+def _read_html(text: str, kind: BlockKind, spans: Sequence[Span]) -> Iterator[Block]:
     reader = _HtmlReader(kind)
     for start, end in spans:
         position = start
@@ -320,12 +322,12 @@ def _html_blocks(text: str, kind: BlockKind, spans: Sequence[Span]) -> Iterator[
             reader.read_tag(tag["name"].lower(), bool(tag["end"]), text)
             position = tag.end()
         reader.add_text(text, position, end)
-    reader.flush()
+    reader.end_block()
     yield from reader.blocks
 
 
 @functools.cache
-def _parser() -> MarkdownIt:
+def _build_parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"maxNesting": _MOST_NESTING}).enable("table")

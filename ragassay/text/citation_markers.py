@@ -66,7 +66,7 @@ def expand(listed: str) -> list[str]:
     prefix = ""
     for match in _ITEM.finditer(listed):
         if match[2]:
-            items.append(_plain_doi(match[1], match[2].rstrip(".,:;")))
+            items.append(_decode_doi(match[1], match[2].rstrip(".,:;")))
             continue
         prefix = "PMID " if match[3] else prefix
         first, last = int(match[4]), int(match[5] or match[4])
@@ -77,23 +77,23 @@ def expand(listed: str) -> list[str]:
     return items
 
 
-def doi_of(identifier: str) -> str:
+def extract_doi(identifier: str) -> str:
     """Return the DOI in an identifier in lower case, or "" if there is no DOI.
 
     Example:
-        >>> doi_of("https://doi.org/10.1000/ABC"), doi_of("PMID 123")
+        >>> extract_doi("https://doi.org/10.1000/ABC"), extract_doi("PMID 123")
         ('10.1000/abc', '')
     """
     match = _WHOLE_DOI.fullmatch(identifier.strip())
-    return _plain_doi(match[1], match[2]).lower() if match else ""
+    return _decode_doi(match[1], match[2]).lower() if match else ""
 
 
-def bare(identifier: str) -> str:
+def strip_identifier(identifier: str) -> str:
     """Return the number of a PMID such as "PMID: 123", a plain DOI, or other text stripped."""
     pmid = _WHOLE_PMID.fullmatch(identifier.strip())
-    return pmid[1] if pmid else doi_of(identifier) or identifier.strip()
+    return pmid[1] if pmid else extract_doi(identifier) or identifier.strip()
 
 
-def _plain_doi(prefix: str, doi: str) -> str:
+def _decode_doi(prefix: str, doi: str) -> str:
     decoded = unquote(doi) if prefix.rstrip().endswith("/") else doi
     return doi if re.search(r"\s", decoded) else decoded

@@ -15,11 +15,11 @@ from ragassay.text.citation_styles import (
     BRACKETS,
     NARRATIVE,
     Target,
-    address_target,
     is_no_author,
     join_identifiers,
+    parse_address,
     read_targets,
-    without_locators,
+    remove_locators,
 )
 from ragassay.text.markup import (
     CITE,
@@ -32,7 +32,7 @@ from ragassay.text.markup import (
     SUP_END,
     PlainText,
 )
-from ragassay.text.number_words import number_words_in
+from ragassay.text.number_words import find_number_words
 
 _OPENING = re.escape("".join(opening for opening, _, _ in BRACKETS))
 _CLOSING = re.escape("".join(closing for _, closing, _ in BRACKETS))
@@ -162,7 +162,7 @@ def find_marks(plain: PlainText, names: Collection[str] = ()) -> list[Mark]:
     return sorted(marks, key=lambda one: one.start)
 
 
-def _mark(
+def _build_mark(
     match: re.Match[str], targets: Iterable[Target], *, style: MarkStyle = "", group: str | int = 0
 ) -> Mark:
     start, end = match.span(group)
@@ -178,12 +178,14 @@ def _find_links(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
         targets = read_targets(content, is_square=True, names=names)
         if targets:
             is_single = len(targets) == 1
-            yield _mark(match, [replace(targets[0], address=address)] if is_single else targets)
+            yield _build_mark(
+                match, [replace(targets[0], address=address)] if is_single else targets
+            )
         elif _LINK_WORDS.fullmatch(content) or content.startswith(("http", "www.")):
-            yield _mark(match, [address_target(address)])
+            yield _build_mark(match, [parse_address(address)])
         else:
             end = match.end()
-            yield Mark(end - 1, end, (address_target(address),), address)
+            yield Mark(end - 1, end, (parse_address(address),), address)
 
 
 def _find_elements(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
@@ -191,7 +193,7 @@ def _find_elements(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
         content = match["content"].strip("[]() ")
         targets = read_targets(content, is_square=True, names=names) if content else ()
         if targets:
-            yield _mark(match, targets)
+            yield _build_mark(match, targets)
             continue
         value = plain.targets.get(match.start(), "")
         targets = read_targets(value, is_square=True, names=names) if value else ()
@@ -200,10 +202,10 @@ def _find_elements(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
     for match in _CHATGPT.finditer(plain.text):
         entries = re.findall(r"turn\d{1,3}[a-z]{1,12}\d{1,3}", match[0])
         targets = (t for e in entries for t in read_targets(e, is_square=True, names=names))
-        yield _mark(match, targets)
+        yield _build_mark(match, targets)
     for match in _LATEX.finditer(plain.text):
         keys = filter(None, (key.strip() for key in match["keys"].split(",")))
-        yield _mark(
+        yield _build_mark(
             match,
             [Target("number" if re.fullmatch("[0-9]{1,4}", k) else "name", k, k) for k in keys],
         )
@@ -214,14 +216,14 @@ def _find_number_lists(plain: PlainText, names: Collection[str]) -> Iterator[Mar
         is_round = match[2] is not None and all(item.isdigit() for item in items)
         if is_round and len(items) == 1 and (_is_enumerated(match) or _is_count(match)):
             continue
-        doubt = _doubt_statistic(match, match[1] or match[2])
+        doubt = _detect_statistic(match, match[1] or match[2])
         if doubt == "sure":
             continue
         style: MarkStyle = "round" if is_round else "unsure" if doubt else ""
-        yield _mark(match, join_identifiers(map(_target_of_item, items)), style=style)
+        yield _build_mark(match, join_identifiers(map(_parse_item, items)), style=style)
 
 
-def _target_of_item(item: str) -> Target:
+def _parse_item(item: str) -> Target:
     if item.isdigit():
         return Target("number", item, item)
     if item.startswith("PMID "):
@@ -248,7 +250,7 @@ def _is_count(match: re.Match[str]) -> bool:
     Examples: "seven (7) days", "3 (1) patients", "66 (11) years".
     """
     before = match.string[max(0, match.start() - 24) : match.start()]
-    counts = {value for _, end, value in number_words_in(before) if not before[end:].strip()}
+    counts = {value for _, end, value in find_number_words(before) if not before[end:].strip()}
     counts |= {Fraction(1)} if re.search(r"\bone\s?$", before, re.IGNORECASE) else set()
     if int(match[2]) in counts:
         return True
@@ -256,7 +258,7 @@ def _is_count(match: re.Match[str]) -> bool:
     return bool(_AFTER_NUMBER.search(before)) and is_before_word
 
 
-def _doubt_statistic(match: re.Match[str], content: str) -> Literal["", "unsure", "sure"]:
+def _detect_statistic(match: re.Match[str], content: str) -> Literal["", "unsure", "sure"]:
     """Return "sure" or "unsure" if two numbers may be an interval or a scale: "14 [12-18] days"."""
     pair = _PAIR.fullmatch(content.strip())
     if not pair:
@@ -284,25 +286,25 @@ def _find_brackets(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
         targets = read_targets(content, is_square=is_square, names=names)
         if not targets or (match["open"] == "{" and not _is_braced_number(match, content)):
             continue
-        doubt = _doubt_statistic(match, content)
+        doubt = _detect_statistic(match, content)
         if doubt == "sure":
             continue
         is_zero = any(one.kind == "number" and one.value == "0" for one in targets)
         is_organisation = any(one.kind == "author" and not one.is_sure for one in targets)
         is_unsure = (is_zero and len(targets) > 1) or is_organisation or bool(doubt)
-        yield _mark(match, targets, style="unsure" if is_unsure else "")
+        yield _build_mark(match, targets, style="unsure" if is_unsure else "")
 
 
 def _find_paged(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
     """Yield marks with page numbers ("[1(p3)]") or an issue number in inner brackets."""
     for match in _PAGED.finditer(plain.text):
         content = re.sub(f"[{DELIMITERS}]", "", match["content"])
-        bare = without_locators(content)
+        bare = remove_locators(content)
         if bare != content and (targets := read_targets(bare, is_square=True, names=names)):
-            yield _mark(match, targets)
+            yield _build_mark(match, targets)
     for match in _ISSUED.finditer(plain.text):
         if targets := read_targets(match["content"], is_square=False, names=names):
-            yield _mark(match, targets)
+            yield _build_mark(match, targets)
 
 
 def _is_braced_number(match: re.Match[str], content: str) -> bool:
@@ -319,19 +321,19 @@ def _find_superscripts(plain: PlainText, names: Collection[str]) -> Iterator[Mar
         content = match["content"].strip("[]()^ ")
         targets = read_targets(content.replace("\u2013", "-"), is_square=True, names=names)
         if targets and not _is_exponent(text, match.start(), match.end(), match["content"]):
-            yield _mark(
+            yield _build_mark(
                 match, targets, style="raised" if match["content"].strip().isdigit() else ""
             )
     for match in _RAISED.finditer(text):
         targets = read_targets(match[0].translate(_LOWERED), is_square=True)
         if targets and not _is_exponent(text, match.start(), match.end(), match[0]):
-            yield _mark(match, targets, style="raised")
+            yield _build_mark(match, targets, style="raised")
 
 
 def _find_circled(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
     for match in _CIRCLED.finditer(plain.text):
         numbers = [str(int(unicodedata.numeric(digit))) for digit in match[0]]
-        yield _mark(match, [Target("number", n, n) for n in numbers], style="unsure")
+        yield _build_mark(match, [Target("number", n, n) for n in numbers], style="unsure")
 
 
 def _is_exponent(text: str, start: int, end: int, content: str) -> bool:
@@ -354,13 +356,13 @@ def _is_exponent(text: str, start: int, end: int, content: str) -> bool:
 def _find_addresses(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
     for match in _ADDRESS.finditer(plain.text):
         address = match[0].rstrip(".,;:!?*_'\u2019")
-        yield Mark(match.start(), match.start() + len(address), (address_target(address),), address)
+        yield Mark(match.start(), match.start() + len(address), (parse_address(address),), address)
 
 
 def _find_identifiers(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
     for match in _PMID.finditer(plain.text):
         numbers = re.findall(r"\d+", match["content"])
-        yield _mark(match, [Target("pmid", n, f"PMID {n}") for n in numbers])
+        yield _build_mark(match, [Target("pmid", n, f"PMID {n}") for n in numbers])
     for match in _DOI.finditer(plain.text):
         doi = match["content"].rstrip(".:")
         end = match.end() - (len(match["content"]) - len(doi))
@@ -376,7 +378,7 @@ def _find_narrative(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
         years = re.findall(r"\d{4}[a-z]?", match["years"])
         texts = [f"{match['authors']}, {year}" for year in years]
         targets = [Target("author", text, text, is_sure=is_several) for text in texts]
-        yield _mark(match, targets, style="" if is_several else "unsure", group="mark")
+        yield _build_mark(match, targets, style="" if is_several else "unsure", group="mark")
 
 
 _Finder = Callable[[PlainText, Collection[str]], Iterator[Mark]]
@@ -386,11 +388,12 @@ _FINDERS: tuple[_Finder, ...] = (
 )
 
 
-def removable_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
+def find_removable_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
     """Return the spans of marks with their brackets, separators and introductory words.
 
     Example:
-        >>> removable_spans("It fell (see [1], [2]).", [Mark(13, 16, (), ""), Mark(18, 21, (), "")])
+        >>> marks = [Mark(13, 16, (), ""), Mark(18, 21, (), "")]
+        >>> find_removable_spans("It fell (see [1], [2]).", marks)
         [(8, 22)]
     """
     masked = list(text)
@@ -413,13 +416,13 @@ def _mask_matches(text: str, pattern: re.Pattern[str]) -> str:
     return "".join(pieces)
 
 
-def joined_ranges(text: str, marks: Sequence[Mark]) -> list[Mark]:
+def join_ranges(text: str, marks: Sequence[Mark]) -> list[Mark]:
     """Merge marks joined by a dash ("[1]\u2013[3]") into one range."""
     joined: list[Mark] = []
     for mark in marks:
         before = joined[-1] if joined else None
         if before and _RANGE_BETWEEN.fullmatch(text[before.end : mark.start]):
-            items = _between(before, mark)
+            items = _list_between(before, mark)
             if items:
                 targets = tuple(Target("number", item, item) for item in items)
                 joined[-1] = Mark(before.start, mark.end, targets, text[before.start : mark.end])
@@ -428,7 +431,7 @@ def joined_ranges(text: str, marks: Sequence[Mark]) -> list[Mark]:
     return joined
 
 
-def _between(first: Mark, last: Mark) -> list[str]:
+def _list_between(first: Mark, last: Mark) -> list[str]:
     ends = [one.targets[0] for one in (first, last) if len(one.targets) == 1]
     if len(ends) < 2 or any(one.kind != "number" for one in ends):
         return []

@@ -8,8 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ragassay.records import Article, Citation, Document
 from ragassay.text.bibliography import Reference
-from ragassay.text.citation_markers import bare, doi_of, expand, is_list
-from ragassay.text.citation_styles import Target, address_target, same_identifier, surnames_of
+from ragassay.text.citation_markers import expand, extract_doi, is_list, strip_identifier
+from ragassay.text.citation_styles import (
+    Target,
+    extract_surnames,
+    normalize_identifier,
+    parse_address,
+)
 
 Lookup = Callable[[str], Document | None]
 
@@ -55,17 +60,21 @@ class CitationResolver:
         self.documents = list(sources)
         self._sources = tuple(sources)
         self._lookup, self._n_sources = lookup, len(sources)
-        by_doi = {bare(s.doi): s.id for s in reversed(sources) if isinstance(s, Article) and s.doi}
-        by_url = {same_identifier(s.url): s.id for s in reversed(sources) if s.url}
+        by_doi = {
+            strip_identifier(s.doi): s.id
+            for s in reversed(sources)
+            if isinstance(s, Article) and s.doi
+        }
+        by_url = {normalize_identifier(s.url): s.id for s in reversed(sources) if s.url}
         by_id = {
             key: s.id
             for s in reversed(sources)
-            for key in (same_identifier(s.id), bare(s.id), s.id)
+            for key in (normalize_identifier(s.id), strip_identifier(s.id), s.id)
         }
-        self._ids = _labelled_identifiers(sources) | by_url | by_doi | by_id
-        self._kinds = {kind for key in self._ids if (kind := _kind_of(key))}
+        self._ids = _map_identifiers(sources) | by_url | by_doi | by_id
+        self._kinds = {kind for key in self._ids if (kind := _detect_kind(key))}
         self._source_ids = frozenset(s.id for s in sources)
-        self._titles = _by_title(sources)
+        self._titles = _map_titles(sources)
         self._references = {one.label.casefold(): one for one in reversed(references)}
         # The definition "[a]: https://..." turns "[a]" into a mark.
         defined = {
@@ -112,22 +121,24 @@ class CitationResolver:
 
     def resolve_listed(self, citations: Iterable[str]) -> list[Target]:
         """Return the targets of citations that an input file lists for a sentence."""
-        return [target for one in citations for target in self._listed_targets(one)]
+        return [target for one in citations for target in self._parse_citation(one)]
 
-    def _listed_targets(self, citation: str) -> list[Target]:
+    def _parse_citation(self, citation: str) -> list[Target]:
         citation_text = citation.strip()
-        plain = citation_text if doi_of(citation_text) else citation_text.strip("[]()").strip()
+        plain = citation_text if extract_doi(citation_text) else citation_text.strip("[]()").strip()
         items = [] if plain in self._ids or not is_list(plain) else expand(plain)
-        if len(items) == 1 and doi_of(plain):  # a single DOI stays as written, like any other id
+        if len(items) == 1 and extract_doi(
+            plain
+        ):  # a single DOI stays as written, like any other id
             items = []
-        return [_listed_target(item) for item in items or [plain or citation]]
+        return [_build_listed_target(item) for item in items or [plain or citation]]
 
-    def citations(self, targets: Iterable[Target]) -> tuple[Citation, ...]:
+    def resolve_targets(self, targets: Iterable[Target]) -> tuple[Citation, ...]:
         """Return the citations for a statement's targets, each marker and document only once."""
         by_key: dict[str, Citation] = {}
         documents: set[str] = set()
         for one in (citation for target in targets for citation in self._resolve_all(target)):
-            key = doi_of(one.marker) or one.marker
+            key = extract_doi(one.marker) or one.marker
             if key in by_key or one.document in documents:
                 continue
             by_key[key] = one
@@ -143,19 +154,21 @@ class CitationResolver:
         """Return the citation for a target, with its document if the target can be resolved."""
         known = self._find_document(target)
         if known is not None:
-            return Citation(marker=target.text, document=known, other=self._other(target, known))
+            return Citation(
+                marker=target.text, document=known, other=self._find_other_source(target, known)
+            )
         if target.kind in ("number", "index"):
             is_listed = target.value.casefold() in self._references
             is_invalid = bool(self._sources) and not (
                 self._are_ids
-                or (is_listed and any(self._matched_documents()))
+                or (is_listed and any(self._match_references()))
                 or _YEAR.fullmatch(target.value)
                 or self._may_be_joined(target.value)
             )
         else:
             # The answer may define a label itself as a document outside the sources.
             label = target.value.removeprefix("^").casefold() if target.kind == "name" else None
-            kind = _kind_of(bare(target.text))
+            kind = _detect_kind(strip_identifier(target.text))
             is_comparable = bool(self._sources) and (not kind or kind in self._kinds)
             is_identifier = target.kind in ("pmid", "doi", "name") and target.is_sure
             is_invalid = (
@@ -171,54 +184,61 @@ class CitationResolver:
         listed = rf"^[ \t]{{0,8}}(?:{re.escape(number)}[.):]\s|[-=*]{{3,}}[ \t]{{0,8}}$)"
         return re.search(listed, self._sources[0].text, re.MULTILINE) is not None
 
-    def _other(self, target: Target, known: str) -> str | None:
+    def _find_other_source(self, target: Target, known: str) -> str | None:
         is_counted = target.kind == "number" and not (self._is_from_zero or self._are_ids)
         is_id = target.value in self._source_ids and re.fullmatch(r"\d{1,9}", target.value)
-        counted = self._document_at(int(target.value) - 1) if is_counted and is_id else None
+        counted = self._get_source_id(int(target.value) - 1) if is_counted and is_id else None
         return counted if counted != known else None
 
     def _find_document(self, target: Target) -> str | None:
-        linked = self._find_document(address_target(target.address)) if target.address else None
+        linked = self._find_document(parse_address(target.address)) if target.address else None
         if linked is not None:
             return linked
         if target.kind == "number":
             return self._find_by_number(target)
         if target.kind == "index":
-            return self._document_at(int(target.value))
+            return self._get_source_id(int(target.value))
         if target.kind == "author":
             return self._find_by_author(target.value)
         if target.kind == "name":
-            named = self._ids.get(target.value) or self._titles.get(_plain_words(target.value))
+            named = self._ids.get(target.value) or self._titles.get(_normalize_words(target.value))
             return (
                 named
                 or self._find_by_label(target.value.removeprefix("^"))
-                or self._look_up(target)
+                or self._look_up_target(target)
             )
-        return self._look_up(target)
+        return self._look_up_target(target)
 
     def _find_by_number(self, target: Target) -> str | None:
         if target.text != target.value and (as_written := self._ids.get(target.text)):
             return as_written
         if labelled := self._find_by_label(target.value):
             return labelled
-        if target.value.casefold() in self._references and any(self._matched_documents()):
+        if target.value.casefold() in self._references and any(self._match_references()):
             return None
         if target.value in self._source_ids and not self._is_from_zero:
             return target.value
         if self._are_ids:
             return None
         at = int(target.value) - (0 if self._is_from_zero else 1)
-        return self._document_at(at) or self._ids.get(target.value) or self._look_up(target)
+        return (
+            self._get_source_id(at) or self._ids.get(target.value) or self._look_up_target(target)
+        )
 
-    def _document_at(self, index: int) -> str | None:
+    def _get_source_id(self, index: int) -> str | None:
         return self._sources[index].id if 0 <= index < self._n_sources else None
 
-    def _look_up(self, target: Target) -> str | None:
-        spellings = (target.text, target.value, bare(target.text), same_identifier(target.value))
+    def _look_up_target(self, target: Target) -> str | None:
+        spellings = (
+            target.text,
+            target.value,
+            strip_identifier(target.text),
+            normalize_identifier(target.value),
+        )
         known = next((self._ids[one] for one in spellings if one in self._ids), None)
         if known is not None or self._lookup is None or target.kind in ("address", "author"):
             return known
-        identifier = bare(target.text)
+        identifier = strip_identifier(target.text)
         document = self._lookup(identifier) or self._lookup(target.text)
         if document is None:
             return None
@@ -235,29 +255,29 @@ class CitationResolver:
             self._by_reference[name] = self._find_in_reference(self._references[name].text)
         return self._by_reference[name]
 
-    def _matched_documents(self) -> list[str]:
+    def _match_references(self) -> list[str]:
         return [one for label in self._references if (one := self._find_by_label(label))]
 
     def _find_in_reference(self, text: str) -> str | None:
         """Find the document of a reference by its identifier, title or id, in this order."""
         for pmid, address, doi in _IDENTIFIERS.findall(text):
             target = Target("pmid", pmid, f"PMID {pmid}") if pmid else Target("doi", doi, doi)
-            document = self._look_up(address_target(address) if address else target)
+            document = self._look_up_target(parse_address(address) if address else target)
             if document is not None:
                 return document
-        words = f" {_plain_words(text)} "
+        words = f" {_normalize_words(text)} "
         titled = [title for title in self._titles if f" {title} " in words]
         if titled:
             return self._titles[max(titled, key=len)]
         named = [
-            s.id for s in self._sources if len(s.id) > 3 and f" {_plain_words(s.id)} " in words
+            s.id for s in self._sources if len(s.id) > 3 and f" {_normalize_words(s.id)} " in words
         ]
         if len(named) == 1:
             return named[0]
         position = _POSITION.match(text)
         if position is None or self._is_from_zero:
             return None
-        return self._document_at(int(position[1]) - 1)
+        return self._get_source_id(int(position[1]) - 1)
 
     def _find_by_author(self, value: str) -> str | None:
         """Return the id of the source or referenced document with the given authors and year."""
@@ -274,12 +294,12 @@ class CitationResolver:
         if len(entries) != 1:
             return None
         known = self._find_by_label(entries[0])
-        if known is None and entries[0].isdigit() and not any(self._matched_documents()):
-            return self._document_at(int(entries[0]) - 1)
+        if known is None and entries[0].isdigit() and not any(self._match_references()):
+            return self._get_source_id(int(entries[0]) - 1)
         return known
 
 
-def _labelled_identifiers(sources: Sequence[Document]) -> dict[str, str]:
+def _map_identifiers(sources: Sequence[Document]) -> dict[str, str]:
     """Return source ids, keyed by the PMIDs and DOIs at the start of the sources' texts.
 
     If a text starts with two PMIDs or DOIs, both are ignored, because one may be a citation.
@@ -289,25 +309,25 @@ def _labelled_identifiers(sources: Sequence[Document]) -> dict[str, str]:
         head = f"{source.title}\n{source.text[:_LABEL_CHARS]}"
         kinds: dict[str, set[str]] = {}
         for pmid, address, doi in _IDENTIFIERS.findall(head):
-            identifier = bare(
-                address_target(address).value if address else pmid or doi.rstrip(".)")
+            identifier = strip_identifier(
+                parse_address(address).value if address else pmid or doi.rstrip(".)")
             )
-            kinds.setdefault(_kind_of(identifier), set()).add(identifier)
+            kinds.setdefault(_detect_kind(identifier), set()).add(identifier)
         for kind in ("pmid", "doi"):
             if len(identifiers := kinds.get(kind, set())) == 1:
                 ids[identifiers.pop()] = source.id
     return ids
 
 
-def _kind_of(identifier: str) -> str:
+def _detect_kind(identifier: str) -> str:
     if re.fullmatch(r"[0-9]{5,9}", identifier):
         return "pmid"
-    if doi_of(identifier):
+    if extract_doi(identifier):
         return "doi"
     return "pmc" if re.fullmatch(r"PMC\d{3,9}", identifier, re.IGNORECASE) else ""
 
 
-def _listed_target(text: str) -> Target:
+def _build_listed_target(text: str) -> Target:
     if re.fullmatch(r"[0-9]{1,9}", text):
         return Target("number", text, text)
     return Target("name", text, text)
@@ -315,14 +335,16 @@ def _listed_target(text: str) -> Target:
 
 def _has_authors(text: str, authors: str, year: str) -> bool:
     words = set(re.findall(r"[\w'\u2019-]+", re.sub(r"(?<=[a-z])(?=\d)|_", " ", text.casefold())))
-    surnames = surnames_of(authors)[:1] if "et al" in authors else surnames_of(authors)
+    surnames = extract_surnames(authors)[:1] if "et al" in authors else extract_surnames(authors)
     return bool(surnames) and words.issuperset(surnames) and bool({year, year[:4]} & words)
 
 
-def _by_title(sources: Sequence[Document]) -> dict[str, str]:
+def _map_titles(sources: Sequence[Document]) -> dict[str, str]:
     """Return source ids, keyed by title and, if unique, by title without subtitle."""
-    titles = {title: s.id for s in reversed(sources) if (title := _plain_words(s.title))}
-    openings = [(_plain_words(s.title.partition(":")[0]), s.id) for s in sources if ":" in s.title]
+    titles = {title: s.id for s in reversed(sources) if (title := _normalize_words(s.title))}
+    openings = [
+        (_normalize_words(s.title.partition(":")[0]), s.id) for s in sources if ":" in s.title
+    ]
     counts = Counter(head for head, _ in openings)
     for head, name in openings:
         if counts[head] == 1 and len(head.split()) >= LEAST_HEAD_WORDS:
@@ -330,5 +352,5 @@ def _by_title(sources: Sequence[Document]) -> dict[str, str]:
     return titles
 
 
-def _plain_words(text: str) -> str:
+def _normalize_words(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))

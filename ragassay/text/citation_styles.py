@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ragassay.text.citation_markers import MAX_RANGE, bare, doi_of
+from ragassay.text.citation_markers import MAX_RANGE, extract_doi, strip_identifier
 
 TargetKind = Literal["number", "index", "pmid", "doi", "address", "author", "name"]
 """Kinds of targets: "number" (id, label or position of a source), "index" (position from 0),
@@ -164,11 +164,11 @@ class Target:
     others: tuple[Target, ...] = ()
 
 
-def without_locators(content: str) -> str:
+def remove_locators(content: str) -> str:
     """Remove page numbers in parentheses after the entries of a mark.
 
     Example:
-        >>> without_locators("1(p3), 2 (Table 1)")
+        >>> remove_locators("1(p3), 2 (Table 1)")
         '1, 2'
     """
     return _LOCATED.sub(r"\g<entry>", content)
@@ -195,13 +195,13 @@ def read_targets(
         names = ()
     if content.casefold() in names:
         return (Target("name", content, content),)
-    plain = _VOLUME.sub("", _without_prefix(content))
+    plain = _VOLUME.sub("", _strip_prefixes(content))
     if plain.casefold() in names:
         return (Target("name", plain, plain),)
     is_labelled = bool(_LABEL.match(content))
     targets: list[Target] = []
     for group in re.split(r"\s?;\s?", plain):
-        group_targets = _read_group(_without_prefix(group), is_square or is_labelled, names)
+        group_targets = _read_group(_strip_prefixes(group), is_square or is_labelled, names)
         if not group_targets:
             return ()
         targets += group_targets
@@ -216,13 +216,13 @@ def join_identifiers(targets: Iterable[Target]) -> tuple[Target, ...]:
     Identifiers of the same kind ("PMID 123, 456") belong to different articles and are not merged.
     """
     unmerged = tuple(targets)
-    kinds = [_identifier_kind(one) for one in unmerged]
+    kinds = [_detect_identifier(one) for one in unmerged]
     if len(unmerged) < 2 or "" in kinds or len(set(kinds)) < len(kinds):
         return unmerged
     return (replace(unmerged[0], others=unmerged[1:]),)
 
 
-def _identifier_kind(target: Target) -> str:
+def _detect_identifier(target: Target) -> str:
     is_pmc = target.kind == "name" and bool(re.fullmatch(r"PMC\d+", target.value, re.IGNORECASE))
     return "pmc" if is_pmc else target.kind if target.kind in ("pmid", "doi") else ""
 
@@ -239,7 +239,7 @@ _LABEL = re.compile(rf"(?:see\s)?(?:{WORDS})s?\s?[:\uff1a]", re.IGNORECASE)
 """Matches a word for a source and a colon, after which any number is a citation."""
 
 
-def _without_prefix(text: str) -> str:
+def _strip_prefixes(text: str) -> str:
     for _ in range(3):
         match = _PREFIX.match(text)
         if not match:
@@ -252,7 +252,7 @@ def _read_group(group: str, is_square: bool, names: Collection[str]) -> list[Tar
     titled = re.fullmatch(rf"(?P<title>.{{1,300}}?),?\s{_YEAR}", group)
     if titled and titled["title"].casefold() in names:
         return [Target("name", titled["title"], titled["title"])]
-    authors = list(_authors(group))
+    authors = list(_parse_author_years(group))
     if authors:
         return authors
     targets: list[Target] = []
@@ -305,17 +305,17 @@ def _read_entry(entry: str, is_square: bool, names: Collection[str]) -> list[Tar
             continue
         if kind == "number" and not is_square and not _ROUND_WORD.fullmatch(entry):
             return []
-        return [_target(kind, match["value"], entry)]
+        return [_build_target(kind, match["value"], entry)]
     return []
 
 
-def _target(kind: TargetKind, value: str, entry: str) -> Target:
+def _build_target(kind: TargetKind, value: str, entry: str) -> Target:
     if kind == "pmid":
         return Target(kind, value, f"PMID {value}")
     if kind == "doi":
         return Target(kind, value.rstrip(".,:;"), value.rstrip(".,:;"))
     if kind == "address":
-        return address_target(value)
+        return parse_address(value)
     if kind == "name":
         return Target(kind, value, entry)
     number = str(int(value))  # in ASCII, whatever the script
@@ -330,23 +330,23 @@ _PUBMED = re.compile(
 )
 
 
-def address_target(address: str) -> Target:
+def parse_address(address: str) -> Target:
     """Return the target of a URL, which is a PubMed article, a DOI, or a page.
 
     Example:
-        >>> address_target("https://pubmed.ncbi.nlm.nih.gov/123/").text
+        >>> parse_address("https://pubmed.ncbi.nlm.nih.gov/123/").text
         'PMID 123'
     """
     plain = address.rstrip(".,;:!?")
     pubmed = _PUBMED.match(plain)
     if pubmed:
         return Target("pmid", pubmed[1], f"PMID {pubmed[1]}")
-    if doi := doi_of(plain):
+    if doi := extract_doi(plain):
         return Target("doi", doi, doi if plain.startswith("http") else plain)
     return Target("address", plain, plain)
 
 
-def _authors(group: str) -> Iterator[Target]:
+def _parse_author_years(group: str) -> Iterator[Target]:
     """Yield one target per year in an author-year citation, or nothing for other text."""
     titled = next((one for p in _WITH_JOURNAL if (one := p.fullmatch(group))), None)
     if titled:
@@ -367,11 +367,11 @@ def is_no_author(authors: str, is_several: bool) -> bool:
     return not is_several and authors.split()[0].strip(",") in NO_AUTHORS
 
 
-def surnames_of(authors: str) -> list[str]:
+def extract_surnames(authors: str) -> list[str]:
     """Return the surnames of authors, or the words of an organization's name, in lower case.
 
     Example:
-        >>> surnames_of("Smith JA and de la Cruz")
+        >>> extract_surnames("Smith JA and de la Cruz")
         ['smith', 'cruz']
     """
     parts = re.split(r",|\band\b|&|\bund\b|\bet\b|\by\b", re.sub(_ET_AL, "", authors))
@@ -380,7 +380,7 @@ def surnames_of(authors: str) -> list[str]:
     return [name.casefold() for words in surnames for name in words]
 
 
-def same_identifier(text: str) -> str:
+def normalize_identifier(text: str) -> str:
     """Normalize an identifier or URL so that different spellings compare equal."""
-    plain = bare(text).casefold()
+    plain = strip_identifier(text).casefold()
     return re.sub(r"^(?:https?://)?(?:www\.)?", "", plain).rstrip("/")

@@ -70,26 +70,26 @@ class _Word:
     is_inside: bool
 
 
-def clauses_of(sentence: str) -> list[str]:
+def split_clauses(sentence: str) -> list[str]:
     """Return the clauses of a sentence without citation markers, each as a full sentence.
 
     A sentence that cannot be split is returned unchanged. For a blank sentence, the list is empty.
 
     Example:
-        >>> clauses_of("Nausea was common; two patients stopped the drug, and no patient died.")
+        >>> split_clauses("Nausea was common; two patients stopped the drug, and no patient died.")
         ['Nausea was common.', 'Two patients stopped the drug.', 'No patient died.']
     """
     plain = " ".join(sentence.split())
     if not plain:
         return []
-    words = _words(plain)
+    words = _parse_words(plain)
     texts = [
         text
-        for part in _at_semicolons(words)
+        for part in _split_semicolons(words)
         for piece in _cut_coordinated(_cut_concession(part))
-        for text in _predicates(piece, plain)
+        for text in _split_predicates(piece, plain)
     ]
-    clauses = list(dict.fromkeys(_sentence(text) for text in texts))
+    clauses = list(dict.fromkeys(_format_sentence(text) for text in texts))
     is_cut = len(clauses) > 1 and all(len(_TOKEN.findall(c)) > LEAST_WORDS for c in clauses)
     return clauses if is_cut else [plain]
 
@@ -97,7 +97,7 @@ def clauses_of(sentence: str) -> list[str]:
 Words = Sequence[_Word]
 
 
-def _words(text: str) -> list[_Word]:
+def _parse_words(text: str) -> list[_Word]:
     tokens = list(_TOKEN.finditer(text))
     if len(tokens) > MOST_WORDS:
         return []
@@ -115,7 +115,7 @@ def _words(text: str) -> list[_Word]:
     return words
 
 
-def _verb(words: Words) -> int | None:
+def _find_verb(words: Words) -> int | None:
     for index, word in enumerate(words):
         next_text = words[index + 1].text if index + 1 < len(words) else ""
         is_participle = word.text.endswith("ed") and next_text in ("by", "with")
@@ -125,8 +125,8 @@ def _verb(words: Words) -> int | None:
     return None
 
 
-def _states(words: Words) -> bool:
-    verb = _verb(words)
+def _is_statement(words: Words) -> bool:
+    verb = _find_verb(words)
     if not verb or words[0].text in _PRONOUNS:
         return False
     before = words[:verb]
@@ -135,17 +135,21 @@ def _states(words: Words) -> bool:
     return not (is_scoped or is_list) and any(word.tag.startswith(_NOUNS) for word in before)
 
 
-def _at_semicolons(words: Words) -> list[Words]:
+def _split_semicolons(words: Words) -> list[Words]:
     if any(word.text == ":" and not word.is_inside for word in words):
         return [words]
     parts: list[Words] = []
     start = 0
     for index, word in enumerate(words):
-        if word.text == ";" and not word.is_inside and _states(_strip_opener(words[index + 1 :])):
+        if (
+            word.text == ";"
+            and not word.is_inside
+            and _is_statement(_strip_opener(words[index + 1 :]))
+        ):
             parts.append(words[start:index])
             start = index + 1
     parts.append(words[start:])
-    return parts if all(_verb(part) is not None for part in parts) else [words]
+    return parts if all(_find_verb(part) is not None for part in parts) else [words]
 
 
 def _strip_opener(words: Words) -> Words:
@@ -158,9 +162,9 @@ def _cut_concession(words: Words) -> list[Words]:
     if not words or words[0].text not in _CONCEDING:
         return [words]
     for index, word in enumerate(words):
-        if word.text == "," and not word.is_inside and _states(words[1:index]):
+        if word.text == "," and not word.is_inside and _is_statement(words[1:index]):
             rest = words[index + 1 :]
-            return [words[1:index], rest] if _states(rest) else [words]
+            return [words[1:index], rest] if _is_statement(rest) else [words]
     return [words]
 
 
@@ -179,12 +183,12 @@ def _cut_coordinated(parts: Sequence[Words]) -> list[Words]:
 def _is_joint(left: Words, right: Words) -> bool:
     """Return whether a sentence may be split at a conjunction between two clauses."""
     word = right[0]
-    if word.text not in _JOINING or word.is_inside or _verb(left) is None:
+    if word.text not in _JOINING or word.is_inside or _find_verb(left) is None:
         return False
     after_comma = left[-1].text == ","
     clause = _strip_opener(right)
     scopes = _CONDITIONS if after_comma else _SCOPES
-    if not _states(clause) or any(one.text in scopes for one in left) or _is_list(left):
+    if not _is_statement(clause) or any(one.text in scopes for one in left) or _is_list(left):
         return False
     return after_comma or (clause[0].text in _DETERMINERS and word.text not in _CONCEDING)
 
@@ -194,27 +198,27 @@ def _is_list(words: Words) -> bool:
     if len(commas) < 2 or commas[-1] != len(words) - 1:
         return False
     item = words[commas[-2] + 1 : commas[-1]]
-    return len(item) <= MOST_ITEM and _verb(item) is None
+    return len(item) <= MOST_ITEM and _find_verb(item) is None
 
 
-def _predicates(words: Words, text: str) -> list[str]:
+def _split_predicates(words: Words, text: str) -> list[str]:
     """Split a clause into its predicates, repeating the subject, or around a relative clause."""
     if not words:
         return []
-    verb = _verb(words)
-    if verb is not None and (relative := _relative(words, text)):
+    verb = _find_verb(words)
+    if verb is not None and (relative := _split_relative(words, text)):
         return relative
     if not verb or verb > MOST_SUBJECT:
-        return [_text_of(words, text)]
+        return [_cut_text(words, text)]
     subject = text[words[0].start : words[verb].start]
     scope = next((n for n, word in enumerate(words) if word.text in _SCOPES), len(words))
     cuts = [n for n in range(verb + 2, min(scope, len(words) - 1)) if _is_predicate(words, verb, n)]
     ends = [*cuts, len(words)]
-    others = (subject + _text_of(words[n + 1 : end], text) for n, end in pairwise(ends))
-    return [_text_of(words[: ends[0]], text), *others]
+    others = (subject + _cut_text(words[n + 1 : end], text) for n, end in pairwise(ends))
+    return [_cut_text(words[: ends[0]], text), *others]
 
 
-def _text_of(words: Words, text: str) -> str:
+def _cut_text(words: Words, text: str) -> str:
     return text[words[0].start : words[-1].end] if words else ""
 
 
@@ -238,7 +242,7 @@ def _is_verb(word: _Word) -> bool:
     return word.text in _AUXILIARIES or word.tag in ("MD", "VBZ", "VBD")
 
 
-def _relative(words: Words, text: str) -> list[str]:
+def _split_relative(words: Words, text: str) -> list[str]:
     """Split "S, which P, Q" into "S Q" and "S P"."""
     pronouns = (n for n in range(2, len(words)) if words[n].text in ("which", "who"))
     index = next((n for n in pronouns if words[n - 1].text == ","), None)
@@ -247,17 +251,17 @@ def _relative(words: Words, text: str) -> list[str]:
     before, rest = words[: index - 1], words[index + 1 :]
     end = next((n for n, one in enumerate(rest) if one.text == "," and not one.is_inside), None)
     is_example = any(one.text in (*_SCOPES, "like", "including") for one in before)
-    if end is None or _verb(before) is not None or is_example:
+    if end is None or _find_verb(before) is not None or is_example:
         return []
     inner, outer = rest[:end], rest[end + 1 :]
     if not (inner and outer and _is_verb(inner[0]) and _is_verb(outer[0])):
         return []
     if any(one.text in _SCOPES for one in (*inner, *outer)):
         return []
-    return [f"{_text_of(before, text)} {_text_of(one, text)}" for one in (outer, inner)]
+    return [f"{_cut_text(before, text)} {_cut_text(one, text)}" for one in (outer, inner)]
 
 
-def _sentence(clause: str) -> str:
+def _format_sentence(clause: str) -> str:
     text = _OPENERS.sub("", clause.strip(" ,;"), count=1) if _OPENERS.match(clause) else clause
     text = text.strip(" ,;")
     if _LOWER_WORD.match(text):

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragassay.text.number_comparison import compare_numbers, has_complement
-from ragassay.text.number_context import word_of
-from ragassay.text.search import rank, tokenize
+from ragassay.text.number_context import find_word
+from ragassay.text.search import rank_texts, tokenize
 
 N_CLOSEST = 2
 """Number of sentences of a document, closest to the claim, that are searched for opposite words."""
@@ -76,7 +76,7 @@ class Difference:
     words: str
 
 
-def difference_of(
+def find_difference(
     claim: str, sentences: Sequence[str], title: str = "", beside: Sequence[str] | None = None
 ) -> Difference | None:
     """Return the first difference between a claim and a document, or None if there is none.
@@ -89,24 +89,26 @@ def difference_of(
             may state them.
 
     Example:
-        >>> difference_of("It fell by 5 mm.", ["It fell by 2 mm."], beside=[])
+        >>> find_difference("It fell by 5 mm.", ["It fell by 2 mm."], beside=[])
         Difference(kind='number', words='the source says 2 mm, the answer 5 mm')
-        >>> difference_of("It raised pressure.", ["It reduced pressure."])
+        >>> find_difference("It raised pressure.", ["It reduced pressure."])
         Difference(kind='direction', words='"raised" here, "reduced" there')
     """
     if not sentences:
         return None
-    number = None if beside is None else _other_number(claim, sentences, title, beside)
+    number = None if beside is None else _find_other_number(claim, sentences, title, beside)
     if number or beside:
         return number
-    closest = [sentences[index] for index, _ in rank(claim, sentences)[:N_CLOSEST]]
+    closest = [sentences[index] for index, _ in rank_texts(claim, sentences)[:N_CLOSEST]]
     if has_complement(claim, " ".join(closest)):
         # "80 % did not relapse" means the same as "20 % relapsed".
         return None
-    return _direction(claim.lower(), " ".join(closest).lower()) or _negation(claim, closest)
+    return _compare_directions(claim.lower(), " ".join(closest).lower()) or _compare_negations(
+        claim, closest
+    )
 
 
-def absent_numbers(
+def find_absent_numbers(
     claim: str, sentences: Sequence[str], title: str = "", beside: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """Return the numbers in a claim, with units, that no document states.
@@ -115,7 +117,7 @@ def absent_numbers(
     a document, and `beside` are the texts of the other documents cited for the claim.
 
     Example:
-        >>> absent_numbers("Mean age was 64 years.", ["Adults took part."])
+        >>> find_absent_numbers("Mean age was 64 years.", ["Adults took part."])
         ('64 years',)
     """
     text, _ = _join_texts(sentences, title, beside)
@@ -134,15 +136,15 @@ def is_other_value(words: str) -> bool:
     return bool(_OTHER_VALUE.fullmatch(words))
 
 
-def difference_spans(words: str, text: str, of: Literal["here", "there"]) -> list[Span]:
+def find_difference_spans(words: str, text: str, of: Literal["here", "there"]) -> list[Span]:
     """Return the spans in a claim or document of the words that a difference quotes from it.
 
     `words` come from a `Difference`. `of` is "here" for a claim and "there" for a document.
 
     Example:
-        >>> difference_spans("the source says 2, the answer 5", "It fell by 5 mm.", "here")
+        >>> find_difference_spans("the source says 2, the answer 5", "It fell by 5 mm.", "here")
         [(11, 12)]
-        >>> difference_spans('"raised" here, "reduced" there', "It reduced pressure.", "there")
+        >>> find_difference_spans('"raised" here, "reduced" there', "It reduced pressure.", "there")
         [(3, 10)]
     """
     quoted = re.findall(rf'"([^"]+)" {of}', words)
@@ -152,11 +154,11 @@ def difference_spans(words: str, text: str, of: Literal["here", "there"]) -> lis
     return sorted(
         match.span()
         for word in quoted
-        for match in re.finditer(_whole_word(word), text, re.IGNORECASE)
+        for match in re.finditer(_build_word_pattern(word), text, re.IGNORECASE)
     )
 
 
-def _whole_word(word: str) -> str:
+def _build_word_pattern(word: str) -> str:
     """Return a pattern for a word, or for a number that is not part of a longer number."""
     return rf"(?<![\w.])(?<!\d,){re.escape(word)}(?!\w|[.,]\d)"
 
@@ -166,33 +168,33 @@ def _join_texts(sentences: Sequence[str], title: str, beside: Sequence[str]) -> 
     return "\n\n".join([own, *beside]), len(own)
 
 
-def _other_number(
+def _find_other_number(
     claim: str, sentences: Sequence[str], title: str, beside: Sequence[str]
 ) -> Difference | None:
     text, n_own = _join_texts(sentences, title, beside)
     for one in compare_numbers(claim, text):
         if one.stated and one.stated[0] < n_own:
             there, here = text[slice(*one.stated)], claim[one.start : one.end]
-            arm = f"{_FOR}{word_of(one.arm, claim)}" if one.arm else ""
+            arm = f"{_FOR}{find_word(one.arm, claim)}" if one.arm else ""
             words = f"{_SOURCE}{there}{arm}{_ANSWER}{here}"
             return Difference("number", " ".join(words.split()))
     return None
 
 
-def _direction(claim: str, near: str) -> Difference | None:
+def _compare_directions(claim: str, near: str) -> Difference | None:
     ours, theirs = (_WORD.findall(_THAN_NUMBER.sub("", text)) for text in (claim, near))
-    for pair in _SIDES if _same_comparator(ours, theirs) else _SIDES[1:]:
+    for pair in _SIDES if _has_same_comparator(ours, theirs) else _SIDES[1:]:
         for side, other in (pair, pair[::-1]):
             if any(word.startswith(side) for word in theirs):
                 continue
             n = N_AROUND_COMPARED if pair is _SIDES[0] else N_AROUND
             for against in (i for i, word in enumerate(theirs) if word.startswith(other)):
-                if word := _find_opposite(ours, side, _around(theirs, against, n), n):
+                if word := _find_opposite(ours, side, _collect_neighbours(theirs, against, n), n):
                     return Difference("direction", f'"{word}" here, "{theirs[against]}" there')
     return None
 
 
-def _same_comparator(ours: Sequence[str], theirs: Sequence[str]) -> bool:
+def _has_same_comparator(ours: Sequence[str], theirs: Sequence[str]) -> bool:
     """Return whether comparisons with "than" are with the same thing, or there are none."""
     ends = [
         {word for n, one in enumerate(words) if one == "than" for word in words[n + 1 : n + 4]}
@@ -207,16 +209,21 @@ def _find_opposite(
     ours: Sequence[str], side: tuple[str, ...], around: set[str], n: int
 ) -> str | None:
     return next(
-        (w for i, w in enumerate(ours) if w.startswith(side) and around & _around(ours, i, n)), None
+        (
+            w
+            for i, w in enumerate(ours)
+            if w.startswith(side) and around & _collect_neighbours(ours, i, n)
+        ),
+        None,
     )
 
 
-def _around(words: Sequence[str], index: int, n: int) -> set[str]:
+def _collect_neighbours(words: Sequence[str], index: int, n: int) -> set[str]:
     near = [*words[max(0, index - n) : index], *words[index + 1 : index + 1 + n]]
     return set(tokenize(" ".join(near)))
 
 
-def _negation(claim: str, closest: Sequence[str]) -> Difference | None:
+def _compare_negations(claim: str, closest: Sequence[str]) -> Difference | None:
     ours = _NEGATION.search(claim)
     theirs = _NEGATION.search(" ".join(closest) if ours else closest[0])
     if ours and theirs:

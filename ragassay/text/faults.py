@@ -16,22 +16,22 @@ T = TypeVar("T")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def with_whole_characters(value: T) -> T:
+def replace_surrogates(value: T) -> T:
     r"""Replace lone surrogates with U+FFFD in a string or a JSON value.
 
     Values of other types are returned unchanged.
 
     Example:
-        >>> with_whole_characters({"reason": "\ud83d, it seems"})
+        >>> replace_surrogates({"reason": "\ud83d, it seems"})
         {'reason': '�, it seems'}
     """
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)  # type: ignore[return-value]
     if isinstance(value, list):
-        return [with_whole_characters(item) for item in value]  # type: ignore[return-value]
+        return [replace_surrogates(item) for item in value]  # type: ignore[return-value]
     if isinstance(value, dict):
         return {  # type: ignore[return-value]
-            with_whole_characters(key): with_whole_characters(item) for key, item in value.items()
+            replace_surrogates(key): replace_surrogates(item) for key, item in value.items()
         }
     return value
 
@@ -102,7 +102,7 @@ def find_reasoning(text: str) -> list[tuple[int, int]]:
     return _merge_spans(spans)
 
 
-def blank_spans(
+def overwrite_spans(
     text: str, spans: Sequence[tuple[int, int]], *, keeps_line_breaks: bool = True
 ) -> str:
     """Overwrite spans in a text with spaces, preserving offsets."""
@@ -241,7 +241,7 @@ def states_nothing(sentence: str) -> bool:
     return not re.search(r"\w", plain) or bool(_FRAMING.fullmatch(plain))
 
 
-def refuses(sentences: Sequence[str]) -> bool:
+def is_refused_answer(sentences: Sequence[str]) -> bool:
     """Return whether a short answer begins by saying that there is no answer and makes no claim.
 
     "The documents do not mention children, but aspirin is not recommended" makes a claim.
@@ -250,7 +250,7 @@ def refuses(sentences: Sequence[str]) -> bool:
         return False
     first, *turned = _TURN.split(sentences[0])
     opens = _gives_none(first) or any(map(_gives_none, turned))
-    return opens and not any(map(_claims, (*turned, *sentences[1:])))
+    return opens and not any(map(_makes_claim, (*turned, *sentences[1:])))
 
 
 def _gives_none(text: str) -> bool:
@@ -260,19 +260,19 @@ def _gives_none(text: str) -> bool:
     return bool(nothing or _APOLOGY.search(text))
 
 
-def _claims(text: str) -> bool:
+def _makes_claim(text: str) -> bool:
     is_long = len(_WORD.findall(text)) >= N_CLAIM_WORDS
     return is_long and not (says_nothing(text) or _APOLOGY.search(text) or _NO_CLAIM.search(text))
 
 
-def languages(question: str, answer: str) -> tuple[str, str] | None:
+def compare_languages(question: str, answer: str) -> tuple[str, str] | None:
     """Return the languages of a question and its answer as ISO 639-1 codes if they differ.
 
     Return None if the languages are the same or a text is too short to identify its language.
     """
     if _is_english(question) and _is_english(answer):
         return None
-    first, second = (_identifier().classify(text) for text in (question, answer))
+    first, second = (_load_identifier().classify(text) for text in (question, answer))
     if first[0] == second[0] or min(first[1], second[1]) < LEAST_LANGUAGE_SHARE:
         return None
     return first[0], second[0]
@@ -284,7 +284,7 @@ def _is_english(text: str) -> bool:
 
 
 @functools.cache
-def _identifier() -> LanguageIdentifier:
+def _load_identifier() -> LanguageIdentifier:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

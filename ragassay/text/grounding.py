@@ -113,25 +113,27 @@ def is_carried(nugget: str, sentence: str, answer: str) -> bool:
     A nugget that equals the sentence is stated, and one without content words is not. A pronoun in
     the sentence may stand for words of the `answer`.
     """
-    words, sentence_words = _words(nugget), _words(sentence)
+    words, sentence_words = _extract_words(nugget), _extract_words(sentence)
     if not words or not _is_drawn(words, sentence_words, sentence, answer):
         return False
     if nugget.split() == sentence.split():
         return True
-    if not _numbers(nugget) <= _numbers(sentence):
+    if not _extract_numbers(nugget) <= _extract_numbers(sentence):
         return False
-    clauses, parts = _clauses(sentence), _clauses(nugget)
+    clauses, parts = _split_clauses(sentence), _split_clauses(nugget)
     return (
         len(parts) <= MOST_CLAUSES
         and _keeps_sides(parts, clauses)
         and all(
-            _agrees(part, clauses, pattern) for part in parts for pattern in (_NEGATION, _HEDGE)
+            _agrees_with_clauses(part, clauses, pattern)
+            for part in parts
+            for pattern in (_NEGATION, _HEDGE)
         )
     )
 
 
 @functools.lru_cache(maxsize=128)
-def _words(text: str) -> frozenset[str]:
+def _extract_words(text: str) -> frozenset[str]:
     """Return the content words of a text. They are cached because each answer has many nuggets."""
     return frozenset(tokenize(text))
 
@@ -145,42 +147,48 @@ def _is_drawn(
         return True
     if not _ANAPHOR.search(sentence) or borrowed & _NEVER_BORROWED:
         return False
-    return borrowed <= _words(answer) and len(words & sentence_words) >= LEAST_OVERLAP * len(words)
+    return borrowed <= _extract_words(answer) and len(
+        words & sentence_words
+    ) >= LEAST_OVERLAP * len(words)
 
 
-def _numbers(text: str) -> set[str]:
+def _extract_numbers(text: str) -> set[str]:
     plain = re.sub(r"[\u2212\u2013]", "-", text)
     return {re.sub(r"\s", "", match.group()).lstrip("=") for match in _NUMBER.finditer(plain)}
 
 
-def _clauses(text: str) -> list[str]:
+def _split_clauses(text: str) -> list[str]:
     parts = [part for part in dict.fromkeys(_CLAUSE.split(text)) if part]
-    return [p for p in parts if _words(p) or _NEGATION.search(p) or _HEDGE.search(p)] or [text]
+    return [p for p in parts if _extract_words(p) or _NEGATION.search(p) or _HEDGE.search(p)] or [
+        text
+    ]
 
 
-def _agrees(part: str, clauses: list[str], pattern: re.Pattern[str]) -> bool:
+def _agrees_with_clauses(part: str, clauses: list[str], pattern: re.Pattern[str]) -> bool:
     """Return whether a clause of a nugget is negated or hedged just as in the sentence.
 
     `pattern` matches negations or hedges. A clause with a match is compared with the clauses of the
     sentence that share the most words with it. A clause without a match must not use words that
     occur only in matching clauses of the sentence.
     """
-    words = _words(part)
+    words = _extract_words(part)
     matching = [clause for clause in clauses if pattern.search(clause)]
     if pattern.search(part):
-        return all(clause in matching for clause in _closest(words, clauses, pattern))
-    free = frozenset().union(*(_words(clause) for clause in clauses if clause not in matching))
-    bound = frozenset().union(*(_words(clause) for clause in matching))
+        return all(clause in matching for clause in _find_closest(words, clauses, pattern))
+    free = frozenset().union(
+        *(_extract_words(clause) for clause in clauses if clause not in matching)
+    )
+    bound = frozenset().union(*(_extract_words(clause) for clause in matching))
     return not (words & bound) - free
 
 
-def _closest(words: frozenset[str], clauses: list[str], pattern: re.Pattern[str]) -> list[str]:
+def _find_closest(words: frozenset[str], clauses: list[str], pattern: re.Pattern[str]) -> list[str]:
     ranked: dict[str, tuple[int, int]] = {}
     before: frozenset[str] = frozenset()
     for clause in clauses:
-        reach = _words(clause)
+        reach = _extract_words(clause)
         match = pattern.search(clause)
-        if match and not _words(clause[: match.start()]) - _AUXILIARIES:
+        if match and not _extract_words(clause[: match.start()]) - _AUXILIARIES:
             # "... and not significant" takes its subject from the previous clause.
             reach |= before
         ranked[clause] = (len(words & reach), -len(reach - words))
@@ -193,10 +201,10 @@ def _keeps_sides(parts: list[str], clauses: list[str]) -> bool:
     """Return whether the nugget compares only with things with which the sentence compares."""
     compared = [_COMPARATOR.split(clause, maxsplit=1)[1:] for clause in clauses]
     standards = {word for tail in compared for text in tail for word in tokenize(text)}
-    return all(word in standards for part in parts for word in _next_words(part))
+    return all(word in standards for part in parts for word in _find_compared_words(part))
 
 
-def _next_words(clause: str) -> Iterator[str]:
+def _find_compared_words(clause: str) -> Iterator[str]:
     word = ""
     for text in reversed(_COMPARATOR.split(clause)[1:]):
         word = next(iter(tokenize(text)), word)

@@ -84,13 +84,13 @@ _NO_PARTICIPLES = frozenset(
 )
 
 
-def kind_of_word(word: str) -> WordKind:
+def classify_word(word: str) -> WordKind:
     """Return the role of a word in a noun phrase, or "other" for words that occur in none.
 
     The word must be in lower case. The last part of a hyphenated compound determines its role.
 
     Example:
-        >>> [kind_of_word(word) for word in ("electrode", "optical", "modified", "the", "rapidly")]
+        >>> [classify_word(word) for word in ("electrode", "optical", "modified", "the", "rapidly")]
         ['noun', 'adjective', 'participle', 'opener', 'other']
     """
     if word in _OPENERS:
@@ -154,7 +154,7 @@ def find_keywords(text: str, n: int = N_KEYWORDS) -> tuple[str, ...]:
     if not candidates:
         return ()
     topics = find_topics(candidates)
-    ranks = pagerank(topic_weights(candidates, topics))
+    ranks = pagerank(compute_topic_weights(candidates, topics))
     # Candidates are in text order, so this is the first candidate of each topic.
     first = np.unique(topics, return_index=True)[1]
     best = sorted(range(len(first)), key=lambda topic: (-ranks[topic], first[topic]))
@@ -164,20 +164,20 @@ def find_keywords(text: str, n: int = N_KEYWORDS) -> tuple[str, ...]:
 def find_candidates(text: str) -> list[Candidate]:
     """Return the longest sequences of nouns and adjectives that end in a noun."""
     words = [match.group() for match in _TOKEN.finditer(text)]
-    kinds = "".join(_KIND_LETTERS[kind_of_word(_lower(word))] for word in words)
+    kinds = "".join(_KIND_LETTERS[classify_word(_lower(word))] for word in words)
     candidates: dict[tuple[str, ...], Candidate] = {}
     for run in _RUN.finditer(kinds):
         phrase = words[run.start() :][: len(run[0].rstrip("ap"))]
         if len(phrase) > _MOST_WORDS or sum(map(len, phrase)) < 3:
             continue
-        stems = tuple(_stem(_lower(word)) for word in phrase)
+        stems = tuple(_stem_word(_lower(word)) for word in phrase)
         candidate = candidates.setdefault(stems, Candidate(stems))
         candidate.starts.append(run.start())
-        candidate.forms[" ".join(map(_plain, phrase))] += 1
+        candidate.forms[" ".join(map(_lowercase_word, phrase))] += 1
     return list(candidates.values())[:_MOST_CANDIDATES]
 
 
-def _plain(word: str) -> str:
+def _lowercase_word(word: str) -> str:
     """Lowercase a word unless it is a name or symbol: "Glucose" becomes "glucose", "NMR" stays."""
     return word.lower() if word[1:].islower() and word[0].isupper() else word
 
@@ -187,7 +187,7 @@ def _lower(word: str) -> str:
 
 
 @functools.lru_cache(maxsize=50_000)
-def _stem(word: str) -> str:
+def _stem_word(word: str) -> str:
     import snowballstemmer
 
     return str(snowballstemmer.stemmer("english").stemWord(word))
@@ -214,7 +214,9 @@ def find_topics(candidates: list[Candidate]) -> NDArray[np.intp]:
     return fcluster(tree, t=CUT_DISTANCE, criterion="distance").astype(np.intp) - 1
 
 
-def topic_weights(candidates: list[Candidate], topics: NDArray[np.intp]) -> NDArray[np.float64]:
+def compute_topic_weights(
+    candidates: list[Candidate], topics: NDArray[np.intp]
+) -> NDArray[np.float64]:
     """Return the weights between topics: sums of the inverse distances of their candidates."""
     starts = np.array([start for one in candidates for start in one.starts])
     n_words = np.array([len(one.stems) for one in candidates for _ in one.starts])

@@ -76,19 +76,19 @@ class PlainText:
     ends: list[int]
     targets: dict[int, str] = field(default_factory=dict)
 
-    def source_span(self, start: int, end: int) -> Span:
+    def find_source_span(self, start: int, end: int) -> Span:
         """Return the span in the answer that corresponds to a span in the plain text."""
         return self.starts[start], self.ends[end - 1]
 
 
-def plain_text(answer: str, spans: Iterable[Span]) -> PlainText:
+def extract_plain_text(answer: str, spans: Iterable[Span]) -> PlainText:
     r"""Return the plain text of spans in an answer, with a line break between two spans.
 
     The spans must be in order, such as the lines of a paragraph.
 
     Example:
-        >>> plain = plain_text("It **fell** \\[1\\].", [(0, 18)])
-        >>> plain.text, plain.source_span(3, 7)
+        >>> plain = extract_plain_text("It **fell** \\[1\\].", [(0, 18)])
+        >>> plain.text, plain.find_source_span(3, 7)
         ('It fell [1].', (5, 9))
     """
     builder = _Builder()
@@ -99,7 +99,7 @@ def plain_text(answer: str, spans: Iterable[Span]) -> PlainText:
     return builder.build()
 
 
-def readable(text: str) -> str:
+def remove_delimiters(text: str) -> str:
     """Remove the delimiters from plain text, and convert raised numbers to characters like "²"."""
     raised = re.sub(
         rf"{SUP}([^{SUP}{SUP_END}]*){SUP_END}",
@@ -141,20 +141,20 @@ class _Builder:
         position = start
         while token := _TOKEN.search(answer, position, end):
             self.copy(answer, position, token.start())
-            self._token(token.lastgroup or "", token, answer)
+            self._add_token(token.lastgroup or "", token, answer)
             position = token.end()
         self.copy(answer, position, end)
 
-    def _token(self, kind: str, token: re.Match[str], answer: str) -> None:
+    def _add_token(self, kind: str, token: re.Match[str], answer: str) -> None:
         start, end = token.span()
         if kind == "escape":
             self.add(token[0][1], start, end)
         elif kind in ("code", "address"):
             self.copy(answer, *token.span("inside" if kind == "code" else "address"))
         elif kind == "link":
-            self._link(token, answer)
+            self._add_link(token, answer)
         elif kind == "tag":
-            self._tag(token)
+            self._add_tag(token)
         elif kind == "entity":
             self.add(html.unescape(token[0]), start, end)
         elif kind == "power":
@@ -165,7 +165,7 @@ class _Builder:
         elif kind == "emphasis":
             self._mark_emphasis(token, answer)
 
-    def _link(self, token: re.Match[str], answer: str) -> None:
+    def _add_link(self, token: re.Match[str], answer: str) -> None:
         start, end = token.span()
         if not self._brackets or not _LINKS_TO.search(token["target"]):
             self.copy(answer, start, end)
@@ -175,7 +175,7 @@ class _Builder:
         self.targets[opening] = token["target"]
         self.add(LINK_END, start, end)
 
-    def _tag(self, token: re.Match[str]) -> None:
+    def _add_tag(self, token: re.Match[str]) -> None:
         start, end = token.span()
         text = token[0].lower()
         closes, is_single = text.startswith("</"), text.endswith("/>")
@@ -184,16 +184,16 @@ class _Builder:
             self.add(SUP_END if closes else SUP, start, end)
         elif token["cite"] or token["cohere"]:
             if not closes:
-                self.targets[len(self.characters)] = token["cohere"] or _target_of(attributes)
+                self.targets[len(self.characters)] = token["cohere"] or _extract_target(attributes)
             self.add(CITE_END if closes else CITE, start, end)
             if is_single:
                 self.add(CITE_END, end, end)
         elif re.match(r"</?a[\s>]", text):
-            self._anchor(closes, attributes, start, end)
+            self._add_anchor(closes, attributes, start, end)
         elif re.match(r"<(?:br|hr|/?p|/?div|/?li|/?tr|/?td)\b", text):
             self.add(" ", start, end)
 
-    def _anchor(self, closes: bool, attributes: str, start: int, end: int) -> None:
+    def _add_anchor(self, closes: bool, attributes: str, start: int, end: int) -> None:
         if closes:
             if self._anchors:
                 self.add(self._anchors.pop(), start, end)
@@ -223,19 +223,19 @@ class _Builder:
         if not before.isspace() and opened:
             _, first = self._emphasis[opened[-1]]
             del self._emphasis[opened[-1] :]
-            self._clear(first, len(run))
-            self._clear(index, len(run))
+            self._clear_characters(first, len(run))
+            self._clear_characters(index, len(run))
         elif not after.isspace():
             self._emphasis.append((run, index))
 
-    def _clear(self, index: int, length: int) -> None:
+    def _clear_characters(self, index: int, length: int) -> None:
         self.characters[index : index + length] = [""] * length
 
     def build(self) -> PlainText:
         """Return the collected plain text, without the emphasis marks that were removed."""
         for run, index in self._emphasis:
             if run in ("**", "***"):  # the closing mark was cut off
-                self._clear(index, len(run))
+                self._clear_characters(index, len(run))
         kept = [n for n, character in enumerate(self.characters) if character]
         moved = {n: index for index, n in enumerate(kept)}
         return PlainText(
@@ -246,7 +246,7 @@ class _Builder:
         )
 
 
-def _target_of(attributes: str) -> str:
+def _extract_target(attributes: str) -> str:
     """Return the source that the attributes of a citation element name, or "" if they name none."""
     value = _ATTRIBUTE_VALUE.search(attributes)
     if not value:

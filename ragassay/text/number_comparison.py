@@ -17,8 +17,8 @@ from ragassay.text.number_context import GENERIC, PEOPLE
 from ragassay.text.number_mentions import (
     MONTH_S,
     NumberMention,
-    completes,
-    follows,
+    can_compute_number,
+    completes_share,
     is_same,
     read_mentions,
 )
@@ -87,7 +87,7 @@ def compare_numbers(claim: str, text: str) -> list[ComparedNumber]:
     if not claimed:
         return []
     stated = read_mentions(text)
-    known = [_fitting(one, stated) for one in claimed]
+    known = [_find_same_numbers(one, stated) for one in claimed]
     in_order = _RESPECTIVELY.search(claim) or _RESPECTIVELY.search(text)
     swapped = {} if in_order else _find_swapped(claimed, known)
     compared: list[ComparedNumber] = []
@@ -95,9 +95,9 @@ def compare_numbers(claim: str, text: str) -> list[ComparedNumber]:
         verdict, other, arm = "same", None, ""
         if index in swapped:
             verdict, (other, arm) = "other", swapped[index]
-        elif not known[index] and not follows(one, stated, text):
-            other = _other_value(index, claimed, known, stated)
-            silent = "same" if completes(one, stated) else "absent"
+        elif not known[index] and not can_compute_number(one, stated, text):
+            other = _find_other_value(index, claimed, known, stated)
+            silent = "same" if completes_share(one, stated) else "absent"
             verdict = "other" if other else silent
         span = (other.start, other.end) if other else None
         compared.append(ComparedNumber(one.start, one.end, verdict, span, arm))
@@ -122,12 +122,12 @@ def _is_small_count(one: NumberMention, claim: str) -> bool:
     return is_word and one.kind in ("count", "bare") and one.amount <= SMALL_COUNT
 
 
-def _fitting(one: NumberMention, stated: Sequence[NumberMention]) -> list[NumberMention]:
+def _find_same_numbers(one: NumberMention, stated: Sequence[NumberMention]) -> list[NumberMention]:
     fitting = (other for other in stated if is_same(one, other))
     return list(itertools.islice(fitting, MOST_PLACES))
 
 
-def _other_value(
+def _find_other_value(
     index: int,
     claimed: Sequence[NumberMention],
     known: Sequence[Sequence[NumberMention]],
@@ -147,7 +147,7 @@ def _other_value(
             end = stated[n + other.partner]
             if not any(known_end is end for known_end in known[index + one.partner]):
                 continue
-        score = _likeness(one, other, _has_companion(index, other, known))
+        score = _score_likeness(one, other, _has_companion(index, other, known))
         score += BESIDE * bool(score and _has_same_neighbour(index, n, known, stated))
         if score > best_score:
             best_score, best = score, other
@@ -187,7 +187,7 @@ def _is_comparable(one: NumberMention, other: NumberMention) -> bool:
     if not one.names <= other.words | other.topic:
         return False
     if one.kind == "count" or (one.noun and other.noun):
-        return _counted_noun(one) == _counted_noun(other)
+        return _find_counted_noun(one) == _find_counted_noun(other)
     # The nouns counted by either rate must occur around the other number.
     return set(one.noun[-1:]) <= other.words | other.topic and set(other.noun[-1:]) <= one.words
 
@@ -196,7 +196,7 @@ def _is_rest(one: NumberMention, other: NumberMention) -> bool:
     """Return whether two shares with different words add up to 100 %: 95 % survived, 5 % died."""
     is_worded_alike = one.near == other.near and one.is_negated == other.is_negated
     is_change = one.change or other.change
-    return completes(one, [other]) and not is_worded_alike and not is_change
+    return completes_share(one, [other]) and not is_worded_alike and not is_change
 
 
 def _is_one_duration(one: NumberMention, other: NumberMention) -> bool:
@@ -208,10 +208,10 @@ def _is_one_duration(one: NumberMention, other: NumberMention) -> bool:
     if one.period != other.period:
         return False
     is_unit_slip = one.quantity.value == other.quantity.value
-    return is_unit_slip or abs(_time_scale(one) - _time_scale(other)) <= 1
+    return is_unit_slip or abs(_rank_time_unit(one) - _rank_time_unit(other)) <= 1
 
 
-def _time_scale(one: NumberMention) -> int:
+def _rank_time_unit(one: NumberMention) -> int:
     """Return 0 for a time in seconds, 1 for minutes, and so on up to 6 for years."""
     unit = one.quantity.unit
     if unit is None:
@@ -220,14 +220,14 @@ def _time_scale(one: NumberMention) -> int:
     return sum(factor >= least for least in TIME_UNITS_S)
 
 
-def _counted_noun(one: NumberMention) -> str:
+def _find_counted_noun(one: NumberMention) -> str:
     """Return the last noun after a count, or "people" if it counts people."""
     if PEOPLE & set(one.noun):
         return "people"
     return one.noun[-1] if one.noun else ""
 
 
-def _likeness(one: NumberMention, other: NumberMention, has_companion: bool) -> float:
+def _score_likeness(one: NumberMention, other: NumberMention, has_companion: bool) -> float:
     if not one.near and one.words and not has_companion and one.kind != "ratio":
         return 0.0
     mine = one.near if len(one.near) > 1 else one.near | one.lead
@@ -240,7 +240,7 @@ def _likeness(one: NumberMention, other: NumberMention, has_companion: bool) -> 
         return 0.5 if not theirs or one.kind == "ratio" else 0.0
     cover = (len(wanted & (theirs | other.lead)) + has_companion) / (len(wanted) + has_companion)
     cover_back = (len(back & one.words) + has_companion) / (len(back) + has_companion or 1)
-    slip, head = slip_size(one, other), _has_same_head(one, other)
+    slip, head = count_slip_digits(one, other), _has_same_head(one, other)
     is_threshold = one.bound in ("over", "under")
     if slip >= LONG_SLIP and one.near & other.near:
         least = AFTER_LONG_SLIP
@@ -260,17 +260,17 @@ def _has_same_head(one: NumberMention, other: NumberMention) -> bool:
     return len(shared) > 1 and bool(shared - GENERIC) and closest <= other.words
 
 
-def slip_size(one: NumberMention, other: NumberMention) -> int:
+def count_slip_digits(one: NumberMention, other: NumberMention) -> int:
     """Return the number of digits if two numbers differ by a typing error, otherwise 0.
 
     A typing error is one wrong digit, two swapped digits or a misplaced decimal point.
 
     Example:
         >>> one, other = read_mentions("1,520 mg and 1,250 mg")
-        >>> slip_size(one, other)
+        >>> count_slip_digits(one, other)
         4
     """
-    mine, theirs = _digits(one), _digits(other)
+    mine, theirs = _extract_digits(one), _extract_digits(other)
     if mine.strip("0") == theirs.strip("0"):
         return len(mine.strip("0"))
     if len(mine) != len(theirs) or len(mine) < 2:
@@ -280,7 +280,7 @@ def slip_size(one: NumberMention, other: NumberMention) -> int:
     return len(mine) if len(off) == 1 or (is_swap and len(mine) > 2) else 0
 
 
-def _digits(one: NumberMention) -> str:
+def _extract_digits(one: NumberMention) -> str:
     value = abs(one.quantity.value)
     return re.sub(r"\D", "", f"{float(value):.10f}".rstrip("0"))
 

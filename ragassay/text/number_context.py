@@ -74,7 +74,7 @@ DULL = re.compile(rf"{'|'.join(sorted(SMALL_WORDS))}|\w+-?fold", re.IGNORECASE)
 
 
 @lru_cache(maxsize=20_000)
-def stem_of(word: str) -> str:
+def find_concept(word: str) -> str:
     """Return the concept of a word, such as "enrol" for "randomised", or else its stem."""
     import snowballstemmer
 
@@ -84,16 +84,16 @@ def stem_of(word: str) -> str:
 
 
 @lru_cache(maxsize=4_000)
-def stems_of(text: str) -> frozenset[str]:
+def collect_concepts(text: str) -> frozenset[str]:
     """Return the stems or concepts of all words in a text except function and general words."""
     words = (word for word in WORD.findall(text) if not DULL.fullmatch(word))
-    stems = map(stem_of, words)
+    stems = map(find_concept, words)
     return frozenset(stem for stem in stems if stem not in GENERIC and len(stem) > 1)
 
 
-def word_of(stem: str, text: str) -> str:
+def find_word(stem: str, text: str) -> str:
     """Return the first word in a text that has a stem, or the stem if no word has it."""
-    return next((word for word in WORD.findall(text) if stem_of(word) == stem), stem)
+    return next((word for word in WORD.findall(text) if find_concept(word) == stem), stem)
 
 
 Kind = str
@@ -188,7 +188,7 @@ _CHANGE_AFTER = re.compile(
 )
 
 
-def end_of(one: Quantity, text: str) -> int:
+def find_unit_end(one: Quantity, text: str) -> int:
     """Return the end of a number's unit, or of the number if the unit follows a later number."""
     if one.unit is None:
         return one.end
@@ -201,14 +201,14 @@ def end_of(one: Quantity, text: str) -> int:
     return points.end() if points and end > one.end else end
 
 
-def clauses_of(
+def find_clause_spans(
     text: str, span: tuple[int, int], quantities: Sequence[Quantity]
 ) -> list[tuple[int, int]]:
     """Return the span of the clause of each number. Several numbers may share a clause."""
     clauses: list[tuple[int, int]] = []
     first, waiting = span[0], 1
     for left, right in itertools.pairwise(quantities):
-        between = _CLAUSE.search(text, end_of(left, text), right.start)
+        between = _CLAUSE.search(text, find_unit_end(left, text), right.start)
         if between:
             clauses += [(first, between.start())] * waiting
             first, waiting = between.end(), 0
@@ -216,11 +216,11 @@ def clauses_of(
     return [*clauses, *[(first, span[1])] * waiting]
 
 
-def partners_of(text: str, quantities: Sequence[Quantity]) -> list[Literal[-1, 0, 1]]:
+def find_range_partners(text: str, quantities: Sequence[Quantity]) -> list[Literal[-1, 0, 1]]:
     """Return for each number 1 if it starts a range, -1 if it ends a range, and 0 otherwise."""
     partners: list[Literal[-1, 0, 1]] = [0] * len(quantities)
     for n, (left, right) in enumerate(itertools.pairwise(quantities)):
-        gap = text[end_of(left, text) : right.start]
+        gap = text[find_unit_end(left, text) : right.start]
         is_pair = _TO.fullmatch(gap) or (
             _AND.fullmatch(gap) and _BETWEEN.search(text[max(0, left.start - 24) : left.start])
         )
@@ -229,22 +229,24 @@ def partners_of(text: str, quantities: Sequence[Quantity]) -> list[Literal[-1, 0
     return partners
 
 
-def head_of(before: str, after: str) -> tuple[str, ...]:
+def collect_head_stems(before: str, after: str) -> tuple[str, ...]:
     """Return the stems of the content words next to a number, first before it, then after it."""
     return tuple(
         stem
         for words in (WORD.findall(before)[::-1], WORD.findall(after))
-        for stem in [stem_of(word) for word in words if not DULL.fullmatch(word)][:HEAD]
+        for stem in [find_concept(word) for word in words if not DULL.fullmatch(word)][:HEAD]
     )
 
 
-def names_of(text: str, is_start: bool = True) -> frozenset[str]:
+def collect_name_stems(text: str, is_start: bool = True) -> frozenset[str]:
     """Return the stems of the names in a text, without the first word of a sentence."""
     names = _NAME.findall(text.strip().partition(" ")[2] if is_start else text)
-    return frozenset().union(*map(stems_of, names))
+    return frozenset().union(*map(collect_concepts, names))
 
 
-def kind_of(one: Quantity, before: str, close: str, after: str, sentence: str) -> Kind | None:
+def classify_number(
+    one: Quantity, before: str, close: str, after: str, sentence: str
+) -> Kind | None:
     """Return the kind of a number, or None for a confidence level such as 95 %."""
     unit = one.unit
     if unit and not unit.powers:
@@ -253,7 +255,7 @@ def kind_of(one: Quantity, before: str, close: str, after: str, sentence: str) -
         is_parts = unit.numbered_from is None and _PER.search(close[: max(0, unit.end - one.end)])
         return "parts" if is_parts else "share"
     if unit:
-        return _kind_of_unit(unit.powers)
+        return _classify_unit(unit.powers)
     if _P.search(before):
         return "p"
     if _MONEY.search(before):
@@ -267,7 +269,7 @@ def kind_of(one: Quantity, before: str, close: str, after: str, sentence: str) -
     return "bare"
 
 
-def _kind_of_unit(powers: Sequence[tuple[str, int]]) -> Kind:
+def _classify_unit(powers: Sequence[tuple[str, int]]) -> Kind:
     if tuple(powers) in ((("s", 1),), (("month", 1),)):
         return "time"
     if tuple(powers) == (("fold", 1),):
@@ -284,11 +286,11 @@ def _is_ratio(sentence: str) -> bool:
 
 def _is_year(one: Quantity, before: str, after: str) -> bool:
     is_year = one.value.denominator == 1 and 1900 <= one.value <= 2100 and one.end - one.start == 4
-    is_counted = bool(PEOPLE & set(noun_of(after)[-1:]))
+    is_counted = bool(PEOPLE & set(collect_noun_stems(after)[-1:]))
     return is_year and bool(_YEAR_BEFORE.search(before)) and not is_counted
 
 
-def bound_of(one: Quantity, before: str, after: str) -> Bound:
+def detect_bound(one: Quantity, before: str, after: str) -> Bound:
     """Return "about" for an approximate number, "over" or "under" for a bound, or ""."""
     if one.is_about or _ABOUT.search(before):
         return "about"
@@ -297,7 +299,7 @@ def bound_of(one: Quantity, before: str, after: str) -> Bound:
     return "under" if _UNDER.search(before) or _UNDER_AFTER.match(after) else ""
 
 
-def noun_of(after: str) -> tuple[str, ...]:
+def collect_noun_stems(after: str) -> tuple[str, ...]:
     """Return the stems of the words that directly follow a number, up to a function word."""
     noun = _NOUN.match(after)
     if not noun:
@@ -306,7 +308,7 @@ def noun_of(after: str) -> tuple[str, ...]:
     for word in re.split(r"[ ,]", noun[1]):
         if not word or word.lower() in SMALL_WORDS:
             break
-        stems.append(stem_of(word))
+        stems.append(find_concept(word))
         if noun[1][noun[1].find(word) + len(word) :].startswith(","):
             break
     return tuple(stems)
@@ -327,7 +329,7 @@ def is_in_interval(before: str, is_range: bool) -> bool:
     return bool(_INTERVAL.search(before) or (is_range and _SPREAD.search(before)))
 
 
-def words_near(text: str, start: int, end: int, clause: tuple[int, int]) -> tuple[str, str]:
+def cut_near_text(text: str, start: int, end: int, clause: tuple[int, int]) -> tuple[str, str]:
     """Return the text of a clause near a number, before and after it, without partial words."""
     first, last = max(clause[0], start - NEAR), min(clause[1], end + NEAR)
     before = text[first:start] if first == clause[0] else text[first:start].partition(" ")[2]

@@ -52,24 +52,24 @@ def _groups_by_points(text: str) -> bool:
     return len(words & _BY_POINTS) > 2 * len(words & _ENGLISH)
 
 
-def with_english_numbers(text: str) -> str:
+def write_english_numbers(text: str) -> str:
     """Write "3.730" as "3,730" in a text whose language groups digits with points.
 
     The length of the text does not change. A decimal comma becomes a point only before three digits
     and a unit, where it would be read as a thousands separator.
 
     Example:
-        >>> with_english_numbers("Eingeschlossen wurden 3.730 Patienten.")
+        >>> write_english_numbers("Eingeschlossen wurden 3.730 Patienten.")
         'Eingeschlossen wurden 3,730 Patienten.'
-        >>> with_english_numbers("A dose of 3.730 mg was given.")
+        >>> write_english_numbers("A dose of 3.730 mg was given.")
         'A dose of 3.730 mg was given.'
     """
     if not _EITHER.search(text) or not _groups_by_points(text):
         return text
-    return _EITHER.sub(lambda match: _in_english(text, match), text)
+    return _EITHER.sub(lambda match: _convert_number(text, match), text)
 
 
-def _in_english(text: str, match: re.Match[str]) -> str:
+def _convert_number(text: str, match: re.Match[str]) -> str:
     number = match[0]
     if match["decimal"]:
         at = match.end() + (text[match.end() : match.end() + 1] in (" ", "\u00a0", "\u202f"))

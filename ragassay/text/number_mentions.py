@@ -17,19 +17,19 @@ from ragassay.text.number_context import (
     LEAD,
     Bound,
     Kind,
-    bound_of,
-    clauses_of,
-    end_of,
-    head_of,
+    classify_number,
+    collect_concepts,
+    collect_head_stems,
+    collect_name_stems,
+    collect_noun_stems,
+    cut_near_text,
+    detect_bound,
+    find_clause_spans,
+    find_range_partners,
+    find_unit_end,
     is_change,
     is_in_interval,
     is_period,
-    kind_of,
-    names_of,
-    noun_of,
-    partners_of,
-    stems_of,
-    words_near,
 )
 from ragassay.text.quantities import Quantity, read_quantities
 from ragassay.text.sentences import split_sentences
@@ -94,17 +94,17 @@ def read_mentions(text: str) -> tuple[NumberMention, ...]:
     """
     quantities = [one for one in read_quantities(text) if not one.is_name]
     spans = split_sentences(text)
-    topic = stems_of(text[slice(*spans[0])]) if spans else frozenset[str]()
+    topic = collect_concepts(text[slice(*spans[0])]) if spans else frozenset[str]()
     starts = [one.start for one in quantities]
     mentions: list[NumberMention] = []
     for n, span in enumerate(spans):
         first, last = (bisect_left(starts, edge) for edge in span)
         if first < last:
-            mentions += _sentence_mentions(text, span, n, quantities[first:last], topic)
+            mentions += _read_sentence(text, span, n, quantities[first:last], topic)
     return tuple(mentions)
 
 
-def _sentence_mentions(
+def _read_sentence(
     text: str,
     span: tuple[int, int],
     number: int,
@@ -113,20 +113,27 @@ def _sentence_mentions(
 ) -> Iterator[NumberMention]:
     """Yield the numbers in a sentence, except the levels of confidence intervals."""
     lead_text = text[max(span[0], quantities[0].start - LEAD) : quantities[0].start]
-    lead, lead_names, words = stems_of(lead_text), names_of(lead_text), stems_of(text[slice(*span)])
-    clauses, partners = clauses_of(text, span, quantities), partners_of(text, quantities)
+    lead, lead_names, words = (
+        collect_concepts(lead_text),
+        collect_name_stems(lead_text),
+        collect_concepts(text[slice(*span)]),
+    )
+    clauses, partners = (
+        find_clause_spans(text, span, quantities),
+        find_range_partners(text, quantities),
+    )
     for one, clause, partner in zip(quantities, clauses, partners, strict=True):
-        start, last = one.start, end_of(one, text)
+        start, last = one.start, find_unit_end(one, text)
         before = text[max(span[0], start - BEFORE) : start]
         after = text[last : min(span[1], last + AFTER)]
         sentence_start = text[max(span[0], start - LEAD) : start]
-        kind = kind_of(one, before, text[one.end : one.end + 24], after, sentence_start)
+        kind = classify_number(one, before, text[one.end : one.end + 24], after, sentence_start)
         if kind is None:
             continue
-        amount, step = _amount(one)
-        near = words_near(text, start, last, clause)
+        amount, step = _compute_amount(one)
+        near = cut_near_text(text, start, last, clause)
         is_counted = bool(one.unit) and one.unit.numbered_from is not None and last == one.end
-        noun = noun_of(after) if kind == "bare" or is_counted else ()
+        noun = collect_noun_stems(after) if kind == "bare" or is_counted else ()
         is_first = clause[0] == span[0]
         yield NumberMention(
             start=start,
@@ -135,14 +142,16 @@ def _sentence_mentions(
             kind="count" if noun and kind == "bare" else kind,
             amount=abs(amount),
             step=step,
-            bound=bound_of(one, before, after),
+            bound=detect_bound(one, before, after),
             in_interval=is_in_interval(before, bool(partner)),
             noun=noun,
             sentence=number,
             partner=partner,
-            near=stems_of(" ".join(near)),
-            head=head_of(*near),
-            names=lead_names | names_of(near[0], is_first) | names_of(near[1], False),
+            near=collect_concepts(" ".join(near)),
+            head=collect_head_stems(*near),
+            names=lead_names
+            | collect_name_stems(near[0], is_first)
+            | collect_name_stems(near[1], False),
             lead=lead,
             words=words,
             is_negated=bool(_NEGATION.search(" ".join(near))),
@@ -152,7 +161,7 @@ def _sentence_mentions(
         )
 
 
-def _amount(one: Quantity) -> tuple[Fraction, Fraction]:
+def _compute_amount(one: Quantity) -> tuple[Fraction, Fraction]:
     """Return the value of a number and its maximum rounding error in base units."""
     factor = one.unit.factor if one.unit else Fraction(1)
     if one.unit and one.unit.powers == (("month", 1),):
@@ -199,7 +208,11 @@ def is_same(claimed: NumberMention, stated: NumberMention) -> bool:
         return claimed.quantity.value == stated.quantity.value
     if {claimed.kind, stated.kind} == {"share", RATE}:
         # "1.2 % a year" and "12 per 1,000" if the year is mentioned elsewhere.
-        return _is_near(_per_year(claimed), _per_year(stated).amount, _per_year(stated))
+        return _is_near(
+            _convert_to_yearly(claimed),
+            _convert_to_yearly(stated).amount,
+            _convert_to_yearly(stated),
+        )
     if claimed.kind in _UNITLESS or stated.kind in _UNITLESS:
         values = {abs(value) for value in (stated.quantity.value, *stated.quantity.also)}
         return abs(claimed.quantity.value) in values or (
@@ -208,7 +221,7 @@ def is_same(claimed: NumberMention, stated: NumberMention) -> bool:
     return False
 
 
-def _per_year(one: NumberMention) -> NumberMention:
+def _convert_to_yearly(one: NumberMention) -> NumberMention:
     return replace(one, amount=12 * one.amount, step=12 * one.step) if one.kind == RATE else one
 
 
@@ -221,7 +234,7 @@ def _is_near(claimed: NumberMention, amount: Fraction, stated: NumberMention | N
         return True
     if "about" in (claimed.bound, stated.bound if stated else "") and off <= ABOUT * amount:
         return True
-    if claimed.kind == "time" and stated and _units_differ(claimed, stated):
+    if claimed.kind == "time" and stated and _has_other_unit(claimed, stated):
         return off <= CALENDAR * amount
     is_bound = claimed.bound in ("over", "under") and claimed.kind != "p"
     if stated and is_bound and claimed.bound == stated.bound:
@@ -236,12 +249,12 @@ def _is_near(claimed: NumberMention, amount: Fraction, stated: NumberMention | N
     )
 
 
-def _units_differ(one: NumberMention, other: NumberMention) -> bool:
+def _has_other_unit(one: NumberMention, other: NumberMention) -> bool:
     first, second = one.quantity.unit, other.quantity.unit
     return bool(first and second and first.powers != second.powers)
 
 
-def follows(claimed: NumberMention, stated: Sequence[NumberMention], text: str) -> bool:
+def can_compute_number(claimed: NumberMention, stated: Sequence[NumberMention], text: str) -> bool:
     """Return whether a claimed number can be computed from the numbers in a text in one step.
 
     A step is a difference, a sum, a share of a count, a percent change, or 1 minus a ratio. Words
@@ -251,12 +264,12 @@ def follows(claimed: NumberMention, stated: Sequence[NumberMention], text: str) 
         _is_near(claimed, value) and word.search(text) for word, value in _FOLD_WORDS
     ):
         return True
-    steps = (step for one in stated for step in _steps_of_one(claimed, one))
-    more = (step for pair in _neighbours(stated) for step in _steps_of_two(claimed, *pair))
+    steps = (step for one in stated for step in _derive_from_one(claimed, one))
+    more = (step for pair in _pair_neighbours(stated) for step in _derive_from_two(claimed, *pair))
     return any(_is_near(claimed, amount) for amount in itertools.chain(steps, more))
 
 
-def _steps_of_one(claimed: NumberMention, one: NumberMention) -> Iterator[Fraction]:
+def _derive_from_one(claimed: NumberMention, one: NumberMention) -> Iterator[Fraction]:
     is_ratio = one.kind == "ratio" and not one.in_interval
     if claimed.kind == "share" and claimed.change and (is_ratio or one.kind == "fold"):
         yield abs(1 - one.amount)
@@ -271,14 +284,16 @@ def _steps_of_one(claimed: NumberMention, one: NumberMention) -> Iterator[Fracti
         yield one.amount
 
 
-def completes(claimed: NumberMention, stated: Sequence[NumberMention]) -> bool:
+def completes_share(claimed: NumberMention, stated: Sequence[NumberMention]) -> bool:
     """Return whether a share in a claim and a share in a text add up to 100 %."""
     return claimed.kind == "share" and any(
         one.kind == "share" and _is_near(claimed, abs(1 - one.amount)) for one in stated
     )
 
 
-def _neighbours(stated: Sequence[NumberMention]) -> Iterator[tuple[NumberMention, NumberMention]]:
+def _pair_neighbours(
+    stated: Sequence[NumberMention],
+) -> Iterator[tuple[NumberMention, NumberMention]]:
     usable = [one for one in stated if not one.in_interval and one.kind not in ("year", "p")]
     for index, one in enumerate(usable):
         for other in usable[index + 1 : index + MOST_NUMBERS]:
@@ -288,7 +303,7 @@ def _neighbours(stated: Sequence[NumberMention]) -> Iterator[tuple[NumberMention
             yield other, one
 
 
-def _steps_of_two(
+def _derive_from_two(
     claimed: NumberMention, one: NumberMention, other: NumberMention
 ) -> Iterator[Fraction]:
     a, b = one.amount, other.amount

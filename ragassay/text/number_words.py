@@ -24,26 +24,26 @@ _SPELLED = re.compile(
 )
 
 
-def number_words_in(text: str) -> Iterator[tuple[int, int, Fraction]]:
+def find_number_words(text: str) -> Iterator[tuple[int, int, Fraction]]:
     """Yield the start, end and value of each number that is written as words.
 
     Ordinals are skipped. "One" on its own is also skipped, because it is usually a pronoun.
 
     Example:
-        >>> [str(value) for *_, value in number_words_in("Two thirds of a hundred and five.")]
+        >>> [str(value) for *_, value in find_number_words("Two thirds of a hundred and five.")]
         ['2/3', '105']
     """
     for match in _SPELLED.finditer(text):
         share = (match["share"] or match["a"] or match["half"] or "").lower()
         words = re.findall(r"[a-z]+", match[0].lower())
-        number = _value(words[:-1] if share else words)
+        number = _compute_value(words[:-1] if share else words)
         if share:
             number = Fraction(number or 1, _SHARES.get(share) or _SHARES[share[:-1]])
         if share or words != ["one"]:
             yield match.start(), match.end(), Fraction(number)
 
 
-def _value(words: list[str]) -> int:
+def _compute_value(words: list[str]) -> int:
     """Return the value of number words, such as 205,000 for "two hundred and five thousand"."""
     total = part = 0
     for word in words:

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from ragassay.text.number_locale import with_english_numbers
-from ragassay.text.number_words import SCALES, number_words_in
+from ragassay.text.number_locale import write_english_numbers
+from ragassay.text.number_words import SCALES, find_number_words
 from ragassay.text.units import SYMBOL, Unit, read_rate, read_unit
 
 _PLAIN_NUMBER = re.compile(r"\d+(?:[.,\u00b7]\d+)*")
@@ -21,22 +21,22 @@ _REFERENCE = re.compile(
 """Matches numbers that identify a source."""
 
 
-def numbers_of(text: str) -> set[str]:
+def extract_numbers(text: str) -> set[str]:
     """Return the numbers in a text with a uniform decimal point, without signs and units."""
-    return set(map(_plain, _PLAIN_NUMBER.findall(text)))
+    return set(map(_normalize_number, _PLAIN_NUMBER.findall(text)))
 
 
-def stated_numbers(text: str) -> set[str]:
+def extract_stated_numbers(text: str) -> set[str]:
     """Return the numbers in a text, except in names ("p53"), exponents and references ("Paper 2").
 
     Example:
-        >>> sorted(stated_numbers("Paper 2 says that p53 rose by 1,200 to 10^7."))
+        >>> sorted(extract_stated_numbers("Paper 2 says that p53 rose by 1,200 to 10^7."))
         ['10', '1200']
     """
-    return set(map(_plain, _ALONE.findall(_REFERENCE.sub("", text))))
+    return set(map(_normalize_number, _ALONE.findall(_REFERENCE.sub("", text))))
 
 
-def _plain(number: str) -> str:
+def _normalize_number(number: str) -> str:
     return number.replace(",", "").replace("\u00b7", ".")
 
 
@@ -175,33 +175,33 @@ def read_quantities(text: str) -> list[Quantity]:
         >>> [str(q.value) for q in read_quantities("p53 rose from 1,200 to 2.5 \u00d7 10^4")]
         ['53', '1200', '25000']
     """
-    plain = with_english_numbers(_POINTERS.sub(lambda match: " " * len(match[0]), text))
+    plain = write_english_numbers(_POINTERS.sub(lambda match: " " * len(match[0]), text))
     quantities, end = list[Quantity](), 0
     for one in sorted(
         [*_read_figures(plain), *_read_number_words(plain)], key=lambda q: (q.start, -q.end)
     ):
         if one.start >= end:
-            quantities.append(_in_context(plain, one))
-            end = _end_with_unit(quantities[-1])
+            quantities.append(_add_context(plain, one))
+            end = _find_unit_end(quantities[-1])
     return _share_rates(plain, _share_units(plain, quantities))
 
 
-def _end_with_unit(one: Quantity) -> int:
+def _find_unit_end(one: Quantity) -> int:
     return one.unit.end if one.unit and one.unit.numbered_from is not None else one.end
 
 
 def _read_figures(text: str) -> Iterator[Quantity]:
     position = 0
     while match := _NUMBER.search(text, position):
-        one = _power_of_ten(text, match) or _number(text, match)
+        one = _parse_power_of_ten(text, match) or _parse_number(text, match)
         yield one
         position = one.end
 
 
-def _number(text: str, match: re.Match[str]) -> Quantity:
+def _parse_number(text: str, match: re.Match[str]) -> Quantity:
     start, end = match.span()
     if match["part"] or (match["share"] and match["share"][0] < match["share"][2]):
-        return _share(start, end, Fraction(_PARTS.get(match[0], match[0])))
+        return _build_share(start, end, Fraction(_PARTS.get(match[0], match[0])))
     if match["share"]:
         return Quantity(start, start + 1, Fraction(match["share"][0]))
     groups = re.split(r"[^0-9]", match["thousands"] or match["whole"])
@@ -219,7 +219,7 @@ def _read_multiplier(text: str, one: Quantity) -> Quantity:
     times, short = _TIMES_TEN.match(text, one.end), _E.match(text, one.end)
     scale = _SCALE.match(text, one.end)
     if times:
-        exponent, end = _exponent(times), times.end()
+        exponent, end = _parse_exponent(times), times.end()
     elif short:
         exponent, end = int(short[1].translate(_LOWERED)), short.end()
     elif scale:
@@ -231,12 +231,12 @@ def _read_multiplier(text: str, one: Quantity) -> Quantity:
     return replace(one, end=end, value=one.value * factor, factor=factor, digits=digits)
 
 
-def _power_of_ten(text: str, match: re.Match[str]) -> Quantity | None:
+def _parse_power_of_ten(text: str, match: re.Match[str]) -> Quantity | None:
     """Parse powers of ten: "10^3", "10\u22123", and "103" or "10-12", which are ambiguous."""
     ten = _TEN.match(text, match.start())
     if not ten or text[match.start() - 1 : match.start()] in ("/", "\u00d7"):
         return None
-    exponent, lost = _exponent(ten), ten["lost"]
+    exponent, lost = _parse_exponent(ten), ten["lost"]
     value = Fraction(10) ** exponent
     if lost is None or "\u2212" in lost:
         return Quantity(*ten.span(), value, power=value)
@@ -246,10 +246,10 @@ def _power_of_ten(text: str, match: re.Match[str]) -> Quantity | None:
     if exponent > -10 and " " not in lost:
         # Not a range, because the second number is smaller.
         return Quantity(*ten.span(), value, (Fraction(10), Fraction(-exponent)), power=value)
-    return replace(_number(text, match), power=value)
+    return replace(_parse_number(text, match), power=value)
 
 
-def _exponent(match: re.Match[str]) -> int:
+def _parse_exponent(match: re.Match[str]) -> int:
     text = match["marked"] or match["bracketed"] or match["raised"] or match["lost"]
     return int(re.sub(r"\s", "", text.translate(_LOWERED)))
 
@@ -259,16 +259,20 @@ def _read_number_words(text: str) -> Iterator[Quantity]:
     for match in _IN_MANY.finditer(text):
         value = Fraction(int(match[1]), int(match[2].replace(",", "")))
         if value < 1 and not read_unit(text, match.end() + 1):
-            yield _share(*match.span(), value)
-    for start, end, value in number_words_in(text):
-        yield _share(start, end, value) if value.denominator > 1 else Quantity(start, end, value)
+            yield _build_share(*match.span(), value)
+    for start, end, value in find_number_words(text):
+        yield (
+            _build_share(start, end, value)
+            if value.denominator > 1
+            else Quantity(start, end, value)
+        )
 
 
-def _share(start: int, end: int, value: Fraction) -> Quantity:
+def _build_share(start: int, end: int, value: Fraction) -> Quantity:
     return Quantity(start, end, value, unit=Unit(Fraction(1), (), end))
 
 
-def _in_context(text: str, one: Quantity) -> Quantity:
+def _add_context(text: str, one: Quantity) -> Quantity:
     before, after = text[max(0, one.start - 24) : one.start], text[one.end : one.end + 40]
     suffix = _SUFFIX.match(after)
     at = one.end + (1 if after[:1] in ("-", " ", "\u00a0", "\u2009") else 0)
@@ -314,7 +318,7 @@ def _share_rates(text: str, quantities: list[Quantity]) -> list[Quantity]:
     """Apply the rate of one number in "12 with the drug and 15 with placebo" to the other."""
     result = _share_with_interval(text, quantities)
     for n, (left, right) in enumerate(itertools.pairwise(quantities)):
-        start = _end_with_unit(left)
+        start = _find_unit_end(left)
         if not _AGAINST.fullmatch(text, start, max(start, right.start)):
             continue
         if _is_rate(right) and not left.unit:
@@ -330,7 +334,7 @@ def _share_with_interval(text: str, quantities: Sequence[Quantity]) -> list[Quan
     for n, (one, _, low, high) in enumerate(
         zip(quantities, quantities[1:], quantities[2:], quantities[3:], strict=False)
     ):
-        if not _INTERVAL.fullmatch(text, _end_with_unit(one), low.start):
+        if not _INTERVAL.fullmatch(text, _find_unit_end(one), low.start):
             continue
         rate = next((end.unit for end in (one, high) if _is_rate(end)), None)
         for index in (n, n + 2, n + 3):

@@ -122,19 +122,19 @@ _BARE = re.compile(
 _NAME = re.compile(r"(?<=\w)\W+[A-Z][\w.]*|['\u2018\u201c\"]\w")
 
 
-def context_marks(question: str, answer: str) -> tuple[ContextMark, ...]:
+def find_context_marks(question: str, answer: str) -> tuple[ContextMark, ...]:
     """Return the phrases in a question and its answer that are unclear without the paper.
 
     The answer may be empty. The result is empty if the rules consider the pair self-contained.
 
     Example:
-        >>> [mark.text for mark in context_marks("What does Figure 5 show?", "We used ice.")]
+        >>> [mark.text for mark in find_context_marks("What does Figure 5 show?", "We used ice.")]
         ['Figure 5', 'We']
     """
-    return (*_marks(question, "question"), *_marks(answer, "answer"))
+    return (*_find_marks(question, "question"), *_find_marks(answer, "answer"))
 
 
-def _marks(text: str, part: PairPart) -> Iterator[ContextMark]:
+def _find_marks(text: str, part: PairPart) -> Iterator[ContextMark]:
     spans = [(*match.span(), kind) for kind, rule in _COMPILED for match in rule.finditer(text)]
     if part == "question" and (match := find_unnamed(text)):
         spans.append((*match.span(), "pointing"))
@@ -154,7 +154,7 @@ def find_unnamed(question: str) -> re.Match[str] | None:
     return None
 
 
-def bare(question: str) -> re.Match[str] | None:
+def find_bare_phrase(question: str) -> re.Match[str] | None:
     """Return a phrase such as "the author" if the question does not contain a proper name."""
     match = _BARE.search(question)
     return match if match and not _NAME.search(question) else None
@@ -217,19 +217,25 @@ class Flaw:
     mend: str
 
 
-def question_flaws(text: str, answers: Iterable[str] = ()) -> tuple[Flaw, ...]:
+def find_question_flaws(text: str, answers: Iterable[str] = ()) -> tuple[Flaw, ...]:
     """Return the wording flaws that the rules detect in a question.
 
     Example:
-        >>> [flaw.kind for flaw in question_flaws("It began in 1951, didn't it?")]
+        >>> [flaw.kind for flaw in find_question_flaws("It began in 1951, didn't it?")]
         ['leading']
     """
     told = _find_told_answer(text, answers)
-    flaws = (_leading(text), told, _two(text), _to_reader(text), _pointing(text))
+    flaws = (
+        _find_leading(text),
+        told,
+        _find_second_question(text),
+        _find_reader_question(text),
+        _find_pointing(text),
+    )
     return tuple(flaw for flaw in flaws if flaw is not None)
 
 
-def _leading(text: str) -> Flaw | None:
+def _find_leading(text: str) -> Flaw | None:
     for pattern, why, mend in _LEADING:
         if match := pattern.search(text):
             return Flaw("leading", why.format(match[0].strip(" ,;")), mend)
@@ -247,7 +253,7 @@ def _find_told_answer(text: str, answers: Iterable[str]) -> Flaw | None:
     return None
 
 
-def _two(text: str) -> Flaw | None:
+def _find_second_question(text: str) -> Flaw | None:
     unquoted = _QUOTED.sub(lambda match: " " * len(match[0]), text)
     mend = "make two items of it, or keep the part that matters"
     if unquoted.count("?") > 1:
@@ -260,7 +266,7 @@ def _two(text: str) -> Flaw | None:
     return None
 
 
-def _to_reader(text: str) -> Flaw | None:
+def _find_reader_question(text: str) -> Flaw | None:
     match = _TO_READER.search(text)
     if not match:
         return None
@@ -268,9 +274,9 @@ def _to_reader(text: str) -> Flaw | None:
     return Flaw("asks_reader", f'"{match[0]}" asks its reader, whom no passage knows', mend)
 
 
-def _pointing(text: str) -> Flaw | None:
+def _find_pointing(text: str) -> Flaw | None:
     mend = "name it: the question is graded without the query"
-    this, the = find_unnamed(text), bare(text)
+    this, the = find_unnamed(text), find_bare_phrase(text)
     if this:
         return Flaw("out_of_context", f'"{this[0]}" is named nowhere in it', mend)
     if the:
@@ -298,11 +304,11 @@ _CONTENT_WORD = re.compile(r"[^\W_]+(?:[.-][^\W_]+)*")
 _ENDING = re.compile(r"(?:ing|ed|es|s|e|ly)$")
 
 
-def asked_for(question: str) -> str:
+def find_question_word(question: str) -> str:
     """Return a question word such as "who" or "how many", or "whether" if there is none.
 
     Example:
-        >>> asked_for("In which year did it begin?"), asked_for("Is it old?")
+        >>> find_question_word("In which year did it begin?"), find_question_word("Is it old?")
         ('when', 'whether')
     """
     folded = question.casefold()
@@ -323,9 +329,11 @@ def is_one_question(first: str, second: str) -> bool:
         >>> is_one_question("How does sleep affect pain?", "How does pain affect sleep?")
         False
     """
-    return asked_for(first) == asked_for(second) and _content(first) == _content(second)
+    return find_question_word(first) == find_question_word(second) and _list_content_words(
+        first
+    ) == _list_content_words(second)
 
 
-def _content(question: str) -> list[str]:
+def _list_content_words(question: str) -> list[str]:
     words = _CONTENT_WORD.findall(question.casefold().replace("'s", "").replace("\u2019s", ""))
     return [_ENDING.sub("", word) for word in words if word not in _FILLING]

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ragassay.text.search import rank
+from ragassay.text.search import rank_texts
 
 MOST_WORDS, MOST_IN_PHRASE = 120, 7
 """Maximum numbers of tokens that are read from a sentence and from a phrase."""
@@ -49,17 +49,17 @@ _UNITS = frozenset(
 )
 
 
-def _tokens(sentence: str) -> list[str]:
+def _split_tokens(sentence: str) -> list[str]:
     """Return the lower-case words, numbers and punctuation of a sentence."""
     plain = sentence.lower().replace("\u00b7", ".").replace("non-", "non")
     return _TOKEN.findall(_LETTERED.sub(r"\1\2", plain))[:MOST_WORDS]
 
 
-def _plain_clauses(sentence: str) -> list[list[str]]:
+def _split_clauses(sentence: str) -> list[list[str]]:
     """Return the tokens of each clause of a sentence, without text in brackets."""
     clauses: list[list[str]] = [[]]
     depth = 0
-    for token in _tokens(sentence):
+    for token in _split_tokens(sentence):
         depth = max(0, depth + (token in "([") - (token in ")]"))
         if token == ";" or token in _CLAUSES:
             clauses.append([])
@@ -68,7 +68,7 @@ def _plain_clauses(sentence: str) -> list[list[str]]:
     return [words for words in clauses if words]
 
 
-def _phrase_at(words: Sequence[str], start: int) -> tuple[list[str], int]:
+def _read_phrase(words: Sequence[str], start: int) -> tuple[list[str], int]:
     """Return the words of the phrase that starts at an index, and the index of its end.
 
     In "with placebo in men", the phrase at 0 is "with placebo", and its end is 2.
@@ -89,16 +89,16 @@ def _is_value(word: str) -> bool:
     return word[0].isdigit() or word in _UNITS or not word[0].isalnum()
 
 
-def _stems_of_side(words: Sequence[str]) -> frozenset[str]:
+def _collect_side_stems(words: Sequence[str]) -> frozenset[str]:
     """Return the stems of the words that may tell which of two things is meant."""
     return frozenset(
-        _stem_of_side(word)
+        _stem_side_word(word)
         for word in words
         if word[0].isalnum() and word not in _DULL and word not in _PREPOSITIONS
     )
 
 
-def _stem_of_side(word: str) -> str:
+def _stem_side_word(word: str) -> str:
     """Return a word without its ending, or "control" for any word for a control group."""
     if word in _CONTROLS:
         return "control"
@@ -124,33 +124,33 @@ class _ValuePair:
     second: Stems
 
 
-def _swapped_values(claim: str, sentences: Sequence[str]) -> tuple[str, str] | None:
+def _find_swapped_values(claim: str, sentences: Sequence[str]) -> tuple[str, str] | None:
     """Return the first two numbers in a claim that sentences state in the opposite order, or None.
 
     Numbers have the same order as the things that they measure in any construction: "12% with A and
     20% with B", "A 12%, B 20%", "12% and 20% with A and B".
     """
-    read = [_tokens(sentence) for sentence in sentences]
-    for pair in _pairs(_tokens(claim)):
-        orders = [order for words in read if (order := _order(pair, words)) is not None]
+    read = [_split_tokens(sentence) for sentence in sentences]
+    for pair in _find_value_pairs(_split_tokens(claim)):
+        orders = [order for words in read if (order := _compare_order(pair, words)) is not None]
         if orders and not any(orders):
             return pair.numbers
     return None
 
 
-def _pairs(words: Sequence[str]) -> Iterator[_ValuePair]:
+def _find_value_pairs(words: Sequence[str]) -> Iterator[_ValuePair]:
     numbers = [n for n, word in enumerate(words) if word[0].isdigit()]
     for left, right in itertools.pairwise(numbers):
         joints = [n for n in range(left + 1, right) if words[n] in _JOINTS]
         if right - left > N_BETWEEN or not joints or words[left] == words[right]:
             continue
-        for one, other in _things(words, left, right, joints[-1]):
+        for one, other in _find_things(words, left, right, joints[-1]):
             if one - other and other - one:
                 yield _ValuePair((words[left], words[right]), one - other, other - one)
                 break
 
 
-def _things(
+def _find_things(
     words: Sequence[str], left: int, right: int, joint: int
 ) -> Iterator[tuple[Stems, Stems]]:
     if "respectively" in words[right:]:
@@ -158,15 +158,15 @@ def _things(
         yield _split_things(words[right + 1 : end])
         yield _split_things(words[max(0, left - N_AROUND) : left])
         return
-    yield _stems_after(words, left, joint), _stems_after(words, right, len(words))
+    yield _collect_stems_after(words, left, joint), _collect_stems_after(words, right, len(words))
     start = max(0, left - N_BESIDE_NUMBER)
-    yield _stems_of_name(words[start:left]), _stems_of_name(words[joint:right])
+    yield _collect_name_stems(words[start:left]), _collect_name_stems(words[joint:right])
     yield _split_things(words[max(0, left - N_AROUND) : left])
 
 
-def _stems_after(words: Sequence[str], index: int, end: int) -> Stems:
-    phrase, _ = _phrase_at([*words[index + 1 : min(end, index + 1 + N_BESIDE_NUMBER)], "."], 0)
-    return _stems_of_name(phrase)
+def _collect_stems_after(words: Sequence[str], index: int, end: int) -> Stems:
+    phrase, _ = _read_phrase([*words[index + 1 : min(end, index + 1 + N_BESIDE_NUMBER)], "."], 0)
+    return _collect_name_stems(phrase)
 
 
 def _split_things(words: Sequence[str]) -> tuple[Stems, Stems]:
@@ -175,21 +175,21 @@ def _split_things(words: Sequence[str]) -> tuple[Stems, Stems]:
         return frozenset(), frozenset()
     begins = [n + 1 for n, word in enumerate(words[: joints[-1]]) if word in _PREPOSITIONS]
     before, after = words[max(begins, default=0) : joints[-1]], words[joints[-1] + 1 :]
-    return _stems_of_name(before), _stems_of_name(after)
+    return _collect_name_stems(before), _collect_name_stems(after)
 
 
-def _stems_of_name(words: Sequence[str]) -> Stems:
+def _collect_name_stems(words: Sequence[str]) -> Stems:
     words = [word for word in words if word not in _JOINTS and word != "than"]
-    return frozenset(stem for stem in _stems_of_side(words) if not _is_value(stem))
+    return frozenset(stem for stem in _collect_side_stems(words) if not _is_value(stem))
 
 
-def _order(pair: _ValuePair, words: Sequence[str]) -> bool | None:
+def _compare_order(pair: _ValuePair, words: Sequence[str]) -> bool | None:
     """Return whether numbers and things have the same order as in the claim, or None if unclear."""
     if not set(pair.numbers) <= set(words):
         return None
     indices = [words.index(number) for number in pair.numbers]
     start, end = max(0, min(indices) - N_AROUND), max(indices) + N_AROUND
-    stems = [_stem_of_side(word) for word in words[start:end]]
+    stems = [_stem_side_word(word) for word in words[start:end]]
     firsts = [stems.index(stem) for stem in pair.first if stem in stems]
     seconds = [stems.index(stem) for stem in pair.second if stem in stems]
     if not (firsts and seconds):
@@ -266,50 +266,50 @@ class _Action:
     object: Stems
 
 
-def unconfirmed_roles(claim: str, sentences: Sequence[str]) -> str:
+def explain_unconfirmed(claim: str, sentences: Sequence[str]) -> str:
     """Explain which comparison in a claim the sentences of a passage do not confirm.
 
     Return "" if the claim makes no comparison or if all comparisons are confirmed.
 
     Example:
-        >>> unconfirmed_roles("A1 eased pain more than B2.", ["B2 eased pain less than A1."])
+        >>> explain_unconfirmed("A1 eased pain more than B2.", ["B2 eased pain less than A1."])
         ''
-        >>> unconfirmed_roles("B2 eased pain more than A1.", ["A1 eased pain more than B2."])
+        >>> explain_unconfirmed("B2 eased pain more than A1.", ["A1 eased pain more than B2."])
         'no similar sentence confirms the comparison with "a1"'
     """
-    clauses = _plain_clauses(claim)
-    compared = [one for part in clauses for one in _comparisons(part)]
-    acted = [] if compared else [one for part in clauses for one in _actions(part)]
+    clauses = _split_clauses(claim)
+    compared = [one for part in clauses for one in _find_comparisons(part)]
+    acted = [] if compared else [one for part in clauses for one in _find_actions(part)]
     if not (compared or acted or any(letter.isdigit() for letter in claim)):
         return ""
-    close = [sentences[index] for index, _ in rank(claim, sentences)[:N_CLOSEST]]
-    parts = [part for sentence in close for part in _plain_clauses(sentence)]
+    close = [sentences[index] for index, _ in rank_texts(claim, sentences)[:N_CLOSEST]]
+    parts = [part for sentence in close for part in _split_clauses(sentence)]
     for one in compared:
         if not _is_confirmed(one, parts):
             return f'no similar sentence confirms the comparison with "{one.shown}"'
-    if swapped := _swapped_values(claim, close):
+    if swapped := _find_swapped_values(claim, close):
         return f"a similar sentence states {swapped[0]} and {swapped[1]} in the opposite order"
-    theirs = [one for part in parts for one in _actions(part)]
+    theirs = [one for part in parts for one in _find_actions(part)]
     for one in acted:
         if _is_turned(one, theirs):
             return f'a similar sentence uses "{one.verb}" in the opposite direction'
     return ""
 
 
-def _comparisons(words: Sequence[str]) -> Iterator[_ComparedPair]:
-    for start, kind in _marks(words):
-        second, end = _phrase_at(words, start)
-        own = _stems_of_side(second)
+def _find_comparisons(words: Sequence[str]) -> Iterator[_ComparedPair]:
+    for start, kind in _find_marks(words):
+        second, end = _read_phrase(words, start)
+        own = _collect_side_stems(second)
         rest = [*words[:start], *words[end:]]
-        others = _stems_of_side(rest)
+        others = _collect_side_stems(rest)
         distinct = own - others or own
         if distinct and not set(second) <= _VAGUE | _DULL | _PREPOSITIONS:
             shown = " ".join(word for word in second if word[0].isalnum())
-            size = _product(words, _UP, _DOWN)
-            yield _ComparedPair(kind, others - own, distinct, shown, size, _benefit(words))
+            size = _multiply_signs(words, _UP, _DOWN)
+            yield _ComparedPair(kind, others - own, distinct, shown, size, _detect_benefit(words))
 
 
-def _marks(words: Sequence[str]) -> Iterator[tuple[int, Kind]]:
+def _find_marks(words: Sequence[str]) -> Iterator[tuple[int, Kind]]:
     for n, word in enumerate(words[:-1]):
         before, after, near = words[n - 1] if n else "", words[n + 1], words[max(0, n - 6) : n]
         is_number = after[0].isdigit() or after in ("half", "twice", "one", "two", "three")
@@ -336,13 +336,13 @@ def _is_change(before: Sequence[str]) -> bool:
     return {",", "("}.isdisjoint(before[before.index("from") :])
 
 
-def _benefit(words: Sequence[str]) -> int:
+def _detect_benefit(words: Sequence[str]) -> int:
     """Return 1 for words such as "better", -1 for words such as "less effective", or 0."""
-    own = _product(words, _GOOD, _BAD)
+    own = _multiply_signs(words, _GOOD, _BAD)
     return -own if own and "less" in words else own
 
 
-def _product(words: Sequence[str], up: tuple[str, ...], down: tuple[str, ...]) -> int:
+def _multiply_signs(words: Sequence[str], up: tuple[str, ...], down: tuple[str, ...]) -> int:
     """Return -1 for an odd number of words for "down", otherwise 1, or 0 without such words."""
     n_up = sum(word.startswith(up) for word in words)
     n_down = sum(word.startswith(down) and not word.startswith(up) for word in words)
@@ -352,7 +352,7 @@ def _product(words: Sequence[str], up: tuple[str, ...], down: tuple[str, ...]) -
 def _is_confirmed(one: _ComparedPair, parts: Sequence[Sequence[str]]) -> bool:
     """Return whether the first clause that compares the same things states the same direction."""
     for words in parts:
-        for other in _comparisons(words):
+        for other in _find_comparisons(words):
             if other.kind != one.kind:
                 continue
             straight = len(one.second & other.second)
@@ -368,12 +368,12 @@ def _is_opposite(one: _ComparedPair, other: _ComparedPair) -> bool:
     return not (one.benefit or other.benefit) and one.size * other.size < 0
 
 
-def _actions(words: Sequence[str]) -> Iterator[_Action]:
+def _find_actions(words: Sequence[str]) -> Iterator[_Action]:
     for n, word in enumerate(words):
         if not word.startswith(_ACTIONS):
             continue
-        before = _stems_of_side(words[max(0, n - N_BESIDE) : n])
-        after = _stems_of_side(words[n + 1 : n + 1 + N_BESIDE])
+        before = _collect_side_stems(words[max(0, n - N_BESIDE) : n])
+        after = _collect_side_stems(words[n + 1 : n + 1 + N_BESIDE])
         is_passive = word.endswith("ed") and not _BE.isdisjoint(words[max(0, n - 2) : n])
         if before and after:
             yield _Action(word, *((after, before) if is_passive else (before, after)))
@@ -382,7 +382,9 @@ def _actions(words: Sequence[str]) -> Iterator[_Action]:
 def _is_turned(one: _Action, others: Sequence[_Action]) -> bool:
     """Return whether all other uses of the verb have the agent and the object swapped."""
     same = [
-        other for other in others if _stem_of_side(other.verb)[:5] == _stem_of_side(one.verb)[:5]
+        other
+        for other in others
+        if _stem_side_word(other.verb)[:5] == _stem_side_word(one.verb)[:5]
     ]
     agent, object_ = one.agent - one.object, one.object - one.agent
     crossed = any(agent & o.object and object_ & o.agent for o in same)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from ragassay.records import Document, EvidenceSpan
-from ragassay.text.sentences import sentences_of, split_sentences
+from ragassay.text.sentences import extract_sentences, split_sentences
 
 _WORD = re.compile(r"\w+(?:[-.]\w+)*")
 _SIMPLE_WORD = re.compile(r"[^\W\d_]\w*")
@@ -21,21 +21,21 @@ _STOPWORDS = frozenset(
 def tokenize(text: str) -> list[str]:
     """Split a text into lower-case words and numbers without stop words and plural endings."""
     words = (match.group().lower() for match in _WORD.finditer(text))
-    return [_stem(word) for word in words if word not in _STOPWORDS]
+    return [_stem_word(word) for word in words if word not in _STOPWORDS]
 
 
-def word_positions(text: str) -> list[tuple[int, str]]:
+def find_word_positions(text: str) -> list[tuple[int, str]]:
     """Return the start and the token of each word that begins with a letter.
 
     Example:
-        >>> word_positions("Of 5-day cycles")
+        >>> find_word_positions("Of 5-day cycles")
         [(5, 'day'), (9, 'cycle')]
     """
     words = ((match.start(), match.group().lower()) for match in _SIMPLE_WORD.finditer(text))
-    return [(start, _stem(word)) for start, word in words if word not in _STOPWORDS]
+    return [(start, _stem_word(word)) for start, word in words if word not in _STOPWORDS]
 
 
-def _stem(word: str) -> str:
+def _stem_word(word: str) -> str:
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
     if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
@@ -72,7 +72,7 @@ class Bm25Index:
         return [(i, float(scores[i])) for i in itertools.islice(matching, k)]
 
 
-def rank(query: str, texts: Sequence[str]) -> list[tuple[int, float]]:
+def rank_texts(query: str, texts: Sequence[str]) -> list[tuple[int, float]]:
     """Return all texts as (position, score), best first. Texts that share no word score 0."""
     matches = Bm25Index(texts).search(query)
     rest = set(range(len(texts))).difference(position for position, _ in matches)
@@ -83,14 +83,14 @@ PASSAGE_WORDS = 400
 """Default maximum number of words in a passage of a response (Dietz 2024, section 6)."""
 
 
-def passages_of(text: str, most_words: int = PASSAGE_WORDS) -> tuple[str, ...]:
+def cut_passages(text: str, most_words: int = PASSAGE_WORDS) -> tuple[str, ...]:
     """Split a text into passages of whole sentences with up to `most_words` words each.
 
     A longer sentence becomes its own passage. A text that is short enough or contains no sentence
     is returned unchanged.
 
     Example:
-        >>> passages_of("One two three. Four five. Six.", most_words=5)
+        >>> cut_passages("One two three. Four five. Six.", most_words=5)
         ('One two three. Four five.', 'Six.')
     """
     spans = split_sentences(text)
@@ -112,16 +112,16 @@ CUT = "[...]"
 """Text that replaces omitted sentences."""
 
 
-def windows(document: Document, size: int = WINDOW) -> tuple[EvidenceSpan, ...]:
+def list_windows(document: Document, size: int = WINDOW) -> tuple[EvidenceSpan, ...]:
     """Return every run of `size` neighbouring sentences, or the whole document if it is shorter.
 
     An empty document has no passages.
     """
-    return _windows(document.id, document.title, document.text, size)
+    return _build_windows(document.id, document.title, document.text, size)
 
 
 @functools.lru_cache(maxsize=1024)
-def _windows(identifier: str, title: str, text: str, size: int) -> tuple[EvidenceSpan, ...]:
+def _build_windows(identifier: str, title: str, text: str, size: int) -> tuple[EvidenceSpan, ...]:
     spans = split_sentences(text)
     if not spans:
         return ()
@@ -132,7 +132,7 @@ def _windows(identifier: str, title: str, text: str, size: int) -> tuple[Evidenc
     )
 
 
-def condense(documents: Sequence[Document], query: str, n_chars: int) -> list[Document]:
+def condense_documents(documents: Sequence[Document], query: str, n_chars: int) -> list[Document]:
     """Shorten documents to a total length. Sentences are kept by their BM25 score for the query.
 
     Documents keep their position, id and title. Sentences stay in order, and "[...]" marks omitted
@@ -145,7 +145,7 @@ def condense(documents: Sequence[Document], query: str, n_chars: int) -> list[Do
     texts = [text for pieces in split for text in pieces]
     kept: set[int] = set()
     room = n_chars - len(CUT) * len(documents)
-    for position, _ in rank(query, texts):
+    for position, _ in rank_texts(query, texts):
         # A kept sentence costs two spaces, and possibly another "[...]" next to it.
         cost = len(texts[position]) + len(CUT) + 2
         if cost <= room:
@@ -171,12 +171,12 @@ ALL_WORDS = 1_000_000
 """Value of `n_words` for models that read whole documents."""
 
 
-def passage_of(claim: str, text: str, title: str = "", n_words: int = N_WORDS) -> str:
+def extract_passage(claim: str, text: str, title: str = "", n_words: int = N_WORDS) -> str:
     """Return the title and the sentences of a document with which a claim is compared."""
-    return passage_of_sentences(claim, sentences_of(text), title, n_words=n_words)
+    return build_passage(claim, extract_sentences(text), title, n_words=n_words)
 
 
-def passage_of_sentences(
+def build_passage(
     claim: str,
     sentences: Sequence[str],
     title: str = "",
@@ -190,14 +190,14 @@ def passage_of_sentences(
     in order.
 
     Example:
-        >>> passage_of_sentences("It fell.", ["Pressure fell.", "Pain rose."], "A trial")
+        >>> build_passage("It fell.", ["Pressure fell.", "Pain rose."], "A trial")
         'A trial.\nPressure fell.\nPain rose.'
     """
     lengths = [len(sentence.split()) for sentence in sentences]
     kept = set(range(len(sentences)))
     if sum(lengths) > n_words:
         kept, room = set(), n_words
-        ranked = [index for index, _ in rank(claim, sentences)]
+        ranked = [index for index, _ in rank_texts(claim, sentences)]
         for index in sorted(ranked, key=lambda i: i not in wanted):
             if kept and lengths[index] > room:
                 break
@@ -207,14 +207,14 @@ def passage_of_sentences(
     return "\n".join([f"{title}." if title else "", *lines])
 
 
-def with_closest(claim: str, passage: str) -> str:
+def insert_closest(claim: str, passage: str) -> str:
     r"""Insert a copy of the sentence closest to the claim (BM25) before the first sentence.
 
     Example:
-        >>> with_closest("Pain rose.", "A trial.\nPressure fell.\nPain rose.\nAll was well.")
+        >>> insert_closest("Pain rose.", "A trial.\nPressure fell.\nPain rose.\nAll was well.")
         'A trial.\nPain rose.\nPressure fell.\nPain rose.\nAll was well.'
     """
     title, *lines = passage.split("\n")
     if len(lines) < 3:
         return passage
-    return "\n".join([title, lines[rank(claim, lines)[0][0]], *lines])
+    return "\n".join([title, lines[rank_texts(claim, lines)[0][0]], *lines])

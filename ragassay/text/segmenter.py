@@ -13,22 +13,22 @@ from ragassay.records import (
     Document,
     Record,
     SentenceInput,
-    without_spans,
+    remove_spans,
 )
 from ragassay.text.bibliography import split_bibliography
 from ragassay.text.blocks import LIST_MARK, read_blocks
 from ragassay.text.citation_resolver import CitationResolver, Lookup
 from ragassay.text.citation_styles import Target
-from ragassay.text.faults import blank_spans, find_reasoning
-from ragassay.text.markup import Span, plain_text
+from ragassay.text.faults import find_reasoning, overwrite_spans
+from ragassay.text.markup import Span, extract_plain_text
 from ragassay.text.statements import (
     WORD,
     BlockPart,
     Statement,
     add_marks,
     build_statements,
+    extract_unmarked_text,
     mark_parts,
-    text_without,
 )
 
 
@@ -52,7 +52,7 @@ def segment(
     """
     if not isinstance(record.answer, str):
         resolver = CitationResolver(record.sources, lookup)
-        text, sentences = _listed_sentences(record.answer, resolver)
+        text, sentences = _read_listed(record.answer, resolver)
         return text, sentences, resolver.documents
     statements, resolver = _read_statements(record.answer, record.sources, lookup)
     _attach_spans(statements, record.citations)
@@ -62,18 +62,18 @@ def segment(
             text=one.text,
             start=one.start,
             end=one.end,
-            citations=resolver.citations(one.targets),
+            citations=resolver.resolve_targets(one.targets),
         )
         for n, one in enumerate(statements, 1)
     ]
     return record.answer, sentences, resolver.documents
 
 
-def judged_text(record: Record) -> str:
+def extract_judged_text(record: Record) -> str:
     """Return the answer of a record as a single text without its reasoning."""
     if not isinstance(record.answer, str):
         return _join_sentences(record.answer)[0]
-    return without_spans(record.answer, find_reasoning(record.answer))
+    return remove_spans(record.answer, find_reasoning(record.answer))
 
 
 def find_statements(
@@ -85,14 +85,14 @@ def find_statements(
     to the sentences joined by spaces.
     """
     if not isinstance(answer, str):
-        return _listed_statements(answer, CitationResolver(sources))[1]
+        return _parse_listed(answer, CitationResolver(sources))[1]
     return _read_statements(answer, sources)[0]
 
 
 def _read_statements(
     answer: str, sources: Sequence[Document], lookup: Lookup | None = None
 ) -> tuple[list[Statement], CitationResolver]:
-    text = blank_spans(answer, find_reasoning(answer))
+    text = overwrite_spans(answer, find_reasoning(answer))
     titles = [source.title for source in sources]
     references, blocks = split_bibliography(text, read_blocks(text), titles)
     resolver = CitationResolver(sources, lookup, references)
@@ -118,17 +118,17 @@ def _attach_spans(statements: Sequence[Statement], cited: Sequence[CitedSpan]) -
             statement.targets += targets
 
 
-def _listed_sentences(
+def _read_listed(
     listed_sentences: Sequence[SentenceInput], resolver: CitationResolver
 ) -> tuple[str, list[AnswerSentence]]:
     """Return the statements of an answer that is a list of sentences, with their citations."""
-    text, statements, listed = _listed_statements(listed_sentences, resolver)
+    text, statements, listed = _parse_listed(listed_sentences, resolver)
     sentences: list[AnswerSentence] = []
     early: tuple[Citation, ...] = ()
     for one, citations, is_statement in zip(
-        statements, listed, stand_alone(statements), strict=True
+        statements, listed, detect_statements(statements), strict=True
     ):
-        resolved = resolver.citations([*resolver.resolve_listed(citations), *one.targets])
+        resolved = resolver.resolve_targets([*resolver.resolve_listed(citations), *one.targets])
         if is_statement:
             sentence_text = (
                 one.text if WORD.search(one.text) or not one.marks else text[one.start : one.end]
@@ -146,7 +146,7 @@ def _listed_sentences(
     return text, sentences
 
 
-def stand_alone(statements: Sequence[Statement]) -> list[bool]:
+def detect_statements(statements: Sequence[Statement]) -> list[bool]:
     """Return for each sentence whether it is a statement, that is, more than citation marks.
 
     If every sentence contains only marks, the first sentence counts as a statement.
@@ -155,20 +155,20 @@ def stand_alone(statements: Sequence[Statement]) -> list[bool]:
     return stand if any(stand) else [n == 0 for n in range(len(statements))]
 
 
-def _listed_statements(
+def _parse_listed(
     listed_sentences: Sequence[SentenceInput], resolver: CitationResolver
 ) -> tuple[str, list[Statement], list[tuple[str, ...]]]:
     text, spans, listed = _join_sentences(listed_sentences)
-    parts = [[BlockPart(plain_text(text, [_without_list_mark(text, span)]))] for span in spans]
+    parts = [[BlockPart(extract_plain_text(text, [_skip_list_mark(text, span)]))] for span in spans]
     statements: list[Statement] = []
     for (start, end), (part,) in zip(spans, mark_parts(parts, resolver), strict=True):
-        statement = Statement(start, end, text_without(part, 0, len(part.plain.text)))
+        statement = Statement(start, end, extract_unmarked_text(part, 0, len(part.plain.text)))
         add_marks(statement, part, part.marks)
         statements.append(statement)
     return text, statements, listed
 
 
-def _without_list_mark(text: str, span: Span) -> Span:
+def _skip_list_mark(text: str, span: Span) -> Span:
     mark = LIST_MARK.match(text, *span)
     rest = re.sub(r"\[[^\[\]]*\]", "", text[mark.end() : span[1]]) if mark else ""
     if mark and re.search(r"[^\W\d_]", rest):  # a list mark is followed by words, not numbers only

@@ -61,7 +61,7 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
     joined to the previous sentence. For a text without a sentence, the list is empty.
     """
     spans: list[tuple[int, int]] = []
-    for start, end in _pieces(text):
+    for start, end in _split_pieces(text):
         piece = text[start:end]
         start += len(piece) - len(piece.lstrip())
         end -= len(piece) - len(piece.rstrip())
@@ -74,30 +74,30 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
     return [span for span in spans if _has_word(text[span[0] : span[1]])]
 
 
-def _pieces(text: str) -> Iterator[tuple[int, int]]:
+def _split_pieces(text: str) -> Iterator[tuple[int, int]]:
     """Yield the pieces into which sentencex and `SPLITS` split the text of each list item."""
-    for start, end in pairwise([0, *_item_starts(text), len(text)]):
+    for start, end in pairwise([0, *_find_item_starts(text), len(text)]):
         mark = ITEM.match(text, start, end)
         body = mark.end() if mark else start
-        pieces = [(body + first, body + last) for first, last in _prose_pieces(text[body:end])]
+        pieces = [(body + first, body + last) for first, last in _split_prose(text[body:end])]
         for number, (first, last) in enumerate(pieces):
-            cuts = _missed_boundaries(text, first, last)
+            cuts = _find_missed_boundaries(text, first, last)
             yield from pairwise([first if number else start, *cuts, last])
 
 
-def _prose_pieces(text: str) -> Iterator[tuple[int, int]]:
+def _split_prose(text: str) -> Iterator[tuple[int, int]]:
     if _ONE_LINE.fullmatch(text):
         yield 0, len(text)
         return
-    for start, end in _boundaries(_without_crowds(text)):
+    for start, end in _find_boundaries(_replace_crowds(text)):
         if end - start <= _LONGEST_CHARS:
             yield start, end
         else:
-            inner = _boundaries(text[start:end].translate(_PAIRED))
+            inner = _find_boundaries(text[start:end].translate(_PAIRED))
             yield from ((start + first, start + last) for first, last in inner)
 
 
-def _item_starts(text: str) -> list[int]:
+def _find_item_starts(text: str) -> list[int]:
     """Return the offsets at which list items start.
 
     A dash does not start an item if the line before ends in a number, because the two may be a
@@ -121,7 +121,7 @@ def _item_starts(text: str) -> list[int]:
     return starts
 
 
-def _missed_boundaries(text: str, start: int, end: int) -> Iterator[int]:
+def _find_missed_boundaries(text: str, start: int, end: int) -> Iterator[int]:
     opened = start
     for stop in _STOP.finditer(text, start, end):
         at = stop.start("space") if stop["space"] else stop.end()
@@ -140,14 +140,14 @@ def _is_enclosed(text: str) -> bool:
     return any(text.count(opening) > text.count(closing) for opening, closing in _BRACKETS)
 
 
-def _without_crowds(text: str) -> str:
+def _replace_crowds(text: str) -> str:
     return "\n\n".join(
         part.translate(_PAIRED) if sum(map(part.count, _MARKS)) > _MOST_PAIRED else part
         for part in text.split("\n\n")
     )
 
 
-def _boundaries(text: str) -> list[tuple[int, int]]:
+def _find_boundaries(text: str) -> list[tuple[int, int]]:
     # A compiled module without type stubs.
     from sentencex import get_sentence_boundaries  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -182,6 +182,6 @@ def _has_word(piece: str) -> bool:
     return any(kind[0] in "LN" or kind == "So" for kind in kinds)
 
 
-def sentences_of(text: str) -> list[str]:
+def extract_sentences(text: str) -> list[str]:
     """Return the sentences of a text."""
     return [text[start:end] for start, end in split_sentences(text)]

@@ -10,11 +10,18 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from ragassay.text.blocks import Block
-from ragassay.text.citation_marks import Mark, find_marks, joined_ranges, removable_spans
+from ragassay.text.citation_marks import Mark, find_marks, find_removable_spans, join_ranges
 from ragassay.text.citation_resolver import CitationResolver
 from ragassay.text.citation_styles import AMBIGUOUS_LETTERS, Target, read_targets
-from ragassay.text.faults import blank_spans
-from ragassay.text.markup import DELIMITERS, SUP, PlainText, Span, plain_text, readable
+from ragassay.text.faults import overwrite_spans
+from ragassay.text.markup import (
+    DELIMITERS,
+    SUP,
+    PlainText,
+    Span,
+    extract_plain_text,
+    remove_delimiters,
+)
 from ragassay.text.sentences import split_sentences
 
 WORD = re.compile(r"[^\W_]")
@@ -42,23 +49,23 @@ def mark_parts(
     resolver.settle_numbers(
         int(t.value) for m in every for t in m.targets if t.kind == "number" and m.style != "round"
     )
-    accept = _acceptance(every, resolver)
+    accept = _build_mark_filter(every, resolver)
     return [
         [
-            _with_marks(part, [mark for mark in marks if accept(mark, part)])
+            _set_marks(part, [mark for mark in marks if accept(mark, part)])
             for part, marks in zip(block_parts, block_marks, strict=True)
         ]
         for block_parts, block_marks in zip(parts, candidates, strict=True)
     ]
 
 
-def _with_marks(part: BlockPart, marks: Sequence[Mark]) -> BlockPart:
+def _set_marks(part: BlockPart, marks: Sequence[Mark]) -> BlockPart:
     text = part.plain.text
-    joined = joined_ranges(text, marks)
-    return BlockPart(part.plain, tuple(joined), tuple(removable_spans(text, joined)))
+    joined = join_ranges(text, marks)
+    return BlockPart(part.plain, tuple(joined), tuple(find_removable_spans(text, joined)))
 
 
-def _acceptance(
+def _build_mark_filter(
     marks: Sequence[Mark], resolver: CitationResolver
 ) -> Callable[[Mark, BlockPart], bool]:
     """Return a function that decides whether a possible mark is a citation.
@@ -68,7 +75,7 @@ def _acceptance(
     """
     numbered = [m for m in marks if any(t.kind == "number" for t in m.targets)]
     is_bracketed = any(mark.style == "" and mark.text[0] not in "(\uff08" for mark in numbered)
-    lettered = {t.text for m in marks for t in _letter_targets(m) if resolver.points_to_source(t)}
+    lettered = {t.text for m in marks for t in _select_letters(m) if resolver.points_to_source(t)}
     counts = Counter(text[0] for text in lettered)
     letters = {letter for letter, n in counts.items() if n > 1 or letter not in AMBIGUOUS_LETTERS}
 
@@ -78,16 +85,16 @@ def _acceptance(
         if mark.style in ("raised", "unsure"):
             follows_stop = mark.style == "raised" and CLOSED.search(part.plain.text[: mark.start])
             return all(map(resolver.points_to_source, mark.targets)) or bool(follows_stop)
-        return all(target.text[0] in letters for target in _letter_targets(mark))
+        return all(target.text[0] in letters for target in _select_letters(mark))
 
     return accept
 
 
-def _letter_targets(mark: Mark) -> list[Target]:
+def _select_letters(mark: Mark) -> list[Target]:
     return [target for target in mark.targets if not target.is_sure and target.kind == "number"]
 
 
-def text_without(part: BlockPart, start: int, end: int) -> str:
+def extract_unmarked_text(part: BlockPart, start: int, end: int) -> str:
     """Return the text of a span without marks and with normalized white space."""
     pieces, position = [], start
     index = bisect_right(part.removed, start, key=lambda span: span[1])
@@ -99,7 +106,7 @@ def text_without(part: BlockPart, start: int, end: int) -> str:
     pieces.append(part.plain.text[position:end])
     parts: list[str] = []
     for piece in pieces:
-        plain = " ".join(readable(piece).split())
+        plain = " ".join(remove_delimiters(piece).split())
         # "grew [1]." becomes "grew.", but "grew [1] .5 mg" keeps its space.
         if parts and plain and plain[0] in _CLOSING and not plain[1:2].isdigit():
             parts[-1] += plain
@@ -158,28 +165,31 @@ def build_statements(
     decides which numbers are marks.
     """
     spans = [[(cell,) for cell in b.cells] if b.kind == "row" else [b.lines] for b in blocks]
-    parts = [[BlockPart(plain_text(answer, part)) for part in block_spans] for block_spans in spans]
+    parts = [
+        [BlockPart(extract_plain_text(answer, part)) for part in block_spans]
+        for block_spans in spans
+    ]
     parts = mark_parts(parts, resolver)
-    statements = _statements_of(answer, blocks, parts, has_headings=True)
+    statements = _collect_statements(answer, blocks, parts, has_headings=True)
     # An answer in title case or of a title and marks would otherwise have no statements.
-    return statements or _statements_of(answer, blocks, parts, has_headings=False)
+    return statements or _collect_statements(answer, blocks, parts, has_headings=False)
 
 
-def _statements_of(
+def _collect_statements(
     answer: str, blocks: Sequence[Block], parts: Sequence[Sequence[BlockPart]], has_headings: bool
 ) -> list[Statement]:
     statements: list[Statement] = []
     for number, (block, block_parts) in enumerate(zip(blocks, parts, strict=True), 1):
         part, is_last = block_parts[0], number == len(blocks)
         if block.kind == "row":
-            row = _row_statement(block, block_parts)
+            row = _build_row_statement(block, block_parts)
             statements += [row] if row else []
             for cell in () if row else block_parts:
                 _give_marks(answer, statements, cell, cell.marks)
         elif block.kind != "code" and not (
             has_headings and _is_heading(answer, block, part, is_last)
         ):
-            added, early = _sentences_of(part)
+            added, early = _split_part(part)
             _give_marks(answer, statements or added, part, early)
             statements += added
     return statements
@@ -207,18 +217,20 @@ def _is_heading(answer: str, block: Block, part: BlockPart, is_last: bool) -> bo
     )
 
 
-def _sentences_of(part: BlockPart) -> tuple[list[Statement], list[Mark]]:
+def _split_part(part: BlockPart) -> tuple[list[Statement], list[Mark]]:
     """Return the sentences of a part, and the marks before its first statement."""
     text = part.plain.text
-    blank = blank_spans(text, part.removed, keeps_line_breaks=False).translate(_WITHOUT_DELIMITERS)
+    blank = overwrite_spans(text, part.removed, keeps_line_breaks=False).translate(
+        _WITHOUT_DELIMITERS
+    )
     spans = split_sentences(_LETTER_AND_BLANK.sub(lambda match: "x" * len(match[0]), blank))
     marks_by_span: list[list[Mark]] = [[] for _ in spans]
     for mark in part.marks if spans else ():
-        marks_by_span[_owner_of(mark, text, spans)].append(mark)
+        marks_by_span[_find_owner(mark, text, spans)].append(mark)
     statements: list[Statement] = []
     early = [] if spans else list(part.marks)
     for span, marks in zip(spans, marks_by_span, strict=True):
-        statement = _statement(part, span, marks)
+        statement = _build_statement(part, span, marks)
         if not marks and _NUMBER_ALONE.fullmatch(statement.text):
             continue
         if not (marks and _STATES_NOTHING.fullmatch(statement.text)):
@@ -231,14 +243,14 @@ def _sentences_of(part: BlockPart) -> tuple[list[Statement], list[Mark]]:
     return statements, early
 
 
-def _statement(part: BlockPart, span: Span, marks: Sequence[Mark]) -> Statement:
+def _build_statement(part: BlockPart, span: Span, marks: Sequence[Mark]) -> Statement:
     # A mark at the start of a line or of the answer also belongs to its sentence.
     first = min([span[0], *(mark.start for mark in marks)])
     last = max([span[1], *(mark.end for mark in marks)])
     if part.plain.text[first - 1 : first] == SUP:  # an isotope: "18F"
         first -= 1
-    start, end = part.plain.source_span(first, last)
-    statement = Statement(start, end, text_without(part, first, last))
+    start, end = part.plain.find_source_span(first, last)
+    statement = Statement(start, end, extract_unmarked_text(part, first, last))
     add_marks(statement, part, marks)
     return statement
 
@@ -247,10 +259,10 @@ def add_marks(statement: Statement, part: BlockPart, marks: Iterable[Mark]) -> N
     """Add the targets and spans of citation marks to a statement."""
     for mark in marks:
         statement.targets += mark.targets
-        statement.marks.append(part.plain.source_span(mark.start, mark.end))
+        statement.marks.append(part.plain.find_source_span(mark.start, mark.end))
 
 
-def _row_statement(block: Block, cells: Sequence[BlockPart]) -> Statement | None:
+def _build_row_statement(block: Block, cells: Sequence[BlockPart]) -> Statement | None:
     """Return a table row as one statement, such as "Cough: 12% of patients"."""
     headers = [*block.header, *("" for _ in cells)]
     values: list[tuple[str, str]] = []
@@ -258,14 +270,16 @@ def _row_statement(block: Block, cells: Sequence[BlockPart]) -> Statement | None
         cells[0].plain.starts[0] if cells[0].plain.text else block.start, block.end, ""
     )
     for header, cell in zip(headers, cells, strict=False):
-        cited = _cited_cell(header, cell)
+        cited = _read_cited_cell(header, cell)
         if cited:
             statement.targets += cited
             continue
         add_marks(statement, cell, cell.marks)
-        words = text_without(cell, 0, len(cell.plain.text))
+        words = extract_unmarked_text(cell, 0, len(cell.plain.text))
         if WORD.search(words):
-            plain_header = readable(plain_text(header, [(0, len(header))]).text).strip()
+            plain_header = remove_delimiters(
+                extract_plain_text(header, [(0, len(header))]).text
+            ).strip()
             values.append((plain_header, words))
     if not values:
         return None
@@ -275,10 +289,10 @@ def _row_statement(block: Block, cells: Sequence[BlockPart]) -> Statement | None
     return statement
 
 
-def _cited_cell(header: str, cell: BlockPart) -> tuple[Target, ...]:
+def _read_cited_cell(header: str, cell: BlockPart) -> tuple[Target, ...]:
     if cell.marks or not _SOURCE_COLUMN.fullmatch(header):
         return ()
-    words = readable(cell.plain.text).strip()
+    words = remove_delimiters(cell.plain.text).strip()
     if "pmid" in header.lower() and re.fullmatch(r"[\d,;\s]{1,200}", words):
         words = f"PMID {words}"
     return read_targets(words, is_square=True)
@@ -296,7 +310,7 @@ def _give_marks(
         last.end = max(last.end, end)
 
 
-def _owner_of(mark: Mark, text: str, spans: Sequence[Span]) -> int:
+def _find_owner(mark: Mark, text: str, spans: Sequence[Span]) -> int:
     """Return the index of the sentence that a mark belongs to.
 
     A mark belongs to the sentence that contains or precedes it, or, at the start of a line, to the

@@ -21,14 +21,14 @@ def tag_words(words: Sequence[str]) -> list[str]:
     """
     options = {"chunks": False, "relations": False, "lemmata": False}
     # Return Penn Treebank tags unchanged, like `textblob.en.tag`.
-    parsed = _parser().parse(
+    parsed = _load_parser().parse(
         " ".join(words), tokenize=False, map=lambda token, tag: (token, tag), **options
     )
     return [token[1] for sentence in parsed.split() for token in sentence]
 
 
 @functools.cache
-def _parser() -> Any:
+def _load_parser() -> Any:
     """Return a parser equal to `textblob.en.parser`, from the only module that it needs.
 
     `import textblob` also imports NLTK, scikit-learn and pandas, which the tagger does not need and

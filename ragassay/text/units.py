@@ -15,43 +15,46 @@ _Power = tuple[str, int]
 _Meaning = tuple[Fraction, tuple[_Power, ...]]
 
 
-def _of(factor: Fraction | int | str, **powers: int) -> _Meaning:
+def _define_unit(factor: Fraction | int | str, **powers: int) -> _Meaning:
     return Fraction(factor), tuple(powers.items())
 
 
 _BASE_UNITS = "g m s mol V A W J Hz K eV F N T C S Bq Gy Sv cal IU U lx bp B Da \u03a9 Pa".split()
 # Units that take a prefix, each with its factor and the powers of its base units.
 _PREFIXED: dict[str, _Meaning] = {
-    **{name: _of(1, **{name: 1}) for name in _BASE_UNITS},
-    "\u2126": _of(1, **{"\u03a9": 1}),
-    "bar": _of(100_000, Pa=1),
-    **{name: _of("1/1000", m=3) for name in ("L", "l")},
-    "M": _of(1000, mol=1, m=-3),
-    "Wh": _of(3600, W=1, s=1),
-    "Ah": _of(3600, A=1, s=1),
+    **{name: _define_unit(1, **{name: 1}) for name in _BASE_UNITS},
+    "\u2126": _define_unit(1, **{"\u03a9": 1}),
+    "bar": _define_unit(100_000, Pa=1),
+    **{name: _define_unit("1/1000", m=3) for name in ("L", "l")},
+    "M": _define_unit(1000, mol=1, m=-3),
+    "Wh": _define_unit(3600, W=1, s=1),
+    "Ah": _define_unit(3600, A=1, s=1),
 }
 _PLAIN: dict[str, _Meaning] = {
-    **{name: _of(60, s=1) for name in ("min", "mins", "minute", "minutes")},
-    **{name: _of(3600, s=1) for name in ("h", "hr", "hrs", "hour", "hours")},
-    **{name: _of(86400, s=1) for name in ("d", "day", "days")},
-    **{name: _of(604800, s=1) for name in ("wk", "week", "weeks")},
-    **{name: _of(1, s=1) for name in ("sec", "secs", "second", "seconds")},
-    **{name: _of(1, month=1) for name in ("month", "months")},
-    **{name: _of(12, month=1) for name in ("yr", "yrs", "year", "years")},
-    **{name: _of("1/100") for name in ("%", "percent", "per cent", "percentage")},
-    **{name: _of(1, celsius=1) for name in ("\u00b0C", "\u00baC", "\u2103", "degrees Celsius")},
-    **{name: _of(1, degree=1) for name in ("\u00b0", "degree", "degrees")},
-    **{name: _of(1, fold=1) for name in ("fold", "folds")},
-    **{name: _of("1/1000000") for name in ("ppm", "parts per million")},
-    **{name: _of("1/1000000000") for name in ("ppb", "parts per billion")},
-    **{name: _of(1, mmHg=1) for name in ("mmHg", "mm Hg", "Torr", "torr")},
-    **{name: _of("1/10000000000", m=1) for name in ("\u212b", "\u00c5")},
-    **{name: _of(1, **{name: 1}) for name in ("rpm", "dB")},
-    "\u2030": _of("1/1000"),
-    "\u00b0F": _of(1, fahrenheit=1),
-    "cc": _of("1/1000000", m=3),
-    "mcg": _of("1/1000000", g=1),
-    "atm": _of(101325, Pa=1),
+    **{name: _define_unit(60, s=1) for name in ("min", "mins", "minute", "minutes")},
+    **{name: _define_unit(3600, s=1) for name in ("h", "hr", "hrs", "hour", "hours")},
+    **{name: _define_unit(86400, s=1) for name in ("d", "day", "days")},
+    **{name: _define_unit(604800, s=1) for name in ("wk", "week", "weeks")},
+    **{name: _define_unit(1, s=1) for name in ("sec", "secs", "second", "seconds")},
+    **{name: _define_unit(1, month=1) for name in ("month", "months")},
+    **{name: _define_unit(12, month=1) for name in ("yr", "yrs", "year", "years")},
+    **{name: _define_unit("1/100") for name in ("%", "percent", "per cent", "percentage")},
+    **{
+        name: _define_unit(1, celsius=1)
+        for name in ("\u00b0C", "\u00baC", "\u2103", "degrees Celsius")
+    },
+    **{name: _define_unit(1, degree=1) for name in ("\u00b0", "degree", "degrees")},
+    **{name: _define_unit(1, fold=1) for name in ("fold", "folds")},
+    **{name: _define_unit("1/1000000") for name in ("ppm", "parts per million")},
+    **{name: _define_unit("1/1000000000") for name in ("ppb", "parts per billion")},
+    **{name: _define_unit(1, mmHg=1) for name in ("mmHg", "mm Hg", "Torr", "torr")},
+    **{name: _define_unit("1/10000000000", m=1) for name in ("\u212b", "\u00c5")},
+    **{name: _define_unit(1, **{name: 1}) for name in ("rpm", "dB")},
+    "\u2030": _define_unit("1/1000"),
+    "\u00b0F": _define_unit(1, fahrenheit=1),
+    "cc": _define_unit("1/1000000", m=3),
+    "mcg": _define_unit("1/1000000", g=1),
+    "atm": _define_unit(101325, Pa=1),
 }
 _LONG_NAMES = {
     **{"g": "gram grams", "m": "meter meters metre metres", "L": "liter liters litre litres"},

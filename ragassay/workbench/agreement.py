@@ -9,9 +9,15 @@ from dataclasses import dataclass
 from heapq import nlargest
 
 from ragassay.formats.workbench.paragraphs import GradedParagraph, QueryParagraphs
-from ragassay.metrics.stats.agreement import Agreement, agreement, krippendorff_alpha
+from ragassay.metrics.stats.agreement import Agreement, krippendorff_alpha, measure_agreement
 from ragassay.records import Score
-from ragassay.workbench.grades import GradeFilter, GradeKind, PassageGrade, grade_of, grades_of
+from ragassay.workbench.grades import (
+    GradeFilter,
+    GradeKind,
+    PassageGrade,
+    find_grade,
+    select_grades,
+)
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ _COVERED = ("no", "yes")
 _RATED = ("0", "1", "2", "3", "4", "5")
 
 
-def grader_agreement(
+def compare_graders(
     queries: Sequence[QueryParagraphs], chosen: GradeFilter, min_rating: int | None = None
 ) -> GraderAgreement:
     """Compare graders item by item. A grader is a model with a prompt class.
@@ -78,7 +84,13 @@ def grader_agreement(
         for paragraph in query.paragraphs:
             _collect_verdicts(graders, query.query_id, paragraph, chosen, min_rating)
     pairs = [
-        _compare_pair(first[0], _label(first), _label(second), graders[first], graders[second])
+        _compare_pair(
+            first[0],
+            _describe_grader(first),
+            _describe_grader(second),
+            graders[first],
+            graders[second],
+        )
         for first, second in itertools.combinations(graders, 2)
         if first[0] == second[0]
     ]
@@ -101,7 +113,7 @@ def _collect_verdicts(
     chosen: GradeFilter,
     min_rating: int | None,
 ) -> None:
-    for grade in grades_of(paragraph, chosen):
+    for grade in select_grades(paragraph, chosen):
         verdicts = graders.setdefault((grade.kind, grade.prompt_class, grade.model), {})
         ratings = grade.ratings or {}
         threshold = None if grade.ratings is None else min_rating
@@ -110,7 +122,7 @@ def _collect_verdicts(
             verdicts.setdefault(unit, (is_covered, ratings.get(item)))
 
 
-def _label(grader: Grader) -> str:
+def _describe_grader(grader: Grader) -> str:
     _, prompt_class, model = grader
     return f"{prompt_class} by {model}" if model else prompt_class
 
@@ -157,7 +169,7 @@ def _compare_verdicts(
     rows = [(_to_text(left[unit], is_rating), _to_text(right[unit], is_rating)) for unit in units]
     if not units or (is_rating and not any(a and b for a, b in rows)):
         return None
-    return agreement(
+    return measure_agreement(
         truth=[a or b or labels[0] for a, b in rows],
         predicted=[b if a else None for a, b in rows],
         labels=labels,
@@ -247,7 +259,7 @@ class AnnotatorTables:
     binary: Mapping[int, Agreement]
 
 
-def annotator_tables(
+def compare_annotators(
     queries: Sequence[QueryParagraphs],
     chosen: GradeFilter,
     min_relevant: int = 1,
@@ -265,22 +277,22 @@ def annotator_tables(
         chosen: Filter that selects the first matching grade of each passage.
         min_relevant: Lowest judgment that counts as relevant, which is 2 for TREC DL.
         min_answers: Minimum numbers of covered items, with one table for each.
-        like_original: See `passage_labels`.
+        like_original: See `label_judged_passages`.
 
     Raises:
         InputError: There are no judged passages.
     """
     tables: list[AnnotatorTables] = []
     for least in min_answers:
-        passages = passage_labels(queries, chosen, least, like_original=like_original)
-        by_grade = grade_table(passages)
+        passages = label_judged_passages(queries, chosen, least, like_original=like_original)
+        by_grade = tabulate_grades(passages)
         cuts = [label for label in by_grade.labels if label > 0]
         binary = {cut: _compare_binary(passages, cut, min_relevant) for cut in reversed(cuts)}
         tables.append(AnnotatorTables(least, by_grade, binary))
     return tuple(tables)
 
 
-def passage_labels(
+def label_judged_passages(
     queries: Sequence[QueryParagraphs],
     chosen: GradeFilter,
     min_answers: int = 1,
@@ -305,7 +317,7 @@ def passage_labels(
         for paragraph in query.paragraphs:
             judgments = [judgment.relevance for judgment in paragraph.paragraph_data.judgments]
             if judgments:
-                grade = grade_of(paragraph, chosen)
+                grade = find_grade(paragraph, chosen)
                 if grade is None:
                     label = 0 if like_original else None
                 else:
@@ -322,7 +334,7 @@ def _label_grade(grade: PassageGrade, n_ratings: int, n_correct: int) -> int | N
     return int(len(grade.correct) >= n_correct)
 
 
-def grade_table(passages: Sequence[LabelledPassage]) -> GradeTable:
+def tabulate_grades(passages: Sequence[LabelledPassage]) -> GradeTable:
     """Count the passages with each label and judgment."""
     counts = Counter((one.label, one.judgment) for one in passages if one.label is not None)
     labels = {label for label, _ in counts if label is not None}
@@ -339,7 +351,7 @@ def grade_table(passages: Sequence[LabelledPassage]) -> GradeTable:
 
 def _compare_binary(passages: Sequence[LabelledPassage], cut: int, min_relevant: int) -> Agreement:
     sides = (OTHER, RELEVANT)
-    return agreement(
+    return measure_agreement(
         truth=[sides[one.judgment >= min_relevant] for one in passages],
         predicted=[None if one.label is None else sides[one.label >= cut] for one in passages],
         labels=(RELEVANT, OTHER),

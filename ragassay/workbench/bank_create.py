@@ -18,22 +18,22 @@ from pydantic import TypeAdapter
 from ragassay.errors import SettingsError
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
-from ragassay.formats import BankItem, RubricBank, bank_item_id, write_test_banks
+from ragassay.formats import BankItem, RubricBank, build_bank_item_id, write_test_banks
 from ragassay.formats.exam_queries import QueryFile
 from ragassay.formats.workbench.bank_items import BankKind
 from ragassay.graphs.writing import ExamGraph, ExamItems, ExamJob, build_exam_graph
-from ragassay.process import in_thread
+from ragassay.process import run_in_thread
 from ragassay.records import Document, Usage
-from ragassay.runs.banks import folded_banks, repeats
-from ragassay.runs.job import opened_corpus
-from ragassay.runs.nuggets import nugget_jobs
+from ragassay.runs.banks import fold_banks, map_duplicates
+from ragassay.runs.job import open_corpus
+from ragassay.runs.nuggets import build_nugget_jobs
 from ragassay.runs.progress import Event, Listener
-from ragassay.runs.resume import follow_graph, locked_for_writing, run_limited_tasks
+from ragassay.runs.resume import follow_graph, lock_for_writing, run_limited_tasks
 from ragassay.settings import Settings
-from ragassay.store import opened_store
-from ragassay.text.clauses import clauses_of
-from ragassay.text.search import condense
-from ragassay.text.sentences import sentences_of
+from ragassay.store import open_store
+from ragassay.text.clauses import split_clauses
+from ragassay.text.search import condense_documents
+from ragassay.text.sentences import extract_sentences
 
 if TYPE_CHECKING:
     from ragassay.options import CorpusLike
@@ -43,7 +43,7 @@ BY_RULE = "clauses by rule"
 """Name stored instead of a model name in test banks that rules wrote."""
 
 
-def clause_nuggets(job: ExamJob, run: Run) -> ExamItems:
+def select_clause_nuggets(job: ExamJob, run: Run) -> ExamItems:
     """Return the source clauses most similar to the query, without duplicates.
 
     Clauses are longer than nuggets that a model writes.
@@ -52,14 +52,14 @@ def clause_nuggets(job: ExamJob, run: Run) -> ExamItems:
         job: Query and sources. The sources are shortened in the same way as for a prompt.
     """
     query = f"{job.text} {job.facet_text}".strip()
-    sources = condense(job.sources, query, run.settings.source_chars)
-    sentences = (sentence for source in sources for sentence in sentences_of(source.text))
-    clauses = list(dict.fromkeys(c for sentence in sentences for c in clauses_of(sentence)))
+    sources = condense_documents(job.sources, query, run.settings.source_chars)
+    sentences = (sentence for source in sources for sentence in extract_sentences(source.text))
+    clauses = list(dict.fromkeys(c for sentence in sentences for c in split_clauses(sentence)))
     vectors = run.models.embedder.encode([query, *clauses])
     similarities = vectors[1:] @ vectors[0]
     order = sorted(range(len(clauses)), key=lambda i: -similarities[i])
     ranked = [clauses[i] for i in order[: 3 * job.number]]
-    duplicates = repeats(ranked, "nuggets", run.models.embedder.encode)
+    duplicates = map_duplicates(ranked, "nuggets", run.models.embedder.encode)
     texts = [text for i, text in enumerate(ranked) if i not in duplicates][: job.number]
     return ExamItems(tuple(texts), ("",) * len(texts), 0, [], Usage())
 
@@ -111,7 +111,7 @@ class CreatedBanks:
     folded: tuple[tuple[str, str], ...]
 
 
-def exam_run(
+def build_exam_run(
     settings: Settings, plan: ExamPlan, corpus: CorpusLike | None = None
 ) -> tuple[Run, str]:
     """Return the run for writing test banks, and a note about the corpus for the user.
@@ -124,15 +124,15 @@ def exam_run(
         check_by_rule(plan)
     if corpus is None:
         return build_run(settings), ""
-    opened = opened_corpus(corpus, settings)
+    opened = open_corpus(corpus, settings)
     return build_run(settings, opened.literature), opened.note
 
 
-def exam_jobs(file: QueryFile, plan: ExamPlan, run: Run) -> list[ExamJob]:
+def build_exam_jobs(file: QueryFile, plan: ExamPlan, run: Run) -> list[ExamJob]:
     """Return a job for each query, facet and kind of item, in the order of the file."""
     known: dict[str, tuple[Document, ...]] = {}
     if file.records and plan.origin != "query":
-        nuggets = nugget_jobs(file.records, plan.origin, run, n_window=1, n_most=1)
+        nuggets = build_nugget_jobs(file.records, plan.origin, run, n_window=1, n_most=1)
         known = {job.topic: job.sources for job in nuggets}
     jobs: list[ExamJob] = []
     for query in file.queries:
@@ -175,10 +175,10 @@ async def write_testbanks(
         written = await _write_by_rule(jobs, plan, run, listen)
     else:
         written = await _write_with_judge(jobs, plan, run, out, listen)
-    banks = [bank_of(one, plan.origin, run, collection) for one in written if one.found]
+    banks = [build_bank(one, plan.origin, run, collection) for one in written if one.found]
     embedder, matcher = run.models.embedder, run.models.matcher
     least = matcher.similarity_threshold if matcher else None
-    kept, folded = await in_thread(folded_banks, banks, embedder.encode, least)
+    kept, folded = await run_in_thread(fold_banks, banks, embedder.encode, least)
     write_test_banks(kept, out)
     return CreatedBanks(kept, written, folded)
 
@@ -189,11 +189,11 @@ async def _write_by_rule(
     check_by_rule(plan)
     written: list[WrittenBank] = []
     for job in jobs:
-        items = await in_thread(clause_nuggets, job, run) if job.sources else None
+        items = await run_in_thread(select_clause_nuggets, job, run) if job.sources else None
         if items and items.texts:
             written.append(WrittenBank(job, items))
         else:
-            written.append(WrittenBank(job, problem=_no_sources(plan.origin)))
+            written.append(WrittenBank(job, problem=_explain_no_sources(plan.origin)))
         listen(Event(n_records=1))
     return tuple(written)
 
@@ -212,14 +212,14 @@ def check_by_rule(plan: ExamPlan) -> None:
         )
 
 
-def _no_sources(origin: Origin) -> str:
+def _explain_no_sources(origin: Origin) -> str:
     return f"no {origin.rstrip('s')} to write from"
 
 
 async def _write_with_judge(
     jobs: Sequence[ExamJob], plan: ExamPlan, run: Run, out: Path, listen: Listener
 ) -> tuple[WrittenBank, ...]:
-    with locked_for_writing(out) as states, opened_store(states) as store:
+    with lock_for_writing(out) as states, open_store(states) as store:
         graph = build_exam_graph(run.settings.judge.max_attempts)
         writer = _BankJobs(graph, replace(run, store=store), listen)
         coroutines = (writer.write(job, plan.origin) for job in jobs)
@@ -235,9 +235,9 @@ class _BankJobs:
         """Run a job, or load its items from the store. The items of failed jobs are not stored."""
         if origin != "query" and not job.sources:
             self._listen(Event(n_records=1))
-            return WrittenBank(job, problem=_no_sources(origin))
+            return WrittenBank(job, problem=_explain_no_sources(origin))
         async with self._slots:
-            key, store = self._key(job), self._run.store
+            key, store = self._compute_key(job), self._run.store
             items = await store.get(key, ITEMS)
             if items is None:
                 items = await self._run_graph(job)
@@ -255,13 +255,13 @@ class _BankJobs:
         items = ExamItems(**values)
         return replace(items, usage=items.usage + failed)
 
-    def _key(self, job: ExamJob) -> str:
+    def _compute_key(self, job: ExamJob) -> str:
         parts: list[object] = [self._run.identity, asdict(replace(job, sources=()))]
         parts += [source.model_dump(mode="json") for source in job.sources]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def bank_of(written: WrittenBank, origin: Origin, run: Run, collection: str = "") -> RubricBank:
+def build_bank(written: WrittenBank, origin: Origin, run: Run, collection: str = "") -> RubricBank:
     """Return the written items as a test bank, with their origin in `info`."""
     job, found = written.job, written.found
     info: dict[str, object] = {
@@ -274,7 +274,9 @@ def bank_of(written: WrittenBank, origin: Origin, run: Run, collection: str = ""
         info["documents"] = [source.id for source in job.sources]
     pairs = zip(found.texts, found.answers, strict=True) if found else ()
     items = tuple(
-        BankItem(text, bank_item_id(job.query, text, job.facet), answers=(key,) if key else ())
+        BankItem(
+            text, build_bank_item_id(job.query, text, job.facet), answers=(key,) if key else ()
+        )
         for text, key in pairs
     )
     return RubricBank(

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from ragassay.errors import InputError
-from ragassay.formats import BankItem, RubricBank, bank_item_id
+from ragassay.formats import BankItem, RubricBank, build_bank_item_id
 from ragassay.formats.workbench.bank_items import BankKind
 from ragassay.records import BANK, Review
-from ragassay.runs.banks import AddedItem, BankFile, all_history, apply_reviews
-from ragassay.runs.journal import journal_of, read_with_repairs
+from ragassay.runs.banks import AddedItem, BankFile, apply_reviews, collect_history
+from ragassay.runs.journal import open_journal, read_with_repairs
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class ItemChanges:
     """Changes that command-line options request.
 
     Attributes:
-        item: Id or id prefix of an item. See `item_of`.
+        item: Id or id prefix of an item. See `find_bank_item`.
         answers: New known answers of the item, or known answers of an added item.
         secret: Whether the item is to be hidden from systems.
         undo: Id or id prefix of a review to undo. See `undo_review`.
@@ -51,7 +51,7 @@ class ItemChanges:
         return self == ItemChanges()
 
 
-def reviews_for_changes(file: BankFile, asked: ItemChanges, author: Author) -> list[Review]:
+def build_change_reviews(file: BankFile, asked: ItemChanges, author: Author) -> list[Review]:
     """Return the reviews that make the changes requested by options.
 
     Raises:
@@ -64,7 +64,7 @@ def reviews_for_changes(file: BankFile, asked: ItemChanges, author: Author) -> l
     if asked.add:
         query, text = asked.add
         return [
-            addition(
+            build_addition_review(
                 *(file, query, text, author),
                 kind=asked.kind,
                 facet=asked.facet,
@@ -90,10 +90,10 @@ def append_reviews(file: BankFile, reviews: Sequence[Review]) -> tuple[Review, .
         InputError: The resulting bank would be invalid.
     """
     apply_reviews(file.banks, reviews)
-    return journal_of(file.path).add(*reviews)
+    return open_journal(file.path).add(*reviews)
 
 
-def item_of(file: BankFile, name: str) -> tuple[RubricBank, BankItem]:
+def find_bank_item(file: BankFile, name: str) -> tuple[RubricBank, BankItem]:
     """Return the item whose id, or the last part of whose id, starts with `name`.
 
     Raises:
@@ -120,19 +120,19 @@ def change(file: BankFile, name: str, what: str, value: JsonValue, author: Autho
     """Return a review that changes a field of a test bank item.
 
     Args:
-        name: Id or id prefix of the item. See `item_of`.
+        name: Id or id prefix of the item. See `find_bank_item`.
         what: Field to change: "text", "answers", "secret" or "removed".
 
     Raises:
         InputError: The item does not exist, or the text is empty.
     """
-    bank, item = item_of(file, name)
+    bank, item = find_bank_item(file, name)
     if what == "text" and not str(value).strip():
         raise InputError(f"{item.id}: the new text is empty")
-    return review_of(bank, item, what, value, author)
+    return review_field_change(bank, item, what, value, author)
 
 
-def review_of(
+def review_field_change(
     bank: RubricBank, item: BankItem, what: str, value: JsonValue, author: Author
 ) -> Review:
     """Return a review that stores the old and the new value of an item's field."""
@@ -151,7 +151,7 @@ def review_of(
     )
 
 
-def addition(
+def build_addition_review(
     file: BankFile,
     query: str,
     text: str,
@@ -178,10 +178,10 @@ def addition(
         facet=facet,
         answers=tuple(answers),
     )
-    return review_of_added(added, banks, author)
+    return review_added_item(added, banks, author)
 
 
-def review_of_added(added: AddedItem, banks: Sequence[RubricBank], author: Author) -> Review:
+def review_added_item(added: AddedItem, banks: Sequence[RubricBank], author: Author) -> Review:
     """Return a review that adds a test bank item, and give the item a unique id.
 
     Raises:
@@ -196,8 +196,8 @@ def review_of_added(added: AddedItem, banks: Sequence[RubricBank], author: Autho
                 if item.text.casefold() == added.text.casefold():
                     raise InputError(f"{item.id} already has this text: {item.text!r}")
     used = {item.id for bank in banks for item in bank.items}
-    used |= {review.item for bank in banks for review in all_history(bank)}
-    base = name = bank_item_id(query, added.text, added.facet)
+    used |= {review.item for bank in banks for review in collect_history(bank)}
+    base = name = build_bank_item_id(query, added.text, added.facet)
     count = 1
     while name in used:
         count += 1
@@ -249,7 +249,7 @@ HELP = """\
 """
 
 
-def edited_by_hand(
+def edit_banks(
     file: BankFile,
     edit: Callable[[str], str],
     author: Author,
@@ -271,8 +271,8 @@ def edited_by_hand(
         raise InputError(f"{file.path} has no query {query!r}")
     reviews: list[Review] = []
     for bank in chosen:
-        read = functools.partial(reviews_of_text, bank=bank, author=author)
-        reviews += append_reviews(file, read_with_repairs(bank_as_text(bank), read, edit, tell))
+        read = functools.partial(parse_bank_reviews, bank=bank, author=author)
+        reviews += append_reviews(file, read_with_repairs(format_bank_text(bank), read, edit, tell))
     return tuple(reviews)
 
 
@@ -282,18 +282,21 @@ class _EditedItem:
     answers: list[str] = field(default_factory=list[str])
 
 
-def bank_as_text(bank: RubricBank) -> str:
+def format_bank_text(bank: RubricBank) -> str:
     """Return a test bank as a text that users can edit."""
     facet = f" / {bank.facet_text or bank.facet_id}" if bank.facet_id else ""
     lines: list[str] = []
     for number, item in enumerate(bank.items, 1):
-        lines.append(f"{number}\t{_one_line(item.text)}")
-        lines += [f"= {_one_line(answer)}" for answer in item.answers]
-    header = HELP.format(query=_one_line(bank.query_id), text=_one_line(bank.query_text + facet))
+        lines.append(f"{number}\t{_collapse_whitespace(item.text)}")
+        lines += [f"= {_collapse_whitespace(answer)}" for answer in item.answers]
+    header = HELP.format(
+        query=_collapse_whitespace(bank.query_id),
+        text=_collapse_whitespace(bank.query_text + facet),
+    )
     return f"{header}\n" + "\n".join(lines) + "\n"
 
 
-def reviews_of_text(text: str, bank: RubricBank, author: Author) -> tuple[Review, ...]:
+def parse_bank_reviews(text: str, bank: RubricBank, author: Author) -> tuple[Review, ...]:
     """Return the changes that a user made in the text of a test bank.
 
     Raises:
@@ -304,17 +307,17 @@ def reviews_of_text(text: str, bank: RubricBank, author: Author) -> tuple[Review
     for number, item in enumerate(bank.items, 1):
         line = kept.get(number)
         if line is None:
-            reviews.append(review_of(bank, item, "removed", True, author))
+            reviews.append(review_field_change(bank, item, "removed", True, author))
             continue
-        if line.text != _one_line(item.text):
-            reviews.append(review_of(bank, item, "text", line.text, author))
-        if sorted(set(line.answers)) != sorted({_one_line(a) for a in item.answers}):
-            reviews.append(review_of(bank, item, "answers", list(line.answers), author))
+        if line.text != _collapse_whitespace(item.text):
+            reviews.append(review_field_change(bank, item, "text", line.text, author))
+        if sorted(set(line.answers)) != sorted({_collapse_whitespace(a) for a in item.answers}):
+            reviews.append(review_field_change(bank, item, "answers", list(line.answers), author))
     for line in new:
         added = AddedItem(
             text=line.text, kind=bank.kind, facet=bank.facet_id, answers=tuple(line.answers)
         )
-        reviews.append(review_of_added(added, [bank], author))
+        reviews.append(review_added_item(added, [bank], author))
     return tuple(reviews)
 
 
@@ -327,7 +330,7 @@ def _parse_lines(text: str, n_items: int) -> tuple[dict[int, _EditedItem], list[
         if not line or line.startswith("#"):
             continue
         if line.startswith("="):
-            answer = _one_line(line[1:])
+            answer = _collapse_whitespace(line[1:])
             if last is None or not answer:
                 raise InputError(
                     f"line {number}: a line that starts with = requires an answer and a preceding "
@@ -336,7 +339,7 @@ def _parse_lines(text: str, n_items: int) -> tuple[dict[int, _EditedItem], list[
             last.answers.append(answer)
             continue
         mark, *rest = ("+", line[1:]) if line.startswith("+") else line.split(maxsplit=1)
-        last = _EditedItem(_one_line("".join(rest)))
+        last = _EditedItem(_collapse_whitespace("".join(rest)))
         if not last.text:
             raise InputError(f"line {number} has no text after {mark!r}")
         if mark == "+":
@@ -350,5 +353,5 @@ def _parse_lines(text: str, n_items: int) -> tuple[dict[int, _EditedItem], list[
     return kept, new
 
 
-def _one_line(text: str) -> str:
+def _collapse_whitespace(text: str) -> str:
     return " ".join(text.split())

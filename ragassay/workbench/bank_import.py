@@ -14,11 +14,11 @@ from pydantic import AliasChoices, Field
 
 from ragassay.errors import InputError
 from ragassay.formats.gold import read_nugget_banks
-from ragassay.formats.items import Item, Place, content_of, iter_items
+from ragassay.formats.items import Item, Place, format_content, iter_items
 from ragassay.formats.problems import Problem, quote_text, validate
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.topics import read_small_file
-from ragassay.formats.workbench.bank_items import BankItem, BankKind, RubricBank, bank_item_id
+from ragassay.formats.workbench.bank_items import BankItem, BankKind, RubricBank, build_bank_item_id
 from ragassay.formats.workbench.banks import BankResult, read_test_banks
 from ragassay.records import Rejection
 
@@ -147,7 +147,7 @@ def _read_json(path: Path, kind: BankKind | None) -> BankResult:
     gold = (
         ImportedItem(
             *(bank.topic, nugget.text, bank.question),
-            info=_importance_info(nugget.importance or ""),
+            info=_dump_importance(nugget.importance or ""),
         )
         for bank in banks
         for nugget in bank.nuggets
@@ -155,7 +155,7 @@ def _read_json(path: Path, kind: BankKind | None) -> BankResult:
     return BankResult(_group_items(gold, "nuggets").banks, tuple(rejections))
 
 
-def _importance_info(label: str) -> str:
+def _dump_importance(label: str) -> str:
     return json.dumps({"importance": "okay" if label == "ok" else label}) if label else ""
 
 
@@ -241,7 +241,7 @@ def _read_trec(line: str) -> ImportedItem | Problem:
     if not match:
         return Problem("", "the line is not a TREC QA nugget", "query, number, vital or okay, text")
     query, _, importance, text = match.groups()
-    return ImportedItem(query, text, kind="nuggets", info=_importance_info(importance))
+    return ImportedItem(query, text, kind="nuggets", info=_dump_importance(importance))
 
 
 def _read_tabbed(line: str) -> ImportedItem | Problem:
@@ -271,7 +271,7 @@ def _read_csv(path: Path, lines: list[str]) -> Iterator[Imported]:
     table = csv.reader(io.StringIO("\n".join(lines), newline=""))
     header = [name.strip().casefold() for name in next(table)]
     for cells in table:
-        place = Place(str(path), table.line_num, f"line-{table.line_num}", content_of(cells))
+        place = Place(str(path), table.line_num, f"line-{table.line_num}", format_content(cells))
         if not any(cells):
             continue
         if len(cells) > len(header):
@@ -304,7 +304,7 @@ def _group_items(imported: Iterable[Imported], kind: BankKind | None) -> BankRes
             (item.query, item.facet, item_kind),
             RubricBank(item.query, item.query_text, item_kind, facet_id=item.facet),
         )
-        name = item.name or bank_item_id(item.query, item.text, item.facet)
+        name = item.name or build_bank_item_id(item.query, item.text, item.facet)
         if all(known.id != name for known in bank.items):
             added = BankItem(item.text, name, item.info, item.answers)
             banks[bank.key] = replace(bank, items=(*bank.items, added))

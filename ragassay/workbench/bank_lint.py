@@ -7,16 +7,16 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from ragassay.errors import InputError
-from ragassay.formats import BankItem, RubricBank, item_id
+from ragassay.formats import BankItem, RubricBank, find_item_id
 from ragassay.models.embeddings import Embedder
-from ragassay.models.fitted_models import opened_matcher
+from ragassay.models.fitted_models import open_matcher
 from ragassay.retrievers.literature import Literature
-from ragassay.runs.banks import BankFile, Encode, repeats
-from ragassay.runs.job import opened_corpus
-from ragassay.runs.progress import shown_steps
+from ragassay.runs.banks import BankFile, Encode, map_duplicates
+from ragassay.runs.job import open_corpus
+from ragassay.runs.progress import show_steps
 from ragassay.settings import Settings
-from ragassay.text.questions import question_flaws
-from ragassay.text.search import windows
+from ragassay.text.questions import find_question_flaws
+from ragassay.text.search import list_windows
 
 if TYPE_CHECKING:
     from ragassay.options import CorpusLike
@@ -79,20 +79,22 @@ def lint_banks(
         group += [(bank, item) for item in bank.items]
     for (_, kind), members in groups.items():
         texts = [item.text for _, item in members]
-        first = repeats(texts, "nuggets" if kind == "nuggets" else "questions", encode, least)
+        first = map_duplicates(
+            texts, "nuggets" if kind == "nuggets" else "questions", encode, least
+        )
         for later, earlier in first.items():
             bank, item = members[later]
             original = members[earlier][1]
-            why = f'same meaning as "{original.text}" ({item_id(original, bank)})'
-            key = (bank.query_id, item_id(item, bank))
+            why = f'same meaning as "{original.text}" ({find_item_id(original, bank)})'
+            key = (bank.query_id, find_item_id(item, bank))
             duplicates[key] = _build_lint(bank, item, "duplicate", why, "remove one of the two")
     flaws: list[Lint] = []
     for bank in banks:
         for item in bank.items:
             if bank.kind == "questions":
-                wording = question_flaws(item.text, item.answers)
+                wording = find_question_flaws(item.text, item.answers)
                 flaws += [_build_lint(bank, item, **asdict(flaw)) for flaw in wording]
-            if duplicate := duplicates.get((bank.query_id, item_id(item, bank))):
+            if duplicate := duplicates.get((bank.query_id, find_item_id(item, bank))):
                 flaws.append(duplicate)
             if corpus is not None:
                 flaws += _lint_unanswered(bank, item, encode, corpus)
@@ -101,7 +103,7 @@ def lint_banks(
 
 
 def _build_lint(bank: RubricBank, item: BankItem, kind: str, why: str, mend: str) -> Lint:
-    return Lint(bank.query_id, item_id(item, bank), item.text, kind, why, mend)
+    return Lint(bank.query_id, find_item_id(item, bank), item.text, kind, why, mend)
 
 
 def _lint_unanswered(
@@ -109,7 +111,7 @@ def _lint_unanswered(
 ) -> Iterator[Lint]:
     """Yield a flaw if no passage in the first `N_DOCUMENTS` search hits is similar to the item."""
     hits = corpus.search(f"{bank.query_text} {item.text}", N_DOCUMENTS)
-    passages = [span.text for hit in hits for span in windows(hit.document)]
+    passages = [span.text for hit in hits for span in list_windows(hit.document)]
     best = float((encode(passages) @ encode([item.text])[0]).max()) if passages else 0.0
     if best < CLOSE:
         why = f"a hint: no similar passage in {len(hits)} documents (best similarity {best:.2f})"
@@ -137,9 +139,9 @@ def lint_file(
     banks = [bank for bank in file.banks if query in ("", bank.query_id)]
     if not banks:
         raise InputError(f"{file.path} has no query {query!r}")
-    literature = opened_corpus(corpus, settings).literature if corpus else None
-    matcher = opened_matcher(settings.nuggets.nugget_matcher, settings.literature.embedder)
-    with shown_steps(len(banks), "checking", is_shown) as on_bank:
+    literature = open_corpus(corpus, settings).literature if corpus else None
+    matcher = open_matcher(settings.nuggets.nugget_matcher, settings.literature.embedder)
+    with show_steps(len(banks), "checking", is_shown) as on_bank:
         return lint_banks(
             banks,
             Embedder(settings.literature.embedder).encode,

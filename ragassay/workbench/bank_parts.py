@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from ragassay.errors import InputError
-from ragassay.formats import BankItem, RubricBank, item_id
+from ragassay.formats import BankItem, RubricBank, find_item_id
 from ragassay.records import Review
 
 
@@ -46,7 +46,7 @@ def split_banks(
     Raises:
         InputError: The share is out of bounds, or an item does not exist.
     """
-    known = {item_id(item, bank) for bank in banks for item in bank.items}
+    known = {find_item_id(item, bank) for bank in banks for item in bank.items}
     if secret is not None and (unknown := [name for name in secret if name not in known]):
         raise InputError(f"no bank has the item {unknown[0]!r}")
     if not 0 < share < 1:
@@ -59,14 +59,14 @@ def split_banks(
         items = [
             replace(item, id=name, is_secret=item.is_secret or name in chosen)
             for item in bank.items
-            for name in (item_id(item, bank),)
+            for name in (find_item_id(item, bank),)
         ]
         parts = [tuple(i for i in items if i.is_secret is side) for side in (False, True)]
         for part, banks_of in zip(parts, (public, hidden), strict=True):
             if part:
                 banks_of.append(replace(bank, items=part))
         if not all(parts):
-            one_sided.append(title_of(bank))
+            one_sided.append(format_bank_title(bank))
     return SplitBanks(tuple(public), tuple(hidden), tuple(one_sided))
 
 
@@ -76,14 +76,14 @@ def _draw_secret_items(bank: RubricBank, share: float, seed: int) -> set[str]:
     Items that are already secret count towards the share.
     """
     already = sum(item.is_secret for item in bank.items)
-    names = [item_id(item, bank) for item in bank.items if not item.is_secret]
+    names = [find_item_id(item, bank) for item in bank.items if not item.is_secret]
     names.sort(key=lambda name: hashlib.sha256(f"{seed}/{name}".encode()).hexdigest())
     total = len(bank.items)
     wanted = min(max(1, round(share * total)), total - 1) - already
     return set(names[: max(0, wanted)])
 
 
-def title_of(bank: RubricBank) -> str:
+def format_bank_title(bank: RubricBank) -> str:
     """Return the title of a bank: query id, facet id if any, and kind."""
     return "/".join(part for part in (bank.query_id, bank.facet_id) if part) + f" ({bank.kind})"
 
@@ -121,11 +121,11 @@ def _join_banks(first: RubricBank, second: RubricBank, conflicts: list[str]) -> 
     for name in ("query_text", "facet_text", "test_collection"):
         ours, theirs = getattr(first, name), getattr(second, name)
         if ours and theirs and ours != theirs:
-            conflicts.append(f"{title_of(first)}: {name} is {ours!r} and {theirs!r}")
-    items = {item_id(item, first): item for item in first.items}
+            conflicts.append(f"{format_bank_title(first)}: {name} is {ours!r} and {theirs!r}")
+    items = {find_item_id(item, first): item for item in first.items}
     removed_by = _find_removed_items(first) | _find_removed_items(second)
     for item in second.items:
-        name = item_id(item, second)
+        name = find_item_id(item, second)
         known = items.get(name)
         if name in removed_by:
             conflicts.append(

@@ -10,11 +10,11 @@ from pathlib import Path
 from statistics import fmean, stdev
 
 from ragassay.errors import InputError
-from ragassay.formats.items import Place, content_of
+from ragassay.formats.items import Place, format_content
 from ragassay.formats.problems import (
     Problem,
+    build_empty_file_error,
     describe_value,
-    empty_file_error,
     is_object,
     join_path,
     quote_text,
@@ -23,15 +23,15 @@ from ragassay.formats.retrieval import RetrievalRun, read_columns
 from ragassay.formats.topics import read_small_file
 from ragassay.formats.values import parse_json
 from ragassay.formats.workbench.paragraphs import QueryParagraphs
-from ragassay.metrics.stats.intervals import build_score, mean_interval
+from ragassay.metrics.stats.intervals import build_score, compute_mean_interval
 from ragassay.records import Rejection, Score
-from ragassay.workbench.grades import GradeFilter, grade_of
+from ragassay.workbench.grades import GradeFilter, find_grade
 
 Rankings = Mapping[str, Mapping[str, Mapping[str, int]]]
 """Ranks, keyed by system, query id and passage id. Passages are ordered by rank."""
 
 
-def rankings_in(queries: Sequence[QueryParagraphs]) -> Rankings:
+def collect_rankings(queries: Sequence[QueryParagraphs]) -> Rankings:
     """Return the rankings that a graded file contains.
 
     If a system ranks a passage several times (for example for two facets), the best rank is used.
@@ -53,7 +53,7 @@ def rankings_in(queries: Sequence[QueryParagraphs]) -> Rankings:
     }
 
 
-def rankings_of(runs: Iterable[RetrievalRun]) -> Rankings:
+def build_run_rankings(runs: Iterable[RetrievalRun]) -> Rankings:
     """Return the rankings in run files, ordered by descending score and id, as trec_eval does.
 
     Raises:
@@ -103,7 +103,7 @@ def read_official(path: Path) -> tuple[dict[str, float], list[Rejection]]:
 
     rejections = read_columns(path, add)
     if not scores:
-        raise empty_file_error(path, "system", rejections)
+        raise build_empty_file_error(path, "system", rejections)
     return scores, rejections
 
 
@@ -113,7 +113,7 @@ def _read_ranks(path: Path) -> tuple[dict[str, float], list[Rejection]]:
         raise InputError(f"{path}: expected a JSON object {{system: rank}}")
     ranks = {name: _parse_number(rank) for name, rank in value.items()}
     rejections = [
-        Place(str(path), 0, name, content_of({name: value[name]})).reject(
+        Place(str(path), 0, name, format_content({name: value[name]})).reject(
             Problem(join_path((name,)), f"found {describe_value(value[name])}", "a number as rank")
         )
         for name, rank in ranks.items()
@@ -121,7 +121,7 @@ def _read_ranks(path: Path) -> tuple[dict[str, float], list[Rejection]]:
     ]
     scores = {name: -rank for name, rank in ranks.items() if rank is not None}
     if not scores:
-        raise empty_file_error(path, "system", rejections)
+        raise build_empty_file_error(path, "system", rejections)
     return scores, rejections
 
 
@@ -188,7 +188,7 @@ class _CoverItems:
     unscored: frozenset[str]
 
     @staticmethod
-    def of(grades: Iterable[Mapping[str, bool | None]]) -> _CoverItems:
+    def combine_verdicts(grades: Iterable[Mapping[str, bool | None]]) -> _CoverItems:
         """Combine the verdicts on several passages."""
         pairs = [pair for grade in grades for pair in grade.items()]
         covered = frozenset(item for item, verdict in pairs if verdict)
@@ -241,14 +241,14 @@ def rubric_cover(
         >>> rubric_cover([], GradeFilter())
         ()
     """
-    ranked = rankings_in(queries) if rankings is None else rankings
+    ranked = collect_rankings(queries) if rankings is None else rankings
     covers: dict[str, list[_QueryCover]] = {}
     n_ungraded: Counter[str] = Counter()
     for query in queries:
         grades = {
             paragraph.paragraph_id: grade.check_cover(min_rating)
             for paragraph in query.paragraphs
-            if (grade := grade_of(paragraph, chosen)) is not None
+            if (grade := find_grade(paragraph, chosen)) is not None
         }
         tops = {
             name: [passage for passage, rank in by_query[query.query_id].items() if rank <= k]
@@ -268,16 +268,20 @@ def _compute_query_cover(
     own = set(top)
     pairs = [pair for grade in grades.values() for pair in grade.items()]
     return _QueryCover(
-        own=_CoverItems.of(grades[passage] for passage in top if passage in grades),
-        every=_CoverItems.of(grades.values()),
-        others=_CoverItems.of(grade for passage, grade in grades.items() if passage not in own),
+        own=_CoverItems.combine_verdicts(grades[passage] for passage in top if passage in grades),
+        every=_CoverItems.combine_verdicts(grades.values()),
+        others=_CoverItems.combine_verdicts(
+            grade for passage, grade in grades.items() if passage not in own
+        ),
         n_verdicts=len({item for item, verdict in pairs if verdict is not None}),
     )
 
 
 def _summarize(name: str, queries: Sequence[_QueryCover], n_ungraded: int) -> SystemCover:
-    cover, cover_se = _average(queries, lambda one: one.every.asked, lambda one: one.every.asked)
-    normalised, normalised_se = _average(
+    cover, cover_se = _average_shares(
+        queries, lambda one: one.every.asked, lambda one: one.every.asked
+    )
+    normalised, normalised_se = _average_shares(
         queries,
         lambda one: one.every.covered,
         lambda one: one.every.covered | (one.every.unscored & one.others.unscored),
@@ -297,7 +301,7 @@ def _summarize(name: str, queries: Sequence[_QueryCover], n_ungraded: int) -> Sy
 ItemSet = Callable[[_QueryCover], frozenset[str]]
 
 
-def _average(
+def _average_shares(
     queries: Sequence[_QueryCover], base: ItemSet, worst_base: ItemSet
 ) -> tuple[Score, float | None]:
     """Return the mean over queries of the share of covered items, and its standard error.
@@ -324,7 +328,7 @@ def _average(
         fmean(values) if values else None,
         sum(map(len, counted)),
         n_left_out,
-        mean_interval(values),
+        compute_mean_interval(values),
         bounds,
     )
     return score, standard_error(values)
@@ -341,9 +345,9 @@ def standard_error(values: Sequence[float]) -> float | None:
 
 
 def _compute_original(name: str, queries: Sequence[_QueryCover]) -> OriginalCover:
-    exam = [_ratio(len(one.own.covered), one.n_verdicts) for one in queries]
+    exam = [_compute_ratio(len(one.own.covered), one.n_verdicts) for one in queries]
     n_exam = [
-        1.0 if name == OVERALL else _ratio(len(one.own.covered), len(one.every.covered))
+        1.0 if name == OVERALL else _compute_ratio(len(one.own.covered), len(one.every.covered))
         for one in queries
     ]
     return OriginalCover(
@@ -354,5 +358,5 @@ def _compute_original(name: str, queries: Sequence[_QueryCover]) -> OriginalCove
     )
 
 
-def _ratio(part: int, whole: int) -> float:
+def _compute_ratio(part: int, whole: int) -> float:
     return part / whole if whole else 0.0

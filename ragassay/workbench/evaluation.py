@@ -21,24 +21,24 @@ from ragassay.runs.banks import GradedFile
 from ragassay.workbench.cover import (
     OVERALL,
     Rankings,
-    rankings_in,
-    rankings_of,
+    build_run_rankings,
+    collect_rankings,
     read_official,
     rubric_cover,
 )
 from ragassay.workbench.evaluation_tables import CoverTable
-from ragassay.workbench.grades import GradeFilter, grades_of
+from ragassay.workbench.grades import GradeFilter, select_grades
 from ragassay.workbench.leaderboards import (
     RubricBoard,
     RubricQrels,
     TopicOf,
     add_official,
-    covered_items,
-    facets_of_banks,
-    highest_rating,
-    number_covered,
-    query_topic,
-    rubric_boards,
+    build_facet_finder,
+    build_rubric_boards,
+    find_covered_items,
+    get_query_topic,
+    label_by_covered_count,
+    label_by_highest_rating,
 )
 
 LabelBy = Literal["rating", "covered"]
@@ -47,7 +47,7 @@ LabelBy = Literal["rating", "covered"]
 DEFAULT_MEASURES = ("nDCG@10", "RR")
 
 
-def accepted_graders(file: GradedFile, chosen: GradeFilter) -> tuple[str, ...]:
+def list_accepted_graders(file: GradedFile, chosen: GradeFilter) -> tuple[str, ...]:
     """Return the graders that a filter accepts, each as "PROMPT CLASS by MODEL".
 
     Raises:
@@ -59,7 +59,7 @@ def accepted_graders(file: GradedFile, chosen: GradeFilter) -> tuple[str, ...]:
             f"{grade.prompt_class or 'unnamed prompt'} by {grade.model or 'unnamed model'}": 0
             for query in file.queries
             for paragraph in query.paragraphs
-            for grade in grades_of(paragraph, accepted)
+            for grade in select_grades(paragraph, accepted)
         }
         return tuple(names)
 
@@ -111,20 +111,20 @@ def read_system_files(
             rejections.extend(rejected)
             yield run
 
-    rankings = rankings_of(read_runs()) if paths else None
+    rankings = build_run_rankings(read_runs()) if paths else None
     labels, bad_labels = read_qrels(qrels) if qrels else (None, [])
     scores, bad_scores = read_official(official) if official else (None, [])
     return SystemFiles(rankings, labels, scores, (*rejections, *bad_labels, *bad_scores))
 
 
 def _get_rankings(queries: Sequence[QueryParagraphs], systems: SystemFiles) -> Rankings:
-    rankings = rankings_in(queries) if systems.rankings is None else systems.rankings
+    rankings = collect_rankings(queries) if systems.rankings is None else systems.rankings
     if not rankings:
         raise InputError("the graded passages have no rankings; pass --runs RUN for each system")
     return rankings
 
 
-def cover_tables(
+def compute_cover_tables(
     file: GradedFile,
     chosen: GradeFilter,
     systems: SystemFiles = SystemFiles(),
@@ -142,7 +142,7 @@ def cover_tables(
     Raises:
         InputError: No grades match the filter, or there are no rankings.
     """
-    accepted_graders(file, chosen)
+    list_accepted_graders(file, chosen)
     rankings = _get_rankings(file.queries, systems)
     tables: list[CoverTable] = []
     for k in ks:
@@ -160,11 +160,11 @@ def _has_ratings(file: GradedFile, chosen: GradeFilter) -> bool:
         grade.ratings is not None
         for query in file.queries
         for paragraph in query.paragraphs
-        for grade in grades_of(paragraph, chosen)[:1]
+        for grade in select_grades(paragraph, chosen)[:1]
     )
 
 
-def rubric_qrels(
+def compute_rubric_qrels(
     file: GradedFile,
     chosen: GradeFilter,
     by: LabelBy = "rating",
@@ -182,11 +182,11 @@ def rubric_qrels(
     Raises:
         InputError: No grades match the filter, or ratings are required but missing.
     """
-    accepted_graders(file, chosen)
-    topic_of: TopicOf = facets_of_banks(file.banks) if by_facet else query_topic
+    list_accepted_graders(file, chosen)
+    topic_of: TopicOf = build_facet_finder(file.banks) if by_facet else get_query_topic
     if by == "covered":
-        return number_covered(file.queries, chosen, min_rating, topic_of)
-    return highest_rating(file.queries, chosen, topic_of)
+        return label_by_covered_count(file.queries, chosen, min_rating, topic_of)
+    return label_by_highest_rating(file.queries, chosen, topic_of)
 
 
 def write_rubric_qrels(found: RubricQrels, out: Path) -> int:
@@ -207,10 +207,10 @@ def write_item_qrels(
     Raises:
         InputError: No grades match the filter, or the file cannot be written.
     """
-    accepted_graders(file, chosen)
+    list_accepted_graders(file, chosen)
     rows = [
         (query, item, passage, "1")
-        for query, passages in covered_items(file.queries, chosen, min_rating).items()
+        for query, passages in find_covered_items(file.queries, chosen, min_rating).items()
         for passage, items in passages.items()
         for item in sorted(items)
     ]
@@ -218,7 +218,7 @@ def write_item_qrels(
     return len(rows)
 
 
-def leaderboards(
+def build_leaderboards(
     file: GradedFile | None,
     chosen: GradeFilter,
     systems: SystemFiles = SystemFiles(),
@@ -249,12 +249,12 @@ def leaderboards(
     level = min_rating or 1
     labels = systems.labels or {}
     if file is not None:
-        qrels = rubric_qrels(file, chosen, by, min_rating)
+        qrels = compute_rubric_qrels(file, chosen, by, min_rating)
         labels, n_uncertain = qrels.labels, qrels.n_unlabelled + qrels.n_uncertain
         least = level if by == "rating" else min_rating
-        subtopics = covered_items(file.queries, chosen, least)
+        subtopics = find_covered_items(file.queries, chosen, least)
         level = level if by == "rating" else 1
-    boards = rubric_boards(
+    boards = build_rubric_boards(
         labels,
         rankings,
         list(measures or DEFAULT_MEASURES),

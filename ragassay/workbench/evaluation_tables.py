@@ -12,10 +12,10 @@ from ragassay.reports.sheets import (
     Cell,
     Column,
     Sheet,
-    number,
-    score_cells,
-    score_columns,
-    sheet_latex,
+    build_number_column,
+    build_score_cells,
+    build_score_columns,
+    render_sheet_latex,
 )
 from ragassay.workbench.agreement import AnnotatorTables, GradeTable
 from ragassay.workbench.cover import SystemCover
@@ -37,19 +37,30 @@ class CoverTable:
     correlation: RankCorrelation | None = None
 
 
-def cover_sheet(table: CoverTable) -> Sheet:
+def build_cover_sheet(table: CoverTable) -> Sheet:
     """Return a table of each system's Rubric-Cover, and the original program's EXAM scores."""
     columns = (
-        *(number("k"), number("min_rating"), Column("system", "System")),
-        *(*score_columns("cover", "Cover"), number("cover_se", "se")),
-        *(*score_columns("normalised", "Normalised"), number("normalised_se", "se")),
-        *(number("n_queries", "Queries"), number("n_ungraded", "Ungraded")),
-        *(number("exam"), number("exam_se"), number("n_exam"), number("n_exam_se")),
+        *(build_number_column("k"), build_number_column("min_rating"), Column("system", "System")),
+        *(*build_score_columns("cover", "Cover"), build_number_column("cover_se", "se")),
+        *(
+            *build_score_columns("normalised", "Normalised"),
+            build_number_column("normalised_se", "se"),
+        ),
+        *(
+            build_number_column("n_queries", "Queries"),
+            build_number_column("n_ungraded", "Ungraded"),
+        ),
+        *(
+            build_number_column("exam"),
+            build_number_column("exam_se"),
+            build_number_column("n_exam"),
+            build_number_column("n_exam_se"),
+        ),
     )
     rows = tuple(
         (
-            *(table.k, table.min_rating, one.system, *score_cells(one.cover), one.cover_se),
-            *(*score_cells(one.normalised), one.normalised_se, one.n_queries, one.n_ungraded),
+            *(table.k, table.min_rating, one.system, *build_score_cells(one.cover), one.cover_se),
+            *(*build_score_cells(one.normalised), one.normalised_se, one.n_queries, one.n_ungraded),
             *(one.original.exam, one.original.exam_se),
             *(one.original.n_exam, one.original.n_exam_se),
         )
@@ -58,27 +69,30 @@ def cover_sheet(table: CoverTable) -> Sheet:
     criterion = "correct" if table.min_rating is None else f"rating {table.min_rating} or more"
     scores = [score for one in table.systems for score in (one.cover, one.normalised)]
     n_unscored = max((score.n_unscored for score in scores), default=0)
-    notes = [_correlation_text(table.correlation)] if table.correlation else []
+    notes = [_describe_correlation(table.correlation)] if table.correlation else []
     if n_unscored:
         notes.append("unscored items are left out; --csv includes the worst and best case")
     return Sheet(f"Rubric-Cover@{table.k}, {criterion}", columns, rows, "; ".join(notes))
 
 
-def board_sheet(found: RubricBoard) -> Sheet:
+def build_board_sheet(found: RubricBoard) -> Sheet:
     """Return a leaderboard as a table, best system first, with the official ranks."""
     columns = (
-        *(Column("measure"), number("rank", "Rank"), Column("system", "System")),
-        *(*score_columns("score", "Mean", "Queries"), number("se", "se")),
-        *(number("official", "Official"), number("n_unlabelled", "Unlabelled")),
+        *(Column("measure"), build_number_column("rank", "Rank"), Column("system", "System")),
+        *(*build_score_columns("score", "Mean", "Queries"), build_number_column("se", "se")),
+        *(
+            build_number_column("official", "Official"),
+            build_number_column("n_unlabelled", "Unlabelled"),
+        ),
     )
     rows = tuple(
         (
-            *(found.measure, row.rank, row.system, *score_cells(row.score)),
+            *(found.measure, row.rank, row.system, *build_score_cells(row.score)),
             *(row.score_se, row.official, row.n_unlabelled),
         )
         for row in found.rows
     )
-    notes = [_correlation_text(found.correlation)] if found.correlation else []
+    notes = [_describe_correlation(found.correlation)] if found.correlation else []
     if found.only_official:
         notes.append(f"not ranked here: {', '.join(found.only_official)}")
     if found.n_uncertain:
@@ -88,27 +102,27 @@ def board_sheet(found: RubricBoard) -> Sheet:
     return Sheet(found.measure, columns, rows, "; ".join(notes))
 
 
-def correlation_sheet(rows: Sequence[tuple[str, RankCorrelation]]) -> Sheet:
+def build_correlation_sheet(rows: Sequence[tuple[str, RankCorrelation]]) -> Sheet:
     """Return a table of each leaderboard's rank correlations with the official leaderboard."""
     columns = (
-        *(Column("leaderboard", "Leaderboard"), *score_columns("spearman", "Spearman")),
-        *score_columns("kendall", "Kendall", "Systems", "Left out"),
-        *score_columns("tau_ap", "AP correlation"),
+        *(Column("leaderboard", "Leaderboard"), *build_score_columns("spearman", "Spearman")),
+        *build_score_columns("kendall", "Kendall", "Systems", "Left out"),
+        *build_score_columns("tau_ap", "AP correlation"),
     )
-    empty = (None,) * len(score_columns("tau_ap", ""))
+    empty = (None,) * len(build_score_columns("tau_ap", ""))
     cells = tuple(
         (
             name,
-            *score_cells(correlation.spearman),
-            *score_cells(correlation.kendall),
-            *(score_cells(correlation.tau_ap) if correlation.tau_ap else empty),
+            *build_score_cells(correlation.spearman),
+            *build_score_cells(correlation.kendall),
+            *(build_score_cells(correlation.tau_ap) if correlation.tau_ap else empty),
         )
         for name, correlation in rows
     )
     return Sheet("Correlation with the official leaderboard", columns, cells)
 
 
-def _correlation_text(correlation: RankCorrelation) -> str:
+def _describe_correlation(correlation: RankCorrelation) -> str:
     kendall = correlation.kendall
     pairs = (
         *(("Spearman", correlation.spearman), ("Kendall", kendall)),
@@ -123,11 +137,14 @@ def _correlation_text(correlation: RankCorrelation) -> str:
     return f"{', '.join(parts)} with the official leaderboard ({kendall.n} systems{omitted})"
 
 
-def grade_table_sheet(table: GradeTable, title: str) -> Sheet:
+def build_grade_sheet(table: GradeTable, title: str) -> Sheet:
     """Return the contingency table of labels and human judgments, with row totals."""
     columns = (
-        *(number("label", "Label"), *(number(f"judged_{j}", str(j)) for j in table.judgments)),
-        number("total", "Total"),
+        *(
+            build_number_column("label", "Label"),
+            *(build_number_column(f"judged_{j}", str(j)) for j in table.judgments),
+        ),
+        build_number_column("total", "Total"),
     )
     rows = tuple(
         (label, *counts, sum(counts))
@@ -136,17 +153,25 @@ def grade_table_sheet(table: GradeTable, title: str) -> Sheet:
     return Sheet(title, columns, rows, f"{table.n_unscored} judged passages have no label")
 
 
-def annotator_sheets(tables: AnnotatorTables, min_relevant: int) -> tuple[Sheet, Sheet]:
+def build_annotator_sheets(tables: AnnotatorTables, min_relevant: int) -> tuple[Sheet, Sheet]:
     """Return a table of labels and judgments, and one of Cohen's kappa by lowest relevant label."""
     columns = (
-        *(number("min_answers"), number("min_label", "Minimum"), Column("label", "Label")),
-        *(number("relevant", "Relevant"), number("other", "Not"), number("total", "Total")),
-        *score_columns("kappa", "Kappa", "n", "Unscored"),
+        *(
+            build_number_column("min_answers"),
+            build_number_column("min_label", "Minimum"),
+            Column("label", "Label"),
+        ),
+        *(
+            build_number_column("relevant", "Relevant"),
+            build_number_column("other", "Not"),
+            build_number_column("total", "Total"),
+        ),
+        *build_score_columns("kappa", "Kappa", "n", "Unscored"),
     )
     rows: list[tuple[Cell, ...]] = []
     for cut, result in tables.binary.items():
         (both, missed), (added, neither) = result.confusion
-        kappa = score_cells(result.kappa)
+        kappa = build_score_cells(result.kappa)
         minimums = (tables.min_answers, cut)
         rows += [
             (*minimums, f"{cut} or more", both, added, both + added, *kappa),
@@ -154,12 +179,12 @@ def annotator_sheets(tables: AnnotatorTables, min_relevant: int) -> tuple[Sheet,
         ]
     answers = f"by {tables.min_answers} item{'s' if tables.min_answers > 1 else ''}"
     return (
-        grade_table_sheet(tables.by_grade, f"Labels {answers} (rows), judgments (columns)"),
+        build_grade_sheet(tables.by_grade, f"Labels {answers} (rows), judgments (columns)"),
         Sheet(f"Labels {answers}, judged {min_relevant} or more is relevant", columns, tuple(rows)),
     )
 
 
-def annotators_latex(found: Sequence[AnnotatorTables], min_relevant: int, who: str) -> str:
+def render_annotators_latex(found: Sequence[AnnotatorTables], min_relevant: int, who: str) -> str:
     r"""Return tables of labels and judgments as LaTeX (Dietz 2024, table 5).
 
     Requires \usepackage{booktabs}.
@@ -167,8 +192,8 @@ def annotators_latex(found: Sequence[AnnotatorTables], min_relevant: int, who: s
     parts: list[str] = []
     for tables in found:
         for name, sheet in zip(
-            ("grade", "binary"), annotator_sheets(tables, min_relevant), strict=True
+            ("grade", "binary"), build_annotator_sheets(tables, min_relevant), strict=True
         ):
             label = f"tab:annotators-{name}-{tables.min_answers}"
-            parts.append(sheet_latex(sheet, label, f"{who}. {sheet.title}."))
+            parts.append(render_sheet_latex(sheet, label, f"{who}. {sheet.title}."))
     return NEEDS_BOOKTABS + "\n".join(parts)

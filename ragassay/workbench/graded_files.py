@@ -14,10 +14,10 @@ from ragassay.formats.workbench.paragraphs import (
     QueryParagraphs,
     SelfRating,
 )
-from ragassay.workbench.grades import GradeFilter, GradeKind, kind_of, prompt_class_of
+from ragassay.workbench.grades import GradeFilter, GradeKind, get_prompt_class, infer_grade_kind
 
 
-def with_tentative_ratings(queries: Sequence[QueryParagraphs]) -> tuple[QueryParagraphs, ...]:
+def rate_undecided_items(queries: Sequence[QueryParagraphs]) -> tuple[QueryParagraphs, ...]:
     """Return all passages, and rate undecided items with their tentative ratings.
 
     Tentative ratings do not have the required confidence, but their means may separate systems.
@@ -42,7 +42,7 @@ def _add_tentative_ratings(grade: ParagraphExamGrade) -> ParagraphExamGrade:
     }
     if not new:
         return grade
-    id_field = f"{kind_of(grade)}_id"
+    id_field = f"{infer_grade_kind(grade)}_id"
     rows = [SelfRating.model_validate({id_field: i, "self_rating": r}) for i, r in new.items()]
     errors = {i: why for i, why in (grade.llm_response_errors or {}).items() if i not in new}
     right = [item for item, rating in new.items() if rating > 0]
@@ -70,7 +70,7 @@ def filter_grades(
         lists = {"exam_grades": paragraph.exam_grades, "grades": paragraph.grades}
         return paragraph.model_copy(
             update={
-                name: None if grades is None else tuple(filter(chosen.accepts, grades))
+                name: None if grades is None else tuple(filter(chosen.accepts_grade, grades))
                 for name, grades in lists.items()
             }
         )
@@ -170,6 +170,6 @@ def _group_by_grader(
 ) -> dict[tuple[str, str, GradeKind], tuple[Grade, ...]]:
     groups: dict[tuple[str, str, GradeKind], tuple[Grade, ...]] = {}
     for grade in grades:
-        key = grade.llm, prompt_class_of(grade), kind_of(grade)
+        key = grade.llm, get_prompt_class(grade), infer_grade_kind(grade)
         groups[key] = (*groups.get(key, ()), grade)
     return groups

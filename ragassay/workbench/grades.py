@@ -61,7 +61,7 @@ class PassageGrade:
             verdicts = {item: rating >= min_rating for item, rating in self.ratings.items()}
         return verdicts | dict.fromkeys(self.unscored, None)
 
-    def verdicts(self, min_rating: int | None, place: str) -> dict[str, bool | None]:
+    def list_verdicts(self, min_rating: int | None, place: str) -> dict[str, bool | None]:
         """Return the result of `check_cover`, but raise an error if ratings are needed and missing.
 
         Args:
@@ -107,12 +107,12 @@ class GradeFilter:
     items: GradeKind | None = None
     self_rated: bool | None = None
 
-    def accepts(self, grade: ParagraphExamGrade | DirectGrade) -> bool:
+    def accepts_grade(self, grade: ParagraphExamGrade | DirectGrade) -> bool:
         """Return whether the filter accepts a grade."""
         return (
             self.model in ("", grade.llm)
-            and self.prompt_class in ("", prompt_class_of(grade))
-            and self.items in (None, kind_of(grade))
+            and self.prompt_class in ("", get_prompt_class(grade))
+            and self.items in (None, infer_grade_kind(grade))
             and self.self_rated in (None, is_self_rated(grade))
         )
 
@@ -122,7 +122,7 @@ class GradeFilter:
         return " ".join(part for part in parts if part) or "any"
 
 
-def prompt_class_of(grade: ParagraphExamGrade | DirectGrade) -> str:
+def get_prompt_class(grade: ParagraphExamGrade | DirectGrade) -> str:
     """Return the prompt class of a grade, or an empty string if it is missing."""
     if grade.prompt_info is None:
         return BEFORE_CLASSES
@@ -130,14 +130,14 @@ def prompt_class_of(grade: ParagraphExamGrade | DirectGrade) -> str:
     return name if isinstance(name, str) else ""
 
 
-def kind_of(grade: ParagraphExamGrade | DirectGrade) -> GradeKind:
+def infer_grade_kind(grade: ParagraphExamGrade | DirectGrade) -> GradeKind:
     """Return the kind of a grade, inferred from its ratings or prompt class if not given."""
     if isinstance(grade, DirectGrade):
         return "direct"
     if grade.prompt_type in ("question", "nugget"):
         return "nugget" if grade.prompt_type == "nugget" else "question"
     has_nuggets = any(rating.nugget_id is not None for rating in grade.self_ratings or ())
-    return "nugget" if has_nuggets or "Nugget" in prompt_class_of(grade) else "question"
+    return "nugget" if has_nuggets or "Nugget" in get_prompt_class(grade) else "question"
 
 
 def is_self_rated(grade: ParagraphExamGrade | DirectGrade) -> bool:
@@ -146,20 +146,20 @@ def is_self_rated(grade: ParagraphExamGrade | DirectGrade) -> bool:
     return grade.self_ratings is not None or info.get("is_self_rated") is True
 
 
-def grades_of(paragraph: GradedParagraph, chosen: GradeFilter) -> tuple[PassageGrade, ...]:
+def select_grades(paragraph: GradedParagraph, chosen: GradeFilter) -> tuple[PassageGrade, ...]:
     """Return the grades of a passage that a filter accepts, with direct grades last."""
     grades = (*(paragraph.exam_grades or ()), *(paragraph.grades or ()))
-    return tuple(_parse_grade(grade) for grade in grades if chosen.accepts(grade))
+    return tuple(_parse_grade(grade) for grade in grades if chosen.accepts_grade(grade))
 
 
-def grade_of(paragraph: GradedParagraph, chosen: GradeFilter) -> PassageGrade | None:
+def find_grade(paragraph: GradedParagraph, chosen: GradeFilter) -> PassageGrade | None:
     """Return the first grade of a passage that a filter accepts, or None if it accepts none.
 
     As in the original workbench, further grades are ignored. Filter by model and prompt class to
     choose a grader.
     """
     grades = (*(paragraph.exam_grades or ()), *(paragraph.grades or ()))
-    return next((_parse_grade(grade) for grade in grades if chosen.accepts(grade)), None)
+    return next((_parse_grade(grade) for grade in grades if chosen.accepts_grade(grade)), None)
 
 
 def _parse_grade(grade: ParagraphExamGrade | DirectGrade) -> PassageGrade:
@@ -173,9 +173,9 @@ def _parse_grade(grade: ParagraphExamGrade | DirectGrade) -> PassageGrade:
     wrong = [item for item in dict.fromkeys(grade.wrong_answered) if item not in correct]
     graded = {*correct, *wrong, *ratings}
     return PassageGrade(
-        kind=kind_of(grade),
+        kind=infer_grade_kind(grade),
         model=grade.llm,
-        prompt_class=prompt_class_of(grade),
+        prompt_class=get_prompt_class(grade),
         correct=tuple(correct),
         wrong=tuple(wrong),
         ratings=ratings if is_self_rated(grade) else None,
@@ -190,7 +190,7 @@ def _parse_direct(grade: DirectGrade) -> PassageGrade:
     return PassageGrade(
         kind="direct",
         model=grade.llm,
-        prompt_class=prompt_class_of(grade),
+        prompt_class=get_prompt_class(grade),
         correct=(DIRECT,) if is_scored and grade.correct_answered else (),
         wrong=(DIRECT,) if is_scored and not grade.correct_answered else (),
         ratings=({} if rating is None else {DIRECT: rating}) if is_self_rated(grade) else None,
@@ -244,7 +244,7 @@ def add_grades(
     groups: dict[tuple[str, ItemKind], list[Verdict]] = {}
     for grade in grades:
         item = known[grade.exam_item]
-        groups.setdefault((_class_of(grade, item), item.kind), []).append(grade)
+        groups.setdefault((_choose_prompt_class(grade, item), item.kind), []).append(grade)
     exams = [
         _build_exam_grade(list(map(_recover, group)) if like_original else group, *key, model)
         for key, group in groups.items()
@@ -258,12 +258,12 @@ def add_grades(
 
 
 def _replace_grades(earlier: Sequence[G], new: Sequence[G]) -> tuple[G, ...]:
-    graders = {(grade.llm, prompt_class_of(grade)) for grade in new}
-    kept = (grade for grade in earlier if (grade.llm, prompt_class_of(grade)) not in graders)
+    graders = {(grade.llm, get_prompt_class(grade)) for grade in new}
+    kept = (grade for grade in earlier if (grade.llm, get_prompt_class(grade)) not in graders)
     return (*kept, *new)
 
 
-def _class_of(grade: Verdict, item: ExamItem) -> str:
+def _choose_prompt_class(grade: Verdict, item: ExamItem) -> str:
     has_key = grade.grader == "extraction" and item.kind == "question" and item.answers
     return WITH_KEY if has_key else PROMPT_CLASSES[grade.grader, item.kind]
 
@@ -288,7 +288,7 @@ def _build_exam_grade(
         if grade.rating is not None
     ]
     errors = {
-        grade.exam_item: {"failure_reason": _reason(grade), "caught_exception": None}
+        grade.exam_item: {"failure_reason": _describe_failure(grade), "caught_exception": None}
         for grade in grades
         if grade.failure is not None
     }
@@ -301,11 +301,11 @@ def _build_exam_grade(
         {
             "correctAnswered": correct,
             "wrongAnswered": tuple(g.exam_item for g in scored if not g.is_correct),
-            "answers": tuple((g.exam_item, _text(g)) for g in scored),
+            "answers": tuple((g.exam_item, _format_answer(g)) for g in scored),
             "llm": model,
             "llm_options": {},
             "exam_ratio": len(correct) / len(scored) if scored else 0.0,
-            "prompt_info": _info(name, is_rated),
+            "prompt_info": _build_prompt_info(name, is_rated),
             "prompt_type": kind,
         }
         | ({"self_ratings": ratings} if is_rated else {})
@@ -314,11 +314,11 @@ def _build_exam_grade(
     )
 
 
-def _text(grade: Verdict) -> str:
+def _format_answer(grade: Verdict) -> str:
     return grade.answer or (str(grade.rating) if grade.rating is not None else "")
 
 
-def _reason(grade: Verdict) -> str:
+def _describe_failure(grade: Verdict) -> str:
     failure = grade.failure
     return ": ".join(filter(None, (failure.reason, failure.detail))) if failure else ""
 
@@ -331,7 +331,7 @@ def _build_direct_grade(grade: RelevanceGrade, model: str, like_original: bool) 
         "answer": "" if grade.rating is None else str(grade.rating),
         "llm": model,
         "llm_options": {},
-        "prompt_info": _info(DIRECT_CLASSES[grade.grader], True),
+        "prompt_info": _build_prompt_info(DIRECT_CLASSES[grade.grader], True),
         "prompt_type": "direct_grading",
     }
     if grade.failure and not is_recovered:
@@ -339,7 +339,7 @@ def _build_direct_grade(grade: RelevanceGrade, model: str, like_original: bool) 
     return DirectGrade.model_validate({k: v for k, v in fields.items() if v is not None})
 
 
-def _info(name: str, is_rated: bool) -> dict[str, object]:
+def _build_prompt_info(name: str, is_rated: bool) -> dict[str, object]:
     return {
         "prompt_class": name,
         "prompt_style": "ragassay",

@@ -9,14 +9,14 @@ from typing import get_args
 
 from ragassay.errors import InputError
 from ragassay.evaluators.base import Run
-from ragassay.formats.row_mapping import column_map
+from ragassay.formats.row_mapping import parse_column_map
 from ragassay.formats.workbench.paragraphs import (
     QueryParagraphs,
-    response_id,
+    build_response_id,
     write_graded_paragraphs,
 )
 from ragassay.metrics.papers.retrieval import COVERED_FROM
-from ragassay.options import EvaluateKeywords, OptionStyle, settings_of
+from ragassay.options import EvaluateKeywords, OptionStyle, create_settings
 from ragassay.records import (
     DirectGrader,
     Evaluation,
@@ -28,13 +28,13 @@ from ragassay.records import (
 from ragassay.runs.banks import GradedFile
 from ragassay.runs.evaluate import RunResult, run_job
 from ragassay.runs.folder import RunFolder
-from ragassay.runs.job import Job, job_of, opened_corpus
+from ragassay.runs.job import Job, build_job, open_corpus
 from ragassay.runs.progress import Listener
 from ragassay.settings import Settings
 from ragassay.text.search import PASSAGE_WORDS
-from ragassay.workbench.evaluation import cover_tables
+from ragassay.workbench.evaluation import compute_cover_tables
 from ragassay.workbench.evaluation_tables import CoverTable
-from ragassay.workbench.grades import GradeFilter, add_grades, grades_of
+from ragassay.workbench.grades import GradeFilter, add_grades, select_grades
 from ragassay.workbench.passages import Passages, read_passages
 
 PART = "grades"
@@ -65,20 +65,20 @@ class Graded:
         return bool(self.n_unscored or self.run.failures or self.run.rejections)
 
 
-def covers(graded: Graded) -> dict[ItemKind, CoverTable]:
+def compute_covers(graded: Graded) -> dict[ItemKind, CoverTable]:
     """Return the share of questions and nuggets that each system covers with a rating of 4 or 5."""
     passages = [passage for query in graded.queries for passage in query.paragraphs]
     tables: dict[ItemKind, CoverTable] = {}
     for kind in get_args(ItemKind):
         chosen = GradeFilter(graded.grader, items=kind, self_rated=True)
-        is_rated = any(grades_of(passage, chosen) for passage in passages)
+        is_rated = any(select_grades(passage, chosen) for passage in passages)
         if is_rated and any(passage.paragraph_data.rankings for passage in passages):
             file = GradedFile(graded.queries)
-            (tables[kind],) = cover_tables(file, chosen, min_ratings=(COVERED_FROM,))
+            (tables[kind],) = compute_cover_tables(file, chosen, min_ratings=(COVERED_FROM,))
     return tables
 
 
-def grading_settings(
+def build_grading_settings(
     options: EvaluateKeywords, settings: Settings | None = None, style: OptionStyle = "keyword"
 ) -> Settings:
     """Return settings for a run that only grades passages.
@@ -87,7 +87,7 @@ def grading_settings(
         InputError: Neither a test bank nor a direct grader is set.
         SettingsError: A setting is invalid.
     """
-    chosen = settings_of({**options, "only": (PART,)}, settings, style)
+    chosen = create_settings({**options, "only": (PART,)}, settings, style)
     testbank = options.get("testbank")
     if testbank is None and any(way in get_args(ExamGrader) for way in chosen.grading.grades):
         raise InputError(
@@ -119,16 +119,16 @@ def prepare_passages(
         InputError: A file is missing, or its content is invalid.
         SettingsError: A setting is invalid.
     """
-    chosen = settings or settings_of(options, style=style)
+    chosen = settings or create_settings(options, style=style)
     testbank, questions = options.get("testbank"), options.get("questions")
     corpus = options.get("corpus")
-    opened = None if corpus is None else opened_corpus(corpus, chosen)
+    opened = None if corpus is None else open_corpus(corpus, chosen)
     passages = read_passages(
         responses,
         testbank=Path(testbank) if isinstance(testbank, str | Path) else None,
         corpus=opened.literature if opened else None,
         questions=Path(questions) if questions else None,
-        columns=column_map(options.get("column_map")),
+        columns=parse_column_map(options.get("column_map")),
         most_words=most_words,
         depth=depth,
     )
@@ -150,7 +150,7 @@ async def grade_passages(
 
     Args:
         passages: Passages, and the test bank items to grade them with.
-        run: Run with settings from `grading_settings`.
+        run: Run with settings from `build_grading_settings`.
         folder: Run folder, in which an interrupted run resumes and `graded.jsonl.gz` is written.
         like_original: Whether to rate failed grades 1 and mark them as correct, as the original
             workbench does.
@@ -159,9 +159,9 @@ async def grade_passages(
         RunMismatchError: The folder belongs to a different run.
         FatalModelError: The judge is unavailable.
     """
-    result = await run_job(grading_job(passages, run), run, folder, listen, has_reports=False)
+    result = await run_job(build_grading_job(passages, run), run, folder, listen, has_reports=False)
     by_id = {evaluation.record_id: evaluation for evaluation in result.evaluations}
-    grader = run.or_second(run.grading.name)
+    grader = run.add_second_name(run.grading.name)
     queries = tuple(
         _add_query_grades(query, passages, by_id, grader, like_original)
         for query in passages.queries
@@ -191,13 +191,13 @@ def _add_query_grades(
     items = passages.items.get(query.query_id, ())
     paragraphs = []
     for paragraph in query.paragraphs:
-        evaluation = evaluations.get(response_id(query.query_id, paragraph.paragraph_id))
+        evaluation = evaluations.get(build_response_id(query.query_id, paragraph.paragraph_id))
         if evaluation is not None:
             paragraph = add_grades(
                 paragraph,
                 items,
-                evaluation.of(ExamGrade),
-                evaluation.of(RelevanceGrade),
+                evaluation.select_verdicts(ExamGrade),
+                evaluation.select_verdicts(RelevanceGrade),
                 model,
                 like_original=like_original,
             )
@@ -205,7 +205,7 @@ def _add_query_grades(
     return QueryParagraphs(query.query_id, tuple(paragraphs))
 
 
-def grading_job(passages: Passages, run: Run) -> Job:
+def build_grading_job(passages: Passages, run: Run) -> Job:
     """Return the job that grades the passages.
 
     The fingerprint of the job depends only on the passages. If the test bank changes, a run in the
@@ -214,5 +214,5 @@ def grading_job(passages: Passages, run: Run) -> Job:
     records = passages.records
     bare = [record.model_copy(update={"exam": ()}) for record in records]
     corpus = run.retrieval.corpus
-    fingerprint = job_of(bare, corpus).answers
-    return replace(job_of(records, corpus, passages.rejections), answers=fingerprint)
+    fingerprint = build_job(bare, corpus).answers
+    return replace(build_job(records, corpus, passages.rejections), answers=fingerprint)

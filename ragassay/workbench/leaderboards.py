@@ -11,10 +11,10 @@ from ragassay.formats.workbench.bank_items import RubricBank
 from ragassay.formats.workbench.paragraphs import QueryParagraphs
 from ragassay.metrics.papers.retrieval import alpha_ndcg, parse_measure, run_values
 from ragassay.metrics.stats.correlation import RankCorrelation, correlate_scores
-from ragassay.metrics.stats.intervals import build_score, mean_interval
+from ragassay.metrics.stats.intervals import build_score, compute_mean_interval
 from ragassay.records import Score
 from ragassay.workbench.cover import Rankings, standard_error
-from ragassay.workbench.grades import GradeFilter, PassageGrade, grade_of
+from ragassay.workbench.grades import GradeFilter, PassageGrade, find_grade
 
 TopicOf = Callable[[str, str], str]
 """Function that maps a query id and an item id to a topic, which is the query or one of its
@@ -38,37 +38,37 @@ class RubricQrels:
     n_uncertain: int = 0
 
 
-def query_topic(query: str, item: str) -> str:
+def get_query_topic(query: str, item: str) -> str:
     """Return the query id, so that each query is one topic."""
     return query
 
 
-def facet_of_id(query: str, item: str) -> str:
+def extract_facet(query: str, item: str) -> str:
     """Return the item id up to its last slash, which the original program uses as the facet.
 
     Example:
-        >>> facet_of_id("q1", "q1/f2/3e9afdb8")
+        >>> extract_facet("q1", "q1/f2/3e9afdb8")
         'q1/f2'
     """
     head, slash, _ = item.rpartition("/")
     return head if slash else query
 
 
-def facets_of_banks(banks: Sequence[RubricBank]) -> TopicOf:
+def build_facet_finder(banks: Sequence[RubricBank]) -> TopicOf:
     """Return a function that finds an item's facet in the test banks, or else in the item id."""
     known = {
         item.id: f"{bank.query_id}/{bank.facet_id}" if bank.facet_id else bank.query_id
         for bank in banks
         for item in bank.items
     }
-    return lambda query, item: known.get(item) or facet_of_id(query, item)
+    return lambda query, item: known.get(item) or extract_facet(query, item)
 
 
-def number_covered(
+def label_by_covered_count(
     queries: Sequence[QueryParagraphs],
     chosen: GradeFilter,
     min_rating: int | None = None,
-    topic_of: TopicOf = query_topic,
+    topic_of: TopicOf = get_query_topic,
 ) -> RubricQrels:
     """Label each passage with the number of items it covers (Dietz 2024, 4.5, (1)).
 
@@ -82,19 +82,19 @@ def number_covered(
         InputError: `min_rating` is set and a grade has no ratings.
     """
 
-    def verdicts(grade: PassageGrade, place: str) -> dict[str, int | None]:
-        covered = grade.verdicts(min_rating, place)
+    def read_cover(grade: PassageGrade, place: str) -> dict[str, int | None]:
+        covered = grade.list_verdicts(min_rating, place)
         return {
             item: None if verdict is None else int(verdict) for item, verdict in covered.items()
         }
 
-    return _label_passages(queries, chosen, topic_of, verdicts, sum)
+    return _label_passages(queries, chosen, topic_of, read_cover, sum)
 
 
-def highest_rating(
+def label_by_highest_rating(
     queries: Sequence[QueryParagraphs],
     chosen: GradeFilter,
-    topic_of: TopicOf = query_topic,
+    topic_of: TopicOf = get_query_topic,
 ) -> RubricQrels:
     """Label each passage with its highest item rating (Dietz 2024, 4.5, (2)).
 
@@ -107,13 +107,13 @@ def highest_rating(
         InputError: A grade has no ratings.
     """
 
-    def verdicts(grade: PassageGrade, place: str) -> dict[str, int | None]:
+    def read_ratings(grade: PassageGrade, place: str) -> dict[str, int | None]:
         return {**grade.require_ratings(place), **dict.fromkeys(grade.unscored, None)}
 
-    return _label_passages(queries, chosen, topic_of, verdicts, max)
+    return _label_passages(queries, chosen, topic_of, read_ratings, max)
 
 
-def covered_items(
+def find_covered_items(
     queries: Sequence[QueryParagraphs], chosen: GradeFilter, min_rating: int | None = None
 ) -> dict[str, dict[str, frozenset[str]]]:
     """Return the covered items by query and passage, which diversity measures use as subtopics.
@@ -122,20 +122,20 @@ def covered_items(
         InputError: `min_rating` is set and a grade has no ratings.
     """
     covered: dict[str, dict[str, frozenset[str]]] = {}
-    for query, passage, grade in graded_passages(queries, chosen):
-        verdicts = grade.verdicts(min_rating, f"{query}/{passage}").items()
+    for query, passage, grade in iterate_graded_passages(queries, chosen):
+        verdicts = grade.list_verdicts(min_rating, f"{query}/{passage}").items()
         items = frozenset(item for item, verdict in verdicts if verdict)
         covered.setdefault(query, {})[passage] = items
     return covered
 
 
-def graded_passages(
+def iterate_graded_passages(
     queries: Sequence[QueryParagraphs], chosen: GradeFilter
 ) -> Iterator[tuple[str, str, PassageGrade]]:
     """Yield the query id, passage id and grade of each passage with a matching grade."""
     for query in queries:
         for paragraph in query.paragraphs:
-            grade = grade_of(paragraph, chosen)
+            grade = find_grade(paragraph, chosen)
             if grade is not None:
                 yield query.query_id, paragraph.paragraph_id, grade
 
@@ -149,7 +149,7 @@ def _label_passages(
 ) -> RubricQrels:
     labels: dict[str, dict[str, int]] = {}
     n_graded = n_unlabelled = n_uncertain = 0
-    for query, passage, grade in graded_passages(queries, chosen):
+    for query, passage, grade in iterate_graded_passages(queries, chosen):
         n_graded += 1
         by_topic: dict[str, list[int | None]] = {}
         for item, verdict in verdicts(grade, f"{query}/{passage}").items():
@@ -218,7 +218,7 @@ class RubricBoard:
     n_uncertain: int = 0
 
 
-def rubric_boards(
+def build_rubric_boards(
     labels: Mapping[str, Mapping[str, int]],
     rankings: Rankings,
     measures: Sequence[str],
@@ -245,20 +245,22 @@ def rubric_boards(
         InputError: A measure is unknown or not supported.
     """
     runs = {
-        system: {query: _scores_from_order(ranks) for query, ranks in by_query.items()}
+        system: {query: _convert_ranks(ranks) for query, ranks in by_query.items()}
         for system, by_query in rankings.items()
     }
     plain = [name for name in measures if parse_measure(name).NAME != ALPHA_NDCG]
     values = run_values(labels, runs, plain, level, skips_empty=skips_empty) if plain else {}
-    items = _default_subtopics(labels, level) if subtopics is None else subtopics
+    items = _build_default_subtopics(labels, level) if subtopics is None else subtopics
     for name in measures:
         if name not in values:
             values[name] = _compute_alpha_ndcg(name, items, rankings)
     missing = {system: _count_unlabelled(by_query, labels) for system, by_query in rankings.items()}
-    return tuple(board(name, values[name], official, missing) for name in dict.fromkeys(measures))
+    return tuple(
+        build_board(name, values[name], official, missing) for name in dict.fromkeys(measures)
+    )
 
 
-def board(
+def build_board(
     measure: str,
     values: Mapping[str, Mapping[str, float]],
     official: Mapping[str, float] | None = None,
@@ -271,7 +273,7 @@ def board(
         n_unlabelled: Number of unlabelled top passages by system. See `RubricRow`.
 
     Example:
-        >>> [row.rank for row in board("RR", {"a": {"q": 0.5}, "b": {"q": 1.0}}).rows]
+        >>> [row.rank for row in build_board("RR", {"a": {"q": 0.5}, "b": {"q": 1.0}}).rows]
         [1, 2]
     """
     means = {
@@ -284,12 +286,12 @@ def board(
         system_values = list(values[system].values())
         return RubricRow(
             system=system,
-            rank=_rank(system, known),
+            rank=_rank_system(system, known),
             score=build_score(
-                means[system], len(system_values), interval=mean_interval(system_values)
+                means[system], len(system_values), interval=compute_mean_interval(system_values)
             ),
             score_se=standard_error(system_values),
-            official=_rank(system, official or {}),
+            official=_rank_system(system, official or {}),
             n_unlabelled=(n_unlabelled or {}).get(system, 0),
         )
 
@@ -302,7 +304,7 @@ def board(
     )
 
 
-def _rank(system: str, scores: Mapping[str, float]) -> int | None:
+def _rank_system(system: str, scores: Mapping[str, float]) -> int | None:
     own = scores.get(system)
     return None if own is None else 1 + sum(score > own for score in scores.values())
 
@@ -319,12 +321,12 @@ def add_official(
     return correlate_scores(ours, theirs, are_systems=True)
 
 
-def _scores_from_order(ranks: Mapping[str, int]) -> dict[str, float]:
+def _convert_ranks(ranks: Mapping[str, int]) -> dict[str, float]:
     """Convert ranks to distinct scores, because trec_eval orders equal scores by id."""
     return {name: float(-position) for position, name in enumerate(ranks)}
 
 
-def _default_subtopics(
+def _build_default_subtopics(
     labels: Mapping[str, Mapping[str, int]], level: int
 ) -> dict[str, dict[str, tuple[str, ...]]]:
     return {

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragassay.formats.workbench.paragraphs import GradedParagraph, QueryParagraphs
-from ragassay.metrics.stats.intervals import build_score, share_interval
+from ragassay.metrics.stats.intervals import build_score, compute_share_interval
 from ragassay.records import Score
-from ragassay.workbench.grades import DIRECT, GradeFilter, PassageGrade, grade_of
+from ragassay.workbench.grades import DIRECT, GradeFilter, PassageGrade, find_grade
 
 Texts = Mapping[str, str]
 """Texts of items or extracted texts, keyed by item id."""
@@ -27,18 +27,18 @@ class Relevance:
     min_relevant: int = 1
     direct: GradeFilter | None = None
 
-    def level(self, one: GradedParagraph) -> int | None:
+    def find_level(self, one: GradedParagraph) -> int | None:
         """Return the lowest judgment of a passage, or its direct grade. None if unknown."""
         if self.direct is None:
             return min((j.relevance for j in one.paragraph_data.judgments), default=None)
-        grade = grade_of(one, self.direct)
+        grade = find_grade(one, self.direct)
         if grade is None or grade.unscored:
             return None
         return int(bool(grade.correct)) if grade.ratings is None else grade.ratings.get(DIRECT)
 
     def is_relevant(self, one: GradedParagraph) -> bool | None:
         """Return whether a passage is relevant, or None if unknown."""
-        level = self.level(one)
+        level = self.find_level(one)
         return None if level is None else level >= self.min_relevant
 
 
@@ -65,7 +65,7 @@ class CheckedItem:
     passage: str
 
 
-def checked_items(
+def list_checked_items(
     queries: Sequence[QueryParagraphs],
     graded: GradeFilter,
     extracted: GradeFilter | None = None,
@@ -94,19 +94,23 @@ def checked_items(
     for query in queries:
         rows: list[CheckedItem] = []
         for paragraph in query.paragraphs:
-            grade = grade_of(paragraph, graded)
+            grade = find_grade(paragraph, graded)
             if grade is not None:
                 answers = _find_answers(paragraph, grade, extracted)
                 rows += _check_grade(query.query_id, paragraph, grade, answers, min_rating, texts)
         seen = {item: i for i, item in enumerate(dict.fromkeys(row.item for row in rows))}
         rows.sort(
-            key=lambda row: (positions.get(row.item, len(positions)), seen[row.item], _rank(row))
+            key=lambda row: (
+                positions.get(row.item, len(positions)),
+                seen[row.item],
+                _rank_checked_item(row),
+            )
         )
         checked += rows
     return tuple(checked)
 
 
-def _rank(row: CheckedItem) -> tuple[int, int]:
+def _rank_checked_item(row: CheckedItem) -> tuple[int, int]:
     return {True: 0, False: 1, None: 2}[row.is_covered], -(row.rating or 0)
 
 
@@ -114,10 +118,10 @@ def _find_answers(
     paragraph: GradedParagraph, grade: PassageGrade, extracted: GradeFilter | None
 ) -> Texts:
     if extracted is not None:
-        chosen = grade_of(paragraph, extracted)
+        chosen = find_grade(paragraph, extracted)
         return {} if chosen is None else chosen.answers
     same_kind = GradeFilter(items=grade.kind, self_rated=False)
-    return (grade_of(paragraph, same_kind) or grade).answers
+    return (find_grade(paragraph, same_kind) or grade).answers
 
 
 def _check_grade(
@@ -128,9 +132,9 @@ def _check_grade(
     min_rating: int | None,
     texts: Texts,
 ) -> list[CheckedItem]:
-    verdicts = grade.verdicts(min_rating, f"{query}/{paragraph.paragraph_id}")
+    verdicts = grade.list_verdicts(min_rating, f"{query}/{paragraph.paragraph_id}")
     ratings = grade.ratings or {}
-    level = Relevance().level(paragraph)
+    level = Relevance().find_level(paragraph)
     return [
         CheckedItem(
             query_id=query,
@@ -163,7 +167,7 @@ class Grid:
     cells: Mapping[tuple[str, str], CheckedItem]
 
 
-def grids(checked: Sequence[CheckedItem]) -> tuple[Grid, ...]:
+def build_grids(checked: Sequence[CheckedItem]) -> tuple[Grid, ...]:
     """Arrange the grades of each query in a grid of passages and items ("grid display")."""
     by_query: dict[str, list[CheckedItem]] = {}
     for row in checked:
@@ -204,7 +208,7 @@ class MissingPassage:
     text: str
 
 
-def missing_passages(
+def find_missing_passages(
     queries: Sequence[QueryParagraphs],
     graded: GradeFilter,
     relevance: Relevance,
@@ -227,10 +231,10 @@ def missing_passages(
     for query in queries:
         rows: list[MissingPassage] = []
         for paragraph in query.paragraphs:
-            grade, level = grade_of(paragraph, graded), relevance.level(paragraph)
+            grade, level = find_grade(paragraph, graded), relevance.find_level(paragraph)
             if grade is None or level is None or level < relevance.min_relevant:
                 continue
-            verdicts = grade.verdicts(min_rating, f"{query.query_id}/{paragraph.paragraph_id}")
+            verdicts = grade.list_verdicts(min_rating, f"{query.query_id}/{paragraph.paragraph_id}")
             if verdicts and not any(verdicts.values()):
                 row = MissingPassage(
                     query_id=query.query_id,
@@ -272,7 +276,7 @@ class ItemUse:
     every: Score
 
 
-def item_uses(
+def count_item_uses(
     queries: Sequence[QueryParagraphs],
     graded: GradeFilter,
     relevance: Relevance,
@@ -295,10 +299,10 @@ def item_uses(
     for query in queries:
         verdicts: dict[str, list[tuple[bool | None, bool | None]]] = {}
         for paragraph in query.paragraphs:
-            grade = grade_of(paragraph, graded)
+            grade = find_grade(paragraph, graded)
             if grade is not None:
                 label = f"{query.query_id}/{paragraph.paragraph_id}"
-                for item, is_covered in grade.verdicts(min_rating, label).items():
+                for item, is_covered in grade.list_verdicts(min_rating, label).items():
                     pair = relevance.is_relevant(paragraph), is_covered
                     verdicts.setdefault(item, []).append(pair)
         uses += [
@@ -328,13 +332,13 @@ def _build_use(
         finding=finding,
         n_other=sum(map(bool, other)),
         n_relevant=sum(map(bool, relevant)),
-        other=_score_share(other),
-        relevant=_score_share(relevant),
-        every=_score_share(every),
+        other=_compute_share(other),
+        relevant=_compute_share(relevant),
+        every=_compute_share(every),
     )
 
 
-def _score_share(verdicts: Sequence[bool | None]) -> Score:
+def _compute_share(verdicts: Sequence[bool | None]) -> Score:
     known = [verdict for verdict in verdicts if verdict is not None]
     hits, n_unscored = sum(known), len(verdicts) - len(known)
     total = len(verdicts)
@@ -342,6 +346,6 @@ def _score_share(verdicts: Sequence[bool | None]) -> Score:
         hits / len(known) if known else None,
         len(known),
         n_unscored,
-        share_interval(hits, len(known)),
+        compute_share_interval(hits, len(known)),
         (hits / total, (hits + n_unscored) / total) if total else (None, None),
     )

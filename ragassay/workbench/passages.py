@@ -18,14 +18,14 @@ from ragassay.formats.workbench.paragraphs import (
     ParagraphData,
     ParagraphRanking,
     QueryParagraphs,
+    build_response_id,
     is_paragraph_file,
-    response_id,
 )
 from ragassay.records import ExamItem, Record, Rejection
 from ragassay.retrievers.literature import Literature
-from ragassay.runs.banks import items_by_query, read_bank_file
-from ragassay.text.search import PASSAGE_WORDS, passages_of
-from ragassay.text.segmenter import judged_text
+from ragassay.runs.banks import group_items, read_bank_file
+from ragassay.text.search import PASSAGE_WORDS, cut_passages
+from ragassay.text.segmenter import extract_judged_text
 
 _RUN_COLUMNS = 6
 
@@ -49,7 +49,7 @@ class Passages:
         """One record per passage, with the query as the question and the passage as the answer."""
         return tuple(
             Record(
-                id=response_id(query.query_id, paragraph.paragraph_id),
+                id=build_response_id(query.query_id, paragraph.paragraph_id),
                 question=self.texts.get(query.query_id, ""),
                 answer=paragraph.text,
                 topic=query.query_id,
@@ -96,7 +96,7 @@ def read_passages(
         query_file = read_exam_queries(questions)
         texts |= {query.id: query.text for query in query_file.queries}
         reader.rejections += query_file.rejections
-    items = items_by_query(bank.banks) if bank else {}
+    items = group_items(bank.banks) if bank else {}
     queries = tuple(QueryParagraphs(q, reader.split(q, most_words)) for q in reader.queries)
     if not any(query.paragraphs for query in queries):
         first = reader.rejections[:1]
@@ -197,7 +197,7 @@ class _PassageReader:
                 method=method, paragraphId=record.id, queryId=query, rank=1, score=1.0
             )
             self.responses.add((query, record.id))
-            self._add(query, _build_paragraph(record.id, judged_text(record), ranking))
+            self._add(query, _build_paragraph(record.id, extract_judged_text(record), ranking))
 
     def split(self, query: str, most_words: int) -> tuple[GradedParagraph, ...]:
         """Return the passages of a query, and split those with more than `most_words` words."""
@@ -250,7 +250,7 @@ def _split_paragraph(
     The pieces of a response are ranked in the order of the text. The pieces of a document have the
     rank of the document.
     """
-    pieces = passages_of(paragraph.text, most_words)
+    pieces = cut_passages(paragraph.text, most_words)
     if len(pieces) == 1 or paragraph.exam_grades or paragraph.grades:
         yield paragraph
         return

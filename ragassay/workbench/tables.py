@@ -6,37 +6,41 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
-from ragassay.formats import RubricBank, item_id
+from ragassay.formats import RubricBank, find_item_id
 from ragassay.records import Review
 from ragassay.reports.sheets import (
     Cell,
     Column,
     Sheet,
     Shown,
-    number,
-    numbers,
-    score_cells,
-    score_columns,
-    words,
+    build_number_column,
+    build_number_columns,
+    build_score_cells,
+    build_score_columns,
+    build_text_columns,
 )
 from ragassay.workbench.agreement import GraderAgreement
 from ragassay.workbench.oversight import CheckedItem, Grid, ItemUse, MissingPassage
 
 
-def items_sheet(bank: RubricBank) -> Sheet:
+def build_items_sheet(bank: RubricBank) -> Sheet:
     """Return a table of the items in a test bank, with known answers and notes."""
     facet = f" / {bank.facet_text or bank.facet_id}" if bank.facet_id else ""
     rows: list[tuple[Cell, ...]] = []
     for item in bank.items:
         notes = ["secret"] if item.is_secret else []
         notes += [f"{len(item.history)} changes"] if item.history else []
-        name = short_id(item_id(item, bank))
+        name = shorten_id(find_item_id(item, bank))
         rows.append((name, item.text, "; ".join(item.answers), ", ".join(notes)))
     title = f"{bank.query_id}: {bank.query_text}{facet} ({len(bank.items)} {bank.kind})"
-    return Sheet(title, (*words("Id", "Item", "Known answers"), *numbers("Notes")), tuple(rows))
+    return Sheet(
+        title,
+        (*build_text_columns("Id", "Item", "Known answers"), *build_number_columns("Notes")),
+        tuple(rows),
+    )
 
 
-def bank_rows(bank: RubricBank, with_history: bool) -> list[dict[str, object]]:
+def list_bank_rows(bank: RubricBank, with_history: bool) -> list[dict[str, object]]:
     """Return the items of a test bank as JSON objects."""
     rows: list[dict[str, object]] = []
     for item in bank.items:
@@ -44,7 +48,7 @@ def bank_rows(bank: RubricBank, with_history: bool) -> list[dict[str, object]]:
             "query_id": bank.query_id,
             "facet_id": item.facet or bank.facet_id,
             "kind": bank.kind,
-            "id": item_id(item, bank),
+            "id": find_item_id(item, bank),
             "text": item.text,
             "answers": list(item.answers),
             "secret": item.is_secret,
@@ -55,37 +59,39 @@ def bank_rows(bank: RubricBank, with_history: bool) -> list[dict[str, object]]:
     return rows
 
 
-def short_id(name: str) -> str:
+def shorten_id(name: str) -> str:
     """Return the first eight characters of the last part of an item id."""
     return name.rpartition("/")[2][:8]
 
 
-def history_sheet(reviews: Sequence[Review]) -> Sheet:
+def build_history_sheet(reviews: Sequence[Review]) -> Sheet:
     """Return a table of all changes of a test bank, oldest first, with undone changes marked."""
     undone = {review.undoes for review in reviews if review.undoes}
     rows = tuple(
         (
-            *(review.when[:16].replace("T", " "), review.who, short_id(review.item)),
+            *(review.when[:16].replace("T", " "), review.who, shorten_id(review.item)),
             Shown(
-                f"undoes {review.undoes[:8]}" if review.undoes else _review_text(review),
+                f"undoes {review.undoes[:8]}" if review.undoes else _describe_review(review),
                 style="undone" if review.id in undone else "",
             ),
             *(review.why, review.id[:8]),
         )
         for review in reviews
     )
-    return Sheet("Changes", words("When", "Who", "Item", "Change", "Why", "Name"), rows)
+    return Sheet(
+        "Changes", build_text_columns("When", "Who", "Item", "Change", "Why", "Name"), rows
+    )
 
 
-def _review_text(review: Review) -> str:
+def _describe_review(review: Review) -> str:
     if review.field in ("removed", "secret"):
         return review.field if review.value else f"not {review.field}"
     if review.field == "added" and isinstance(review.value, dict):
         return f"added: {review.value.get('text', '')}"
-    return f"{review.field}: {_value_text(review.was)} -> {_value_text(review.value)}"
+    return f"{review.field}: {_format_value(review.was)} -> {_format_value(review.value)}"
 
 
-def _value_text(value: object) -> str:
+def _format_value(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -109,9 +115,13 @@ def verify_sheets(checked: Sequence[CheckedItem]) -> tuple[Sheet, ...]:
 def _verify_sheet(title: str, rows: Sequence[CheckedItem]) -> Sheet:
     columns = (
         *(Column("query_id"), Column("item"), Column("text")),
-        *(number("rating", "Rating"), Column("is_covered", "Covered")),
+        *(build_number_column("rating", "Rating"), Column("is_covered", "Covered")),
         Column("extracted", "Extracted", n_most=_TEXT_SHOWN),
-        *(number("relevance", "Judged"), Column("paragraph_id", "Passage"), Column("passage")),
+        *(
+            build_number_column("relevance", "Judged"),
+            Column("paragraph_id", "Passage"),
+            Column("passage"),
+        ),
     )
     cells = tuple(
         (
@@ -123,7 +133,7 @@ def _verify_sheet(title: str, rows: Sequence[CheckedItem]) -> Sheet:
     return Sheet(title, columns, cells)
 
 
-def grid_sheet(grid: Grid, first: int = 0, n_items: int | None = None) -> Sheet:
+def build_grid_sheet(grid: Grid, first: int = 0, n_items: int | None = None) -> Sheet:
     """Return ratings, or else coverage, as a table of passages (rows) and items (columns).
 
     Args:
@@ -133,11 +143,18 @@ def grid_sheet(grid: Grid, first: int = 0, n_items: int | None = None) -> Sheet:
     numbers = {item: i for i, item in enumerate(grid.items, start=1)}
     items = list(grid.items)[first : None if n_items is None else first + n_items]
     columns = [
-        *(Column("query_id"), Column("paragraph_id", "Passage"), number("relevance", "Judged")),
+        *(
+            Column("query_id"),
+            Column("paragraph_id", "Passage"),
+            build_number_column("relevance", "Judged"),
+        ),
         *(
             column
             for item in items
-            for column in (number(item, str(numbers[item])), Column(f"{item} extracted"))
+            for column in (
+                build_number_column(item, str(numbers[item])),
+                Column(f"{item} extracted"),
+            )
         ),
         Column("passage"),
     ]
@@ -145,7 +162,9 @@ def grid_sheet(grid: Grid, first: int = 0, n_items: int | None = None) -> Sheet:
     rows: list[tuple[Cell, ...]] = []
     for name in grid.passages:
         grades = [grid.cells.get((name, item)) for item in items]
-        cells = (part for cell in grades for part in (_grid_cell(cell), cell and cell.extracted))
+        cells = (
+            part for cell in grades for part in (_format_grid_cell(cell), cell and cell.extracted)
+        )
         passage = by_passage[name]
         rows.append((grid.query_id, name, passage.relevance, *cells, passage.passage))
     return Sheet(
@@ -153,14 +172,14 @@ def grid_sheet(grid: Grid, first: int = 0, n_items: int | None = None) -> Sheet:
     )
 
 
-def legend_sheet(grid: Grid) -> Sheet:
+def build_legend_sheet(grid: Grid) -> Sheet:
     """Return a table of the numbers and texts of the items in a grid."""
-    columns = (number("number", "#"), Column("item"), Column("text", "Item"))
+    columns = (build_number_column("number", "#"), Column("item"), Column("text", "Item"))
     rows = tuple((i, item, text or item) for i, (item, text) in enumerate(grid.items.items(), 1))
     return Sheet(f"Query {grid.query_id}: items", columns, rows, shows_all_rows=True)
 
 
-def _grid_cell(cell: CheckedItem | None) -> Cell:
+def _format_grid_cell(cell: CheckedItem | None) -> Cell:
     if cell is None:
         return ""
     if cell.rating is not None:
@@ -168,12 +187,12 @@ def _grid_cell(cell: CheckedItem | None) -> Cell:
     return "?" if cell.is_covered is None else cell.is_covered
 
 
-def missing_sheet(found: Sequence[MissingPassage]) -> Sheet:
+def build_missing_sheet(found: Sequence[MissingPassage]) -> Sheet:
     """Return a table of relevant passages that cover no item."""
     columns = (
         *(Column("query_id", "Query"), Column("paragraph_id", "Passage")),
-        *(number("relevance", "Judged"), number("best_rating", "Best")),
-        *(number("n_items"), number("n_unscored", "Unscored")),
+        *(build_number_column("relevance", "Judged"), build_number_column("best_rating", "Best")),
+        *(build_number_column("n_items"), build_number_column("n_unscored", "Unscored")),
         Column("text", "Text", n_most=120),
     )
     rows = tuple(
@@ -186,20 +205,20 @@ def missing_sheet(found: Sequence[MissingPassage]) -> Sheet:
     return Sheet("Relevant passages that cover no item", columns, rows)
 
 
-def spurious_sheet(uses: Sequence[ItemUse]) -> Sheet:
+def build_spurious_sheet(uses: Sequence[ItemUse]) -> Sheet:
     """Return a table of items, with the number and share of passages that cover each of them."""
     columns = (
         *(Column("query_id", "Query"), Column("item"), Column("name", "Item", n_most=60)),
-        *(Column("finding", "Finding"), number("n_other", "Not rel.")),
-        *score_columns("other", "share"),
-        *(number("n_relevant", "Rel."), *score_columns("relevant", "share")),
-        *score_columns("every", ""),
+        *(Column("finding", "Finding"), build_number_column("n_other", "Not rel.")),
+        *build_score_columns("other", "share"),
+        *(build_number_column("n_relevant", "Rel."), *build_score_columns("relevant", "share")),
+        *build_score_columns("every", ""),
     )
     rows = tuple(
         (
             *(one.query_id, one.item, one.text or one.item, one.finding, one.n_other),
-            *(*score_cells(one.other), one.n_relevant),
-            *(*score_cells(one.relevant), *score_cells(one.every)),
+            *(*build_score_cells(one.other), one.n_relevant),
+            *(*build_score_cells(one.relevant), *build_score_cells(one.every)),
         )
         for one in uses
     )
@@ -210,23 +229,26 @@ def spurious_sheet(uses: Sequence[ItemUse]) -> Sheet:
     return Sheet(title, columns, rows, "; ".join(notes))
 
 
-def grader_sheets(found: GraderAgreement) -> tuple[Sheet, ...]:
+def build_grader_sheets(found: GraderAgreement) -> tuple[Sheet, ...]:
     """Return a table of graders, one of Cohen's kappa, and one of Krippendorff's alpha."""
     names = dict.fromkeys(name for one in found.pairs for name in (one.first, one.second))
     numbers = {name: i for i, name in enumerate(names, start=1)}
     graders = tuple((i, name) for name, i in numbers.items())
     pair_columns = (
         *(Column("kind", "Items"), Column("first"), Column("second"), Column("pair", "Graders")),
-        *(*score_columns("equal", "Equal"), *score_columns("kappa", "Kappa", "n", "Unscored")),
-        *score_columns("rating_kappa", "of ratings"),
+        *(
+            *build_score_columns("equal", "Equal"),
+            *build_score_columns("kappa", "Kappa", "n", "Unscored"),
+        ),
+        *build_score_columns("rating_kappa", "of ratings"),
     )
     empty: tuple[Cell, ...] = (None,) * 7
     pairs = tuple(
         (
             *(one.kind, one.first, one.second, f"{numbers[one.first]} and {numbers[one.second]}"),
-            *(*score_cells(one.covered.accuracy), *score_cells(one.covered.kappa)),
+            *(*build_score_cells(one.covered.accuracy), *build_score_cells(one.covered.kappa)),
             *(
-                score_cells(one.ratings.quadratic_kappa)
+                build_score_cells(one.ratings.quadratic_kappa)
                 if one.ratings and one.ratings.quadratic_kappa
                 else empty
             ),
@@ -235,16 +257,18 @@ def grader_sheets(found: GraderAgreement) -> tuple[Sheet, ...]:
     )
     alpha_columns = (
         *(Column("kind", "Items"), Column("of", "Of")),
-        *score_columns("alpha", "Alpha", "n", "Unscored"),
+        *build_score_columns("alpha", "Alpha", "n", "Unscored"),
     )
     named = (("covered or not", found.alpha), ("rating", found.rating_alpha))
     alphas = tuple(
-        (kind, of, *score_cells(score)) for of, scores in named for kind, score in scores.items()
+        (kind, of, *build_score_cells(score))
+        for of, scores in named
+        for kind, score in scores.items()
     )
     return (
         Sheet(
             "Graders",
-            (number("grader", "#"), Column("name", "Grader")),
+            (build_number_column("grader", "#"), Column("name", "Grader")),
             graders,
             shows_all_rows=True,
         ),

@@ -11,7 +11,7 @@ import pytest
 from case_tables import each_case
 from replying import FakeLM
 
-from ragassay.agents.base import Agent, SharedPrefixAdapter, response_format
+from ragassay.agents.base import Agent, SharedPrefixAdapter, build_response_format
 from ragassay.agents.context import build_case
 from ragassay.agents.labellers import ImportanceScorer, NuggetAssigner, SentenceLabeller
 from ragassay.agents.nugget_writers import NuggetCreator, NuggetWriter
@@ -164,7 +164,7 @@ async def test_reply_that_does_not_fit_is_unparsable(text: str) -> None:
 
 
 def schema_of(agent: Agent) -> dict[str, Any]:
-    return response_format(agent.predict.signature)["json_schema"]["schema"]
+    return build_response_format(agent.predict.signature)["json_schema"]["schema"]
 
 
 def test_schema_keeps_the_bounds_of_the_prompts() -> None:

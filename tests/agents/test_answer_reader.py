@@ -9,7 +9,12 @@ from typing import Any
 import dspy
 import pytest
 
-from ragassay.agents.tuned_judge import MOST_SENTENCES, AnswerReader, likeliest_mark, shown_lines
+from ragassay.agents.tuned_judge import (
+    MOST_SENTENCES,
+    AnswerReader,
+    choose_likeliest_mark,
+    number_sentences,
+)
 from ragassay.errors import ModelError
 from ragassay.models.gateway import JudgeLM
 from ragassay.records import MARKS, AnswerSentence, Case, Reading
@@ -30,7 +35,7 @@ def case(*sentences: str, question: str = "Does it help?") -> Case:
 
 
 def prompt(case: Case, n: int = 1) -> str:
-    return AnswerReader().messages(case, n)[-1]["content"]
+    return AnswerReader().build_messages(case, n)[-1]["content"]
 
 
 def test_a_prompt_ends_with_its_sentence_and_shows_no_later_one() -> None:
@@ -54,16 +59,16 @@ def test_no_answer_can_hold_its_own_mark() -> None:
 
 
 def test_of_a_very_long_answer_the_first_sentences_are_read() -> None:
-    assert len(shown_lines(case(*(f"Fact {n}." for n in range(1, 60))))) == MOST_SENTENCES
+    assert len(number_sentences(case(*(f"Fact {n}." for n in range(1, 60))))) == MOST_SENTENCES
 
 
 def test_a_sentence_is_marked_where_it_is_surely_not_fine() -> None:
     doubtful = dict.fromkeys(MARKS, 0.0) | {"fine": 0.2, "question": 0.5, "subject": 0.3}
-    assert likeliest_mark("question", doubtful) == "fine"
+    assert choose_likeliest_mark("question", doubtful) == "fine"
     sure = doubtful | {"fine": 0.05, "subject": 0.6, "question": 0.35}
-    assert likeliest_mark("question", sure) == "subject"
+    assert choose_likeliest_mark("question", sure) == "subject"
     # A model that tells no probabilities is taken at its word.
-    assert likeliest_mark("question", None) == "question"
+    assert choose_likeliest_mark("question", None) == "question"
 
 
 @pytest.mark.integration

@@ -17,7 +17,7 @@ from ragassay.cli import app
 from ragassay.errors import SettingsError, UnparsableReplyError
 from ragassay.evaluators.models import build_encoder, build_verifier_lm
 from ragassay.models.embeddings import Embedder
-from ragassay.models.verifiers import entailment_model
+from ragassay.models.verifiers import open_entailment_model
 from ragassay.prompts.model_forms import load_verifier_kinds
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import Settings
@@ -106,7 +106,7 @@ def test_a_name_without_a_server_says_which_there_are(tmp_path: Path):
         with pytest.raises(SettingsError, match=r"hosted_vllm/.*ollama_chat/bespoke-minicheck"):
             build_verifier_lm(settings)
     with pytest.raises(SettingsError, match="requires a server"):
-        entailment_model("ollama_chat/bespoke-minicheck", tmp_path)
+        open_entailment_model("ollama_chat/bespoke-minicheck", tmp_path)
 
 
 @pytest.mark.integration
@@ -137,6 +137,6 @@ def test_a_run_without_a_judge_is_verified_over_a_server(manner: Any, name: str,
         asked: Any = server.requests[0].asked
         user = asked["messages"][-1]["content"]
     assert user.startswith("Document: ") and "\nClaim: " in user
-    (evaluation,) = RunFolder(tmp_path / "run").evaluations()
+    (evaluation,) = RunFolder(tmp_path / "run").read_evaluations()
     verdicts = [verdict.verdict for verdict in evaluation.citations]
     assert verdicts == ["not_attributable", "supports"]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from replying import Step, logprobs_of
 
-from ragassay.agents.sampling import choice_distribution
+from ragassay.agents.sampling import read_choice_distribution
 from ragassay.records import RELEVANCE_LABELS, VERDICTS
 
 RATINGS = ("1", "2", "3", "4", "5")
@@ -20,7 +20,7 @@ RATINGS = ("1", "2", "3", "4", "5")
 
 def test_rating_is_renormalised_over_its_labels() -> None:
     # 0.6 and 0.2 of 0.8 that belong to ratings: 0.75 and 0.25.
-    found = choice_distribution(
+    found = read_choice_distribution(
         logprobs_of(
             '{"', "rating", '":', " ", ("4", {"4": 0.6, "5": 0.2, "x": 0.1, '"': 0.1}), "}"
         ),
@@ -46,7 +46,7 @@ def test_rating_is_renormalised_over_its_labels() -> None:
     ],
 )
 def test_spaces_and_quotes_do_not_matter(steps: list[Step]) -> None:
-    found = choice_distribution(logprobs_of(*steps), "rating", RATINGS)
+    found = read_choice_distribution(logprobs_of(*steps), "rating", RATINGS)
     assert found == pytest.approx({"1": 0, "2": 0, "3": 0, "4": 0.75, "5": 0.25})
 
 
@@ -62,7 +62,7 @@ def test_spaces_and_quotes_do_not_matter(steps: list[Step]) -> None:
 )
 def test_first_token_speaks_for_the_label_that_it_starts(first: str, rest: str, label: str) -> None:
     other = "borderline" if label == "required" else "required"
-    found = choice_distribution(
+    found = read_choice_distribution(
         logprobs_of('{"label": "', (first, {first: 0.8, other: 0.2}), rest, '"}'),
         "label",
         RELEVANCE_LABELS,
@@ -74,7 +74,7 @@ def test_first_token_speaks_for_the_label_that_it_starts(first: str, rest: str, 
 
 def test_ambiguous_token_that_was_written_is_decided_by_the_next() -> None:
     # P(n) = 0.9; then eutral 0.7, ot_relevant 0.3: 0.63 and 0.27, beside supports 0.1.
-    found = choice_distribution(
+    found = read_choice_distribution(
         logprobs_of(
             '{"verdict": "',
             ("n", {"n": 0.9, "supports": 0.1}),
@@ -89,7 +89,7 @@ def test_ambiguous_token_that_was_written_is_decided_by_the_next() -> None:
 
 
 def test_ambiguous_token_that_was_not_written_counts_for_none() -> None:
-    found = choice_distribution(
+    found = read_choice_distribution(
         logprobs_of('{"verdict": "', ("supports", {"supports": 0.5, "n": 0.4, "contr": 0.1}), '"}'),
         "verdict",
         VERDICTS,
@@ -102,7 +102,7 @@ def test_ambiguous_token_that_was_not_written_counts_for_none() -> None:
 
 def test_forced_start_of_a_value_is_kept_in_mind() -> None:
     # A grammar forces "not_" without alternatives; nothing that follows starts a label by itself.
-    found = choice_distribution(
+    found = read_choice_distribution(
         logprobs_of('{"verdict": "n', ("ot", {"ot": 0.8, "eutral": 0.2}), '_relevant"}'),
         "verdict",
         VERDICTS,
@@ -115,7 +115,7 @@ def test_forced_start_of_a_value_is_kept_in_mind() -> None:
 def test_written_token_counts_though_it_is_not_among_the_alternatives() -> None:
     logprobs = logprobs_of('{"rating": ', ("4", {"5": 0.25}), "}")
     logprobs.content[1].logprob = math.log(0.75)
-    found = choice_distribution(logprobs, "rating", RATINGS)
+    found = read_choice_distribution(logprobs, "rating", RATINGS)
     assert found is not None
     assert found["4"] == pytest.approx(0.75)
 
@@ -132,7 +132,7 @@ def test_written_token_counts_though_it_is_not_among_the_alternatives() -> None:
 )
 def test_field_name_elsewhere_does_not_mislead(before: str) -> None:
     noise: list[Step] = [(c, {c: 0.6, "1": 0.4}) for c in before]
-    found = choice_distribution(
+    found = read_choice_distribution(
         logprobs_of(*noise, ("2", {"2": 0.75, "3": 0.25}), "}"), "rating", RATINGS
     )
     assert found == pytest.approx({"1": 0, "2": 0.75, "3": 0.25, "4": 0, "5": 0})
@@ -141,7 +141,7 @@ def test_field_name_elsewhere_does_not_mislead(before: str) -> None:
 def test_later_fields_are_never_read_for_the_value() -> None:
     # The rating came without alternatives: what the rationale's tokens could have been is no help.
     steps: list[Step] = ['{"rating": 4, "rationale": "', ("1", {"1": 0.5, "2": 0.5}), '"}']
-    assert choice_distribution(logprobs_of(*steps), "rating", RATINGS) is None
+    assert read_choice_distribution(logprobs_of(*steps), "rating", RATINGS) is None
 
 
 @each_case(
@@ -158,14 +158,14 @@ def test_later_fields_are_never_read_for_the_value() -> None:
     ],
 )
 def test_none_where_it_cannot_be_told(logprobs: Any) -> None:
-    assert choice_distribution(logprobs, "rating", RATINGS) is None
+    assert read_choice_distribution(logprobs, "rating", RATINGS) is None
 
 
 @pytest.mark.parametrize("junk", [float("nan"), float("-inf"), 1e9])
 def test_junk_log_probabilities_do_no_harm(junk: float) -> None:
     logprobs = logprobs_of('{"rating": ', ("4", {"4": 0.5, "5": 0.5}), "}")
     logprobs.content[1].top_logprobs[1].logprob = junk
-    found = choice_distribution(logprobs, "rating", RATINGS)
+    found = read_choice_distribution(logprobs, "rating", RATINGS)
     assert found is not None
     assert all(0 <= weight <= 1 for weight in found.values())
 
@@ -174,7 +174,7 @@ def test_missing_alternatives_are_as_none() -> None:
     logprobs = logprobs_of('{"rating": ', ("4", {"4": 1.0}), "}")
     for token in logprobs.content:
         token.top_logprobs = token.top_logprobs or None
-    found = choice_distribution(logprobs, "rating", RATINGS)
+    found = read_choice_distribution(logprobs, "rating", RATINGS)
     assert found is not None
     assert found["4"] == 1.0
 
@@ -183,7 +183,9 @@ def test_missing_alternatives_are_as_none() -> None:
 def test_is_a_distribution_over_the_labels(table: dict[str, float]) -> None:
     chosen = max(table, key=lambda token: table[token])
     text = chosen if chosen != "x" else "3"
-    found = choice_distribution(logprobs_of('{"rating": ', (text, table), "}"), "rating", RATINGS)
+    found = read_choice_distribution(
+        logprobs_of('{"rating": ', (text, table), "}"), "rating", RATINGS
+    )
     assert found is not None
     assert list(found) == list(RATINGS)
     assert math.isclose(sum(found.values()), 1)

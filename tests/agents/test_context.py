@@ -14,8 +14,8 @@ from ragassay.agents.context import (
     build_context,
     fence_mark,
     fence_text,
-    mark_of,
-    source_lines,
+    find_fence_mark,
+    render_sources,
 )
 from ragassay.records import Case, Document, Record
 
@@ -40,7 +40,7 @@ def case_of(question: str, answer: str, *texts: str) -> Case:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_stays_inside_its_fence(text: str) -> None:
     case = case_of(text, text, text, text)
-    mark = mark_of(case)
+    mark = find_fence_mark(case)
     # Question, sources and answer: three fences, opened and closed in turn, and no more.
     assert (
         re.findall(rf"</?data {mark}>", case.context)
@@ -56,12 +56,12 @@ def test_hostile_text_stays_inside_its_fence(text: str) -> None:
 
 def test_mark_is_that_of_the_texts() -> None:
     case = case_of("Q?", "A.", "one", "two")
-    assert mark_of(case) == fence_mark(["Q?", "A.", "Tone", "Ttwo"])
-    assert mark_of(case.model_copy(update={"context": ""})) == mark_of(case)
+    assert find_fence_mark(case) == fence_mark(["Q?", "A.", "Tone", "Ttwo"])
+    assert find_fence_mark(case.model_copy(update={"context": ""})) == find_fence_mark(case)
 
 
 def test_another_answer_has_another_mark() -> None:
-    assert mark_of(case_of("Q?", "A.")) != mark_of(case_of("Q?", "B."))
+    assert find_fence_mark(case_of("Q?", "A.")) != find_fence_mark(case_of("Q?", "B."))
 
 
 def test_mark_that_a_text_contains_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +106,7 @@ def test_cut_sources_are_counted() -> None:
 
 def test_mark_of_a_large_case_is_always_the_same() -> None:
     case = case_of("Q?", "A. " * 1000, "word " * 40_000)
-    marks = {mark_of(case) for _ in range(1000)}
+    marks = {find_fence_mark(case) for _ in range(1000)}
     assert len(marks) == 1
 
 
@@ -125,5 +125,5 @@ def test_fence_holds_for_any_text(text: str) -> None:
 def test_sources_whose_ids_are_numbers_are_listed_as_the_answer_cites_them() -> None:
     texts = {"2": "Second.", "1": "First.", "x": "Third."}
     sources = [Document(id=name, text=text) for name, text in texts.items()]
-    assert source_lines(sources) == "[2] Second.\n[1] First.\n[x] Third."
-    assert source_lines(sources[2:]) == "[1] Third."
+    assert render_sources(sources) == "[2] Second.\n[1] First.\n[x] Third."
+    assert render_sources(sources[2:]) == "[1] Third."

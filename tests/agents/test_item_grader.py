@@ -8,7 +8,7 @@ import dspy
 import pytest
 from replying import FakeLM
 
-from ragassay.agents.context import build_case, passage_context
+from ragassay.agents.context import build_case, build_passage_context
 from ragassay.agents.passage_graders import AnswerChecker, ItemExtractor, ItemRater, RelevanceGrader
 from ragassay.errors import UnparsableReplyError
 from ragassay.records import Case, ExamItem, Record
@@ -42,7 +42,7 @@ async def test_all_graders_start_with_the_passage_and_show_no_more_than_they_nee
     ):
         with pytest.raises(UnparsableReplyError):
             await said(lm, agent, **given)
-    start = passage_context(case()) + "\n\nTask: "
+    start = build_passage_context(case()) + "\n\nTask: "
     assert TEXT in start and "When did rock begin?" not in start
     shown = [sent["user"] for sent in lm.sent]
     assert all(text.startswith(start) for text in shown)

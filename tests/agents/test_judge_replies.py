@@ -9,8 +9,8 @@ from typing import Any, Literal
 import pytest
 
 from ragassay.agents.base import SharedPrefixAdapter
-from ragassay.agents.replies import required_fields, value_of
-from ragassay.agents.rubric_judge import rating_signature
+from ragassay.agents.replies import convert_value, list_required_fields
+from ragassay.agents.rubric_judge import build_rating_signature
 from ragassay.errors import RefusedError, UnparsableReplyError
 
 VERDICT = '{"rating": 4, "rationale": "It names the trial."}'
@@ -77,7 +77,7 @@ REPLIES: tuple[tuple[str, int | None], ...] = (
 
 def rating_of(reply: str) -> int | None:
     try:
-        return SharedPrefixAdapter().parse(rating_signature((1, 5)), reply)["rating"]
+        return SharedPrefixAdapter().parse(build_rating_signature((1, 5)), reply)["rating"]
     except (UnparsableReplyError, RefusedError):
         return None
 
@@ -121,7 +121,7 @@ def test_blind_cases() -> None:
 )
 def test_refusal_is_named(reply: str) -> None:
     with pytest.raises(RefusedError, match="refused"):
-        SharedPrefixAdapter().parse(rating_signature((1, 5)), reply)
+        SharedPrefixAdapter().parse(build_rating_signature((1, 5)), reply)
 
 
 FIVE = '{"rating": 5, "rationale": "It names the trial."}'
@@ -190,7 +190,7 @@ Label = Literal["supports", "neutral", "not_relevant", "contradicts"]
     ],
 )
 def test_labels_are_compared_without_case_and_punctuation(said: Any, label: str) -> None:
-    assert value_of("label", said, Label) == label
+    assert convert_value("label", said, Label) == label
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_labels_are_compared_without_case_and_punctuation(said: Any, label: str)
 )
 def test_another_label_is_none(said: Any) -> None:
     with pytest.raises(UnparsableReplyError):
-        value_of("label", said, Label)
+        convert_value("label", said, Label)
 
 
 def label_of(reply: str) -> str | None:
@@ -244,11 +244,11 @@ def test_a_list_that_breaks_off_is_not_taken_for_a_whole_one() -> None:
 
 def test_a_reply_rests_on_what_comes_before_its_label() -> None:
     types = {"reasoning": str, "rating": Literal[1, 2], "sentences": list[int], "rationale": str}
-    assert required_fields(types) == ["reasoning", "rating"]
-    assert required_fields({"facts": list[str], "note": str}) == ["facts", "note"]
+    assert list_required_fields(types) == ["reasoning", "rating"]
+    assert list_required_fields({"facts": list[str], "note": str}) == ["facts", "note"]
 
 
 def test_latex_that_json_would_read_as_control_characters_stays() -> None:
     reply = '{"rating": 4, "rationale": "TNF-\\beta rose by \\frac{1}{2}."}'
-    found = SharedPrefixAdapter().parse(rating_signature((1, 5)), reply)
+    found = SharedPrefixAdapter().parse(build_rating_signature((1, 5)), reply)
     assert found["rationale"] == r"TNF-\beta rose by \frac{1}{2}."

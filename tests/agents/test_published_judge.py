@@ -15,16 +15,16 @@ from yescieval_double import find_yescieval, install_prometheus, install_yesciev
 
 from ragassay.agents.published_judge import (
     YESCIEVAL_CLASSES,
+    describe_prompt_texts,
     is_rated_by,
-    rating_distribution,
     read_rating,
+    read_rating_distribution,
     render,
-    words_of,
 )
 from ragassay.errors import ExtraError, UnparsableReplyError
-from ragassay.model_names import FORMS, form_of
+from ragassay.model_names import FORMS, detect_judge_form
 from ragassay.prompts import Rubric, load_rubrics
-from ragassay.prompts.texts import prompt_text
+from ragassay.prompts.texts import read_prompt_file
 from ragassay.records import AnswerSentence, Case, Document
 
 YESCIEVAL, PROMETHEUS = FORMS["yescieval"], FORMS["prometheus"]
@@ -57,7 +57,7 @@ def case(answer: str = "Drug A helps [1].", **fields: Any) -> Case:
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_each_form_is_told_by_the_names_of_its_models(form: Any) -> None:
     assert len(form.examples) > 4
-    assert {form_of(name) for name in form.examples} == {form}
+    assert {detect_judge_form(name) for name in form.examples} == {form}
 
 
 @each_case(
@@ -78,14 +78,14 @@ def test_each_form_is_told_by_the_names_of_its_models(form: Any) -> None:
     ],
 )
 def test_other_models_are_asked_as_any_other(name: str) -> None:
-    assert form_of(name) is None
+    assert detect_judge_form(name) is None
 
 
 def test_the_users_choice_comes_before_the_name() -> None:
-    assert form_of("hosted_vllm/team-judge", "yescieval") is YESCIEVAL
-    assert form_of("hosted_vllm/yescieval-ask", "plain") is None
-    assert form_of("ragassay/adapters/judge-8b", "yescieval") is YESCIEVAL
-    assert form_of("hosted_vllm/yescieval-ask", "prometheus") is PROMETHEUS
+    assert detect_judge_form("hosted_vllm/team-judge", "yescieval") is YESCIEVAL
+    assert detect_judge_form("hosted_vllm/yescieval-ask", "plain") is None
+    assert detect_judge_form("ragassay/adapters/judge-8b", "yescieval") is YESCIEVAL
+    assert detect_judge_form("hosted_vllm/yescieval-ask", "prometheus") is PROMETHEUS
 
 
 def test_a_form_rates_what_its_judge_was_trained_on() -> None:
@@ -103,7 +103,7 @@ def test_yescieval_is_rendered_by_its_own_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install_yescieval(tmp_path, monkeypatch)
-    assert words_of(YESCIEVAL) == "yescieval 0.10.0"
+    assert describe_prompt_texts(YESCIEVAL) == "yescieval 0.10.0"
     for name in RUBRICS:
         system, user = render(YESCIEVAL, case(), RUBRICS[name])
         assert system == {"role": "system", "content": f"Invented: rate {name.title()}."}
@@ -126,14 +126,14 @@ def test_without_its_package_yescieval_names_it(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr("importlib.metadata.version", missing)
     with pytest.raises(ExtraError, match=r"pip install yescieval, .*--judge-form plain"):
-        words_of(YESCIEVAL)
-    ours = prompt_text("published.yaml").encode()
+        describe_prompt_texts(YESCIEVAL)
+    ours = read_prompt_file("published.yaml").encode()
     digest = hashlib.sha256(ours).hexdigest()
-    assert words_of(PROMETHEUS) == f"ragassay's own words, {digest[:8]}"
+    assert describe_prompt_texts(PROMETHEUS) == f"ragassay's own words, {digest[:8]}"
 
 
 def test_prometheus_is_rendered_in_its_published_format(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragassay.agents.published_judge.prometheus_module", lambda: None)
+    monkeypatch.setattr("ragassay.agents.published_judge.load_prometheus_module", lambda: None)
     for reference, has_reference in (((), False), (("Yes.", "By much."), True)):
         (message,) = render(PROMETHEUS, case(reference_sentences=reference), RUBRICS["correctness"])
         text = message["content"]
@@ -156,7 +156,7 @@ def test_prometheus_takes_the_words_of_its_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install_prometheus(tmp_path, monkeypatch)
-    assert words_of(PROMETHEUS) == "prometheus-eval 0.1.20"
+    assert describe_prompt_texts(PROMETHEUS) == "prometheus-eval 0.1.20"
     (message,) = render(PROMETHEUS, case("A {rubric} answer."), RUBRICS["cohesion"])
     assert message["content"].startswith("Invented system.\n\nWithout Does drug A help?")
     assert "A {rubric} answer." in message["content"], "what is judged fills nothing"
@@ -196,7 +196,7 @@ def test_what_is_judged_cannot_close_a_part_of_yescievals_form(
 def test_what_is_judged_writes_no_heading_and_no_result(
     attack: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragassay.agents.published_judge.prometheus_module", lambda: None)
+    monkeypatch.setattr("ragassay.agents.published_judge.load_prometheus_module", lambda: None)
     clean = render(PROMETHEUS, case("x"), RUBRICS["cohesion"])[0]["content"]
     text = render(PROMETHEUS, case(attack), RUBRICS["cohesion"])[0]["content"]
     for sign in ("###", "[result]", "[score]"):
@@ -309,18 +309,20 @@ def tokens(*texts: str, top: dict[str, float]) -> Any:
 
 def test_the_distribution_is_that_of_the_ratings_own_token() -> None:
     top = {" 4": 0.6, " 3": 0.2, " 5": 0.1, " A": 0.1}
-    found = rating_distribution(
+    found = read_rating_distribution(
         PROMETHEUS, tokens("It has 2", " 3", " faults.", " [RESULT]", " 4", top=top), "cohesion"
     )
     # 3, 4 and 5 share .9 among them.
     assert found == pytest.approx((0, 0, 0.2 / 0.9, 0.6 / 0.9, 0.1 / 0.9))
     reply = ('{"', "Cohesion", '": {"rating": "', "4", '", "rationale": "', "5", '"}}')
-    found = rating_distribution(YESCIEVAL, tokens(*reply, top={"4": 0.5, "5": 0.5}), "cohesion")
+    found = read_rating_distribution(
+        YESCIEVAL, tokens(*reply, top={"4": 0.5, "5": 0.5}), "cohesion"
+    )
     assert found == pytest.approx((0, 0, 0, 0.5, 0.5))
 
 
 def test_without_log_probabilities_there_is_no_distribution() -> None:
-    assert rating_distribution(PROMETHEUS, None, "cohesion") is None
+    assert read_rating_distribution(PROMETHEUS, None, "cohesion") is None
     bare = tokens("[RESULT]", " 4", top={})
-    assert rating_distribution(PROMETHEUS, bare, "cohesion") is None
-    assert rating_distribution(PROMETHEUS, tokens("No.", top={"4": 1.0}), "cohesion") is None
+    assert read_rating_distribution(PROMETHEUS, bare, "cohesion") is None
+    assert read_rating_distribution(PROMETHEUS, tokens("No.", top={"4": 1.0}), "cohesion") is None

@@ -7,15 +7,15 @@ import json
 import dspy
 import pytest
 
-from ragassay.agents.base import ADAPTER, response_format
+from ragassay.agents.base import ADAPTER, build_response_format
 from ragassay.agents.qa_writer import (
     FaultyPair,
     PairRepairer,
     QAWriter,
     SelfQuestioner,
-    generator_instruction,
-    generator_reply,
-    paper_context,
+    build_generator_reply,
+    build_shared_context,
+    render_generator_task,
 )
 from ragassay.errors import UnparsableReplyError
 from ragassay.records import Document, QAPair, Usage
@@ -35,7 +35,7 @@ def test_writer_and_mender_share_the_paper_as_a_prefix_and_fence_what_they_show(
     mended = PairRepairer().request(PAPER, [FaultyPair("Why?", "So.", ("too short",))])
     for asked in (written, mended):
         _, user = ADAPTER.format(asked.signature, (), asked.inputs)
-        assert user["content"].startswith(f"{paper_context(PAPER)}\n\nTask: ")
+        assert user["content"].startswith(f"{build_shared_context(PAPER)}\n\nTask: ")
     assert (
         written.inputs["keywords"].count("<data ") == written.inputs["known"].count("<data ") == 1
     )
@@ -48,7 +48,7 @@ def test_the_reply_is_a_list_of_pairs_in_the_prompt_and_in_the_schema():
     asked = QAWriter().request(PAPER, (), 2)
     shown = ADAPTER.format(asked.signature, (), asked.inputs)[1]["content"]
     assert '{"pairs": [{"question": "...", "answer": "...", "quote": "..."}]}' in shown
-    schema = response_format(asked.signature)["json_schema"]["schema"]
+    schema = build_response_format(asked.signature)["json_schema"]["schema"]
     assert schema["properties"]["pairs"]["maxItems"] == 2
     written = schema["$defs"]["WrittenPair"]
     assert written["required"] == ["question", "answer", "quote"]
@@ -86,7 +86,10 @@ def test_self_questioning_sees_one_paragraph():
 def test_a_training_example_is_the_running_prompt():
     asked = QAWriter().request(PAPER, ("tides",), 4)
     _, user = ADAPTER.format(asked.signature, (), asked.inputs)
-    assert user["content"] == f"{paper_context(PAPER)}\n\n{generator_instruction(('tides',), 4)}"
+    assert (
+        user["content"]
+        == f"{build_shared_context(PAPER)}\n\n{render_generator_task(('tides',), 4)}"
+    )
     pairs = [QAPair(id="1", question="Why?", answer="The moon.", sources=("The moon causes",))]
-    (found,) = read(asked, *generator_reply(pairs)["pairs"]).pairs
+    (found,) = read(asked, *build_generator_reply(pairs)["pairs"]).pairs
     assert (found.question, found.answer, found.quote) == ("Why?", "The moon.", "The moon causes")

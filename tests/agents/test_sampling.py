@@ -12,14 +12,14 @@ import pytest
 
 from ragassay.agents.context import build_case
 from ragassay.agents.nugget_writers import NuggetWriter
-from ragassay.agents.rubric_judge import Asker, RubricJudge, rating_signature
+from ragassay.agents.rubric_judge import Asker, RubricJudge, build_rating_signature
 from ragassay.agents.sampling import (
     Decision,
     Samples,
-    choice_distribution,
-    choices_of,
-    most_frequent,
-    sample_options,
+    build_sample_options,
+    choose_typical_reply,
+    list_label_choices,
+    read_choice_distribution,
 )
 from ragassay.agents.verifiers import Verifier
 from ragassay.errors import (
@@ -205,7 +205,11 @@ async def test_the_first_sample_goes_alone_so_that_the_others_find_its_prompt_in
     ],
 )
 def test_options_of_a_sample(options, place, expected):
-    assert sample_options(options, place) == {"logprobs": None, "top_logprobs": None, **expected}
+    assert build_sample_options(options, place) == {
+        "logprobs": None,
+        "top_logprobs": None,
+        **expected,
+    }
 
 
 def test_shares_are_over_the_usable_replies_and_any_label_may_have_none():
@@ -213,24 +217,30 @@ def test_shares_are_over_the_usable_replies_and_any_label_may_have_none():
     found = Samples(replies, n_failed=2)
     labels = [str(n) for n in range(1, 6)]
     third = pytest.approx([0, 2 / 3, 0, 0, 1 / 3])
-    assert list(found.shares("rating", labels).values()) == third
-    assert choice_distribution(found, "rating", labels) == found.shares("rating", labels)
-    assert choice_distribution(found, "other", ["yes", "no"]) == {"yes": 0.0, "no": 1.0}
+    assert list(found.compute_shares("rating", labels).values()) == third
+    assert read_choice_distribution(found, "rating", labels) == found.compute_shares(
+        "rating", labels
+    )
+    assert read_choice_distribution(found, "other", ["yes", "no"]) == {"yes": 0.0, "no": 1.0}
     assert found.name == "3 of 5 samples"
     decided = Decision({"rating": {"1": 0.25, "3": 0.75}})
-    assert choice_distribution(decided, "rating", ["1", "2", "3"]) == {"1": 0.25, "2": 0, "3": 0.75}
+    assert read_choice_distribution(decided, "rating", ["1", "2", "3"]) == {
+        "1": 0.25,
+        "2": 0,
+        "3": 0.75,
+    }
 
 
 def test_of_several_ratings_in_one_reply_the_most_frequent_ones_choose():
     replies = [dspy.Prediction(a=a, b=b) for a, b in ((1, 5), (1, 4), (2, 4), (1, 4))]
-    assert most_frequent(replies, ["a", "b"]) is replies[1]
-    assert most_frequent(replies[:1], ["a", "b"]) is replies[0]
+    assert choose_typical_reply(replies, ["a", "b"]) is replies[1]
+    assert choose_typical_reply(replies[:1], ["a", "b"]) is replies[0]
 
 
 def test_fields_with_labels_are_those_that_can_have_a_distribution():
-    assert choices_of(rating_signature((0, 2))) == {"rating": ("0", "1", "2")}
+    assert list_label_choices(build_rating_signature((0, 2))) == {"rating": ("0", "1", "2")}
     free: Any = NuggetWriter().predict
-    assert choices_of(free.signature) == {}
+    assert list_label_choices(free.signature) == {}
 
 
 def test_a_judge_knows_its_samples_and_sends_a_seed_where_the_provider_takes_one():

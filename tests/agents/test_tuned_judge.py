@@ -7,7 +7,7 @@ import json
 import dspy
 import pytest
 
-from ragassay.agents.base import response_format
+from ragassay.agents.base import build_response_format
 from ragassay.agents.tuned_judge import MOST_SENTENCES, RateAnswer, TunedJudge, read_context
 from ragassay.models.gateway import JudgeLM
 from ragassay.records import AnswerSentence, Case, Reading
@@ -29,15 +29,17 @@ def case(*sentences: str) -> Case:
 
 def test_the_prompt_goes_on_where_reading_ended_and_names_what_was_seen() -> None:
     cut = case("It helps.", "The match was lost.", "Wow!")
-    shown = TunedJudge().messages(cut, {3: "chatty", 2: "subject"}, "relevancy")[-1]["content"]
+    shown = TunedJudge().build_messages(cut, {3: "chatty", 2: "subject"}, "relevancy")[-1][
+        "content"
+    ]
     assert shown.startswith(read_context(cut, MOST_SENTENCES))
     assert shown.endswith("\nmarks: 2 subject, 3 chatty\nrubric: relevancy")
-    fine = TunedJudge().messages(cut, {}, "relevancy")[-1]["content"]
+    fine = TunedJudge().build_messages(cut, {}, "relevancy")[-1]["content"]
     assert fine.endswith("\nmarks: none\nrubric: relevancy")
 
 
 def test_the_reply_rates_before_it_reasons() -> None:
-    schema = response_format(RateAnswer)["json_schema"]["schema"]["properties"]
+    schema = build_response_format(RateAnswer)["json_schema"]["schema"]["properties"]
     assert list(schema) == ["rating", "rationale"]
 
 

@@ -9,7 +9,7 @@ import dspy
 import pytest
 from fakes import WordEmbedder
 
-from ragassay.agents.verifiers import N_READ, TunedVerifier, passage_for
+from ragassay.agents.verifiers import N_READ, TunedVerifier, select_claim_passage
 from ragassay.errors import ModelError
 from ragassay.models.gateway import JudgeLM
 from ragassay.settings import load_settings
@@ -24,11 +24,11 @@ def passage(
     sentences: tuple[str, ...] = SENTENCES,
     wanted: tuple[int, ...] = (),
 ) -> list[str]:
-    return passage_for(claim, title, sentences, WordEmbedder(), wanted)  # type: ignore[arg-type]
+    return select_claim_passage(claim, title, sentences, WordEmbedder(), wanted)  # type: ignore[arg-type]
 
 
 def shown(*sentences: str) -> str:
-    return TunedVerifier().messages("Alpha fell.", sentences)[-1]["content"]
+    return TunedVerifier().build_messages("Alpha fell.", sentences)[-1]["content"]
 
 
 def test_the_closest_sentences_are_read_in_their_order() -> None:

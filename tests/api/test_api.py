@@ -14,7 +14,7 @@ from lazy import LazyModule
 import ragassay
 from ragassay.errors import InputError, NoRecordError, RunMismatchError, SettingsError
 from ragassay.records import Document, Record
-from ragassay.runs.job import record_of
+from ragassay.runs.job import build_record
 from ragassay.settings import load_settings
 
 pytestmark = pytest.mark.usefixtures("no_embedding_model")
@@ -174,5 +174,5 @@ def test_a_record_without_an_answer_is_set_aside(settings):
 def test_one_text_is_one_source_and_passages_in_it_are_several():
     asked = {"question": "Does it work?", "answer": "It works [1]."}
     for sources, n in (("It works.", 1), ("[1] It works.\n\n[2] It fails.", 2)):
-        record = record_of(asked["answer"], asked["question"], sources)
+        record = build_record(asked["answer"], asked["question"], sources)
         assert len(record.sources) == n

@@ -11,7 +11,7 @@ from lazy import LazyModule
 
 from ragassay.errors import InputError
 from ragassay.records import Document, Record
-from ragassay.runs.job import documents_of, read_job
+from ragassay.runs.job import build_documents, read_job
 
 pd = LazyModule("pandas")
 
@@ -77,13 +77,13 @@ def test_columns_of_a_frame_can_be_named():
 
 
 def test_documents_of_langchain_are_sources():
-    assert documents_of(CHUNKS) == SOURCES
+    assert build_documents(CHUNKS) == SOURCES
     (record,) = read_job([{"question": "Q?", "answer": "A.", "sources": CHUNKS}]).records
     assert record.sources == SOURCES
     dumped = [chunk.model_dump() for chunk in CHUNKS]
     (record,) = read_job([{"question": "Q?", "answer": "A.", "sources": dumped}]).records
     assert record.sources == SOURCES
-    assert documents_of([CHUNKS[0], {"text": "q"}, "p"]) == (
+    assert build_documents([CHUNKS[0], {"text": "q"}, "p"]) == (
         SOURCES[0].model_copy(update={"part_of": ""}),
         Document(id="2", text="q"),
         Document(id="3", text="p"),
@@ -211,7 +211,7 @@ def test_a_response_of_llama_index_is_an_answer_with_its_sources():
     assert (record.answer, record.sources) == ("A one [1].", OF_NODES)
     (record,) = read_job([{"question": "Q?", "answer": response, "sources": ["mine"]}]).records
     assert [source.text for source in record.sources] == ["mine"]
-    assert documents_of(NODES) == OF_NODES
+    assert build_documents(NODES) == OF_NODES
     (record,) = read_job([{"question": "Q?", "answer": "A.", "sources": NODES}]).records
     assert record.sources == OF_NODES
     for alone in (response, [response]):

@@ -23,16 +23,16 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from typing_extensions import TypedDict
 
-from ragassay.applications.apps import app_name, found_app, opened_app, read_reply
+from ragassay.applications.apps import identify_app, load_app, open_app, read_reply
 from ragassay.errors import InputError
-from ragassay.files import line_limit
+from ragassay.files import limit_line_length
 from ragassay.records import Document, Record
 
 Q = "Does drug A work?"
 
 
 async def reply_of(app: Any, question: str = Q) -> Any:
-    async with opened_app(found_app(app), 2) as caller:
+    async with open_app(load_app(app), 2) as caller:
         return await caller(question)
 
 
@@ -162,7 +162,7 @@ def endpoint() -> Iterator[str]:
 
 @pytest.mark.integration
 async def test_an_endless_reply_is_refused(endpoint):
-    with line_limit(1_000):
+    with limit_line_length(1_000):
         assert (await reply_of(f"{endpoint}/text", "x" * 999)).value == "x" * 999
         with pytest.raises(InputError, match="longer than 1,000 bytes"):
             await reply_of(f"{endpoint}/text", "x" * 1_001)
@@ -180,21 +180,21 @@ def test_a_name_is_imported_from_here(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     Path("my_own_rag.py").write_text("def answer(question):\n    return 'A.'\nnumber = 3\n")
-    assert found_app("my_own_rag:answer")("Q?") == "A."
+    assert load_app("my_own_rag:answer")("Q?") == "A."
     with pytest.raises(InputError, match=r"cannot import my_own_rag:answr: .* has no"):
-        found_app("my_own_rag:answr")
+        load_app("my_own_rag:answr")
     with pytest.raises(InputError, match="No module named 'my_other_rag'"):
-        found_app("my_other_rag:answer")
+        load_app("my_other_rag:answer")
     with pytest.raises(InputError, match="of type int cannot be called"):
-        found_app("my_own_rag:number")
+        load_app("my_own_rag:number")
     with pytest.raises(InputError, match="specify module:name or http"):
-        found_app("my_own_rag")
+        load_app("my_own_rag")
 
 
 def test_names_stay_the_same():
-    assert app_name(a_function).endswith(":a_function")
-    assert app_name(Async()).endswith(":Async")
-    assert app_name("http://127.0.0.1/ask") == "http://127.0.0.1/ask"
+    assert identify_app(a_function).endswith(":a_function")
+    assert identify_app(Async()).endswith(":Async")
+    assert identify_app("http://127.0.0.1/ask") == "http://127.0.0.1/ask"
 
 
 @dataclass

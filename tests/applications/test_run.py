@@ -123,7 +123,7 @@ def test_the_retriever_is_measured_by_gold_nuggets():
         "retrieval.recall": 1,
         "retrieval.nDCG": 1,
     }
-    verdicts = results[0].by("retrieval")
+    verdicts = results[0].find_verdicts("retrieval")
     assert [v.item for v in verdicts] == ["1/1", "1/2"]
 
 

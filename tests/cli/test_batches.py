@@ -69,7 +69,7 @@ def verdicts(folder: Path) -> list[object]:
     """Return what was decided in a run, without its cost."""
     return [
         (found.record_id, [one.model_dump(exclude={"usage"}) for one in found.verdicts])
-        for found in RunFolder(folder).evaluations()
+        for found in RunFolder(folder).read_evaluations()
     ]
 
 
@@ -83,7 +83,7 @@ def test_a_batched_run_that_was_killed_goes_on_and_decides_as_one_without_batche
         batched = (*asked, "--out", tmp_path / "batched", "--batch", "--quiet")
         first = start(*batched)
         store = BatchStore(tmp_path / "batched")
-        wait_until(lambda: any(batch.id for batch in store.batches()), first)
+        wait_until(lambda: any(batch.id for batch in store.read_batches()), first)
         first.kill()
         first.communicate()
         n_submitted = sum(len(batch.requests) for batch in model.batches)

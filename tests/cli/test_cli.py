@@ -20,7 +20,7 @@ from ragassay.cli import COMMANDS
 from ragassay.cli.base import MOST_USED, N_EXAMPLES
 from ragassay.errors import InputError
 from ragassay.judges import build_judge
-from ragassay.options import HEADINGS, EvaluateKeywords, options_of
+from ragassay.options import HEADINGS, EvaluateKeywords, list_options
 from ragassay.prompts import load_rubrics
 from ragassay.records import Score, Summary
 from ragassay.runs.gates import check_judged, parse_thresholds
@@ -93,7 +93,7 @@ def test_a_threshold_tells_below_from_not_measured():
     )
     given = ("nuggets.recall=.4", "nuggets.recall=.6", "citations.support=.5")
     more = ("nuggets.vital_recall=.5", "rubric.cohesion=3")
-    found = [one.verdict(summary) for one in parse_thresholds((*given, *more))]
+    found = [one.check_summary(summary) for one in parse_thresholds((*given, *more))]
     assert found == [
         ("reached", ""),
         ("below", "nuggets.recall is 0.500, below 0.6"),
@@ -127,7 +127,7 @@ def test_a_range_is_held_against_a_threshold_by_both_ends(key: str, least: str, 
     }
     summary = Summary(n_records=1, n_evaluated=1, n_failed=0, n_rejected=0, scores=scores)
     (threshold,) = parse_thresholds([f"{key}={least}"])
-    found, line = threshold.verdict(summary)
+    found, line = threshold.check_summary(summary)
     assert found == verdict
     assert (line == "") == (verdict == "reached")
     assert not line or f"{key} is between 0.200 and 0.800" in line
@@ -356,7 +356,7 @@ def test_help_fits_one_screen_and_all_options_stand_in_groups(monkeypatch):
     assert {f"--{name.replace('_', '-')}" for name in MOST_USED} <= shown and "--help-all" in shown
     code, every, _ = call("evaluate", "--help-all")
     assert code == 0 and "--reranker" in every and every.count("  ragassay evaluate") > N_EXAMPLES
-    options = options_of(EvaluateKeywords)
+    options = list_options(EvaluateKeywords)
     groups = {option.group for option in options.values()}
     assert groups <= {*HEADINGS} and len(groups) > 5
     for option in options.values():

@@ -41,7 +41,7 @@ def evaluate(file: Path, *options: str) -> Result:
 
 def kept_verdict(run: Path) -> tuple[CitationVerdict, str]:
     """The run's only verdict on a citation, and its sentence."""
-    (evaluation,) = RunFolder(run).evaluations()
+    (evaluation,) = RunFolder(run).read_evaluations()
     (verdict,) = evaluation.citations
     return verdict, evaluation.sentences[0].text
 

@@ -84,7 +84,7 @@ def test_the_bare_command_lists_servers_and_shipped_models(
 ) -> None:
     with serve_double("vllm") as double:
         monkeypatch.setattr(
-            "ragassay.models.local_servers.default_urls", lambda environment: (double.url,)
+            "ragassay.models.local_servers.list_default_urls", lambda environment: (double.url,)
         )
         done = RUN.invoke(app, ["models"], env={"COLUMNS": "120"})
     assert done.exit_code == 0

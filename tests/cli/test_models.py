@@ -44,8 +44,8 @@ def test_the_encoders_card_names_its_licence_and_origin() -> None:
 
 
 def test_a_model_without_a_card_is_shown_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
-    item = replace(registry.item_of("ragassay/signals"), card=None)
-    monkeypatch.setattr(registry, "registered_models", lambda: (item,))
+    item = replace(registry.find_registered_model("ragassay/signals"), card=None)
+    monkeypatch.setattr(registry, "list_registered_models", lambda: (item,))
     done = RUN.invoke(app, ["models", "show", "ragassay/signals"])
     assert done.exit_code == 0 and "no model card" in done.output
 
@@ -67,7 +67,7 @@ def test_damage_ends_with_3_and_names_the_file(
     item = registry.RegisteredModel(
         "ragassay/x", "a test", "nowhere", (registry.ModelFile(file, "f" * 64),)
     )
-    monkeypatch.setattr(registry, "registered_models", lambda: (item,))
+    monkeypatch.setattr(registry, "list_registered_models", lambda: (item,))
     done = RUN.invoke(app, ["models", "check"])
     assert done.exit_code == 3
     assert "DAMAGED ragassay/x  weights.json" in done.output and "expected ffff" in done.output
@@ -96,9 +96,9 @@ def test_a_card_shows_its_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         Bound(label="contradicts", threshold=0.91, coverage=0.4, precision=0.88, **given),
         Bound(label="contradicts", level="finding", **given),
     )
-    item = registry.item_of("minilm-verifier")
+    item = registry.find_registered_model("minilm-verifier")
     card = ModelCard(model=item.name, description="A test.", bounds=bounds)
-    monkeypatch.setattr(registry, "item_of", lambda *_: replace(item, card=card))
+    monkeypatch.setattr(registry, "find_registered_model", lambda *_: replace(item, card=card))
     shown = RUN.invoke(app, ["models", "show", item.name], env={"COLUMNS": "150"}).output
     (verdict,) = [line.split() for line in shown.splitlines() if "0.91" in line]
     assert verdict[:3] == ["contradicts", "verdict", "0.91"]

@@ -10,11 +10,11 @@ from answers import answer, written_run
 from ragassay.cli.output import print_run
 from ragassay.cli.run_summary import (
     MOST_FINDINGS,
-    brief_score_sheet,
-    brief_system_sheet,
-    lesser_text,
-    secondary_line,
-    worst_lines,
+    build_brief_score_sheet,
+    build_brief_system_sheet,
+    describe_lesser_findings,
+    list_worst_findings,
+    locate_secondary_findings,
 )
 from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Finding, Score
@@ -40,38 +40,45 @@ def found(kind: str, n: int, level: str = "primary") -> tuple[Finding, ...]:
 
 def test_many_rubrics_are_their_mean_and_the_lowest_two():
     scores = {f"rubric.r{value}": rubric(value) for value in (5, 1, 4, 2, 3)}
-    sheet = brief_score_sheet(summarize([], 0, 0, 0).model_copy(update={"scores": scores}), 20)
+    sheet = build_brief_score_sheet(
+        summarize([], 0, 0, 0).model_copy(update={"scores": scores}), 20
+    )
     assert titles(sheet) == ["Mean of 5 rubrics", "Lowest rubric: R1", "Second lowest: R2"]
     assert next(sheet.shown)[1].text == "3.00 of 5"
     few = dict(list(scores.items())[:4])
-    sheet = brief_score_sheet(summarize([], 0, 0, 0).model_copy(update={"scores": few}), 20)
+    sheet = build_brief_score_sheet(summarize([], 0, 0, 0).model_copy(update={"scores": few}), 20)
     assert titles(sheet) == ["R5", "R1", "R4", "R2"]
 
 
 def test_a_lower_better_score_says_so_on_its_line():
     scores = {"citations.contradict": Score(value=0.5, n=2)}
-    sheet = brief_score_sheet(summarize([], 0, 0, 0).model_copy(update={"scores": scores}), 20)
+    sheet = build_brief_score_sheet(
+        summarize([], 0, 0, 0).model_copy(update={"scores": scores}), 20
+    )
     assert titles(sheet) == ["Citations contradict (lower is better)"]
 
 
 def test_scores_and_systems_beyond_a_screen_are_counted():
     scores = {f"{group}.s{i}": Score(value=0.5, n=2) for group in ("a", "b") for i in range(5)}
     summary = summarize([], 0, 0, 0).model_copy(update={"scores": scores})
-    sheet = brief_score_sheet(summary, 3)
+    sheet = build_brief_score_sheet(summary, 3)
     assert titles(sheet) == ["A: S0", "A: S1", "B: S0"]
     assert sheet.caption == "7 more scores in the report."
     systems = {f"s{i}": {"nuggets.recall": Score(value=0.5, n=1)} for i in range(5)}
-    sheet = brief_system_sheet(systems)
+    sheet = build_brief_system_sheet(systems)
     assert (len(sheet.rows), sheet.caption) == (4, "1 more system in the report.")
 
 
 def test_serious_findings_are_listed_and_the_others_named():
     findings = (*found("invalid_citation", 7), *found("preprint_citation", 2))
     one = answer("a", findings=findings)
-    lines = list(worst_lines([one]))
+    lines = list(list_worst_findings([one]))
     assert lines[0] == "  a: Finding 0 of this kind."
     assert lines[MOST_FINDINGS:] == ["  ... and 2 more in the report"]
-    assert lesser_text(summarize([one], 1, 0, 0)) == "Less serious: 2 citations of preprints."
+    assert (
+        describe_lesser_findings(summarize([one], 1, 0, 0))
+        == "Less serious: 2 citations of preprints."
+    )
 
 
 def test_doubtful_findings_are_told_apart_from_main_findings(
@@ -84,9 +91,9 @@ def test_doubtful_findings_are_told_apart_from_main_findings(
     )
     answers = [answer(f"a{i}") for i in range(3)] + [answer("b", findings=(*heads, *looks))]
     summary = summarize(answers, 4, 0, 0)
-    manifest = RunFolder(written_run(tmp_path / "run", answers)).manifest()
+    manifest = RunFolder(written_run(tmp_path / "run", answers)).read_manifest()
     print_run(manifest, summary, answers, tmp_path)
     shown = " ".join(capsys.readouterr().out.split())
     assert shown.startswith("2 contradicted citations in 1 of 4 answers. b: Finding 0")
     assert "25 possibly contradicted citations and 1 other finding. Most are in b (26)." in shown
-    assert secondary_line(summarize(answers[:3], 3, 0, 0), answers[:3]) == ""
+    assert locate_secondary_findings(summarize(answers[:3], 3, 0, 0), answers[:3]) == ""

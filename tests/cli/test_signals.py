@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from ragassay.cli import app
 from ragassay.model_names import EMBEDDED_BASE, TUNED_JUDGE
 from ragassay.models.cards import load_card
-from ragassay.models.fitted_raters import shipped_rater
+from ragassay.models.fitted_raters import load_shipped_rater
 from ragassay.records import Evaluation
 
 pytestmark = pytest.mark.integration
@@ -27,10 +27,13 @@ def evaluate(sample: Path, out: Path, *options: str) -> dict:
 
 def test_the_run_and_its_report_name_what_rated(sample: Path, tmp_path: Path):
     run = evaluate(sample, tmp_path / "run", "--signals", "--judge", "ragassay/smollm2-135m")
-    assert (run["rater"], run["rater_digest"]) == (shipped_rater().model, shipped_rater().digest)
+    assert (run["rater"], run["rater_digest"]) == (
+        load_shipped_rater().model,
+        load_shipped_rater().digest,
+    )
     assert run["settings"]["signals"] is True
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    assert "Rubrics were rated" in page and shipped_rater().model in page
+    assert "Rubrics were rated" in page and load_shipped_rater().model in page
     assert "0 model calls" in page
     lines = (tmp_path / "run" / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()
     for line in lines:
@@ -43,7 +46,7 @@ def test_the_fine_tuned_judge_rates_with_signals(sample: Path, tmp_path: Path):
     run = evaluate(sample, tmp_path / "run", "--signals", "--judge", TUNED_JUDGE, *one)
     assert (run["judge"], run["base"]) == (TUNED_JUDGE, EMBEDDED_BASE)
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    for name in (TUNED_JUDGE, EMBEDDED_BASE, shipped_rater().model):
+    for name in (TUNED_JUDGE, EMBEDDED_BASE, load_shipped_rater().model):
         assert name in page
     card = load_card(TUNED_JUDGE)
     assert card is not None and card.digest == run["judge_digest"]

@@ -18,7 +18,7 @@ import pytest
 import yaml
 from image_steps import Container, ImageBuild, StepError, thaw
 
-from ragassay.models.weights import smollm2_folder
+from ragassay.models.weights import prepare_smollm2
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "docker" / "Dockerfile").read_text(encoding="utf-8")
@@ -62,7 +62,7 @@ def mounts_of(service: str) -> list[str]:
 
 
 def test_the_dockerfile_makes_an_image_that_works(folder: Path, weights_cache: Path) -> None:
-    model = smollm2_folder(weights_cache)
+    model = prepare_smollm2(weights_cache)
     build = ImageBuild(folder, prepared={f"{CACHE}/{model.name}": model})
     stage = build.build(DOCKERFILE)
     mounts = mounts_of("ragassay")
@@ -117,7 +117,7 @@ def test_a_wrong_step_fails(folder: Path, old: str, new: str, problem: str) -> N
 def test_the_lock_can_be_downloaded(folder: Path, weights_cache: Path, target: str) -> None:
     """With the real pip and uv; TORCH_SOURCE of the environment as a build argument."""
     source = os.environ.get("TORCH_SOURCE", "")
-    model = smollm2_folder(weights_cache)
+    model = prepare_smollm2(weights_cache)
     prepared = {f"{CACHE}/{model.name}": model}
     option, _, where = source.partition("=")
     if option == "--find-links" and Path(where).is_dir():

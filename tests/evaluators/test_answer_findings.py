@@ -10,7 +10,11 @@ from fakes import WordEmbedder
 
 from ragassay.evaluators.base import Outcome
 from ragassay.evaluators.build_run import build_run
-from ragassay.evaluators.findings import answer_findings, citing_findings, text_findings
+from ragassay.evaluators.findings import (
+    find_answer_problems,
+    find_citing_problems,
+    find_text_problems,
+)
 from ragassay.records import (
     AnswerSentence,
     Case,
@@ -67,7 +71,7 @@ def kinds(findings: Sequence[Finding]) -> list[str]:
 def test_faults_of_the_text_lead_with_the_words_they_are_told_from(
     texts: list[str], expected: list[str]
 ):
-    found = text_findings(case(texts))
+    found = find_text_problems(case(texts))
     assert kinds(found) == expected
     assert all(one.level == "primary" for one in found)
     if expected not in ([], ["other_language"]):
@@ -76,12 +80,12 @@ def test_faults_of_the_text_lead_with_the_words_they_are_told_from(
 
 def test_an_answer_that_goes_on_with_citations_is_no_refusal():
     opening, more = "The passages do not mention night shifts.", "They are about day shifts alone."
-    assert kinds(text_findings(case([opening, more], ["", ""]))) == ["refusal"]
-    assert kinds(text_findings(case([opening, more], ["", "d0"]))) == []
+    assert kinds(find_text_problems(case([opening, more], ["", ""]))) == ["refusal"]
+    assert kinds(find_text_problems(case([opening, more], ["", "d0"]))) == []
 
 
 def test_a_missing_stop_alone_is_a_secondary_finding():
-    (found,) = text_findings(case([WHOLE, "It is given to adults who have diabetes"]))
+    (found,) = find_text_problems(case([WHOLE, "It is given to adults who have diabetes"]))
     assert (found.kind, found.level, found.sentence) == ("cut_off_answer", "secondary", 2)
     assert "may stop in the middle of a sentence" in found.message
 
@@ -101,18 +105,18 @@ def test_a_missing_stop_alone_is_a_secondary_finding():
 def test_sentences_without_a_citation_and_one_source_for_all_are_worth_a_look(
     cites: list[str | None], n_sources: int, expected: list[str]
 ):
-    found = citing_findings(case([WHOLE] * len(cites), cites, n_sources))
+    found = find_citing_problems(case([WHOLE] * len(cites), cites, n_sources))
     assert kinds(found) == expected
     assert all(one.level == "secondary" for one in found)
 
 
 def test_a_lead_to_a_list_needs_no_citation():
     texts = ["Yes.", "Here is what the studies say:", "Is it safe in older people?", WHOLE]
-    assert citing_findings(case(texts, ["", "", "", "d0"])) == []
+    assert find_citing_problems(case(texts, ["", "", "", "d0"])) == []
 
 
 def test_uncited_sentences_are_listed_up_to_five():
-    (found,) = citing_findings(case([WHOLE] * 9, ["d0", "", "", "", "", "", "", "d1", "d2"]))
+    (found,) = find_citing_problems(case([WHOLE] * 9, ["d0", "", "", "", "", "", "", "d1", "d2"]))
     assert found.message == "6 of 9 sentences cite nothing: 2, 3, 4, 5, 6 and 1 more."
 
 
@@ -130,7 +134,9 @@ def outcome(*verdicts: NuggetAssignment, matches: tuple[NuggetMatch, ...] = ()) 
 
 
 def test_facts_that_no_nugget_matches_are_worth_a_look():
-    found = answer_findings(outcome(matches=(NuggetMatch(gold=0, nugget=0, similarity_score=1.0),)))
+    found = find_answer_problems(
+        outcome(matches=(NuggetMatch(gold=0, nugget=0, similarity_score=1.0),))
+    )
     assert [(one.kind, one.level) for one in found] == [("missed_nugget", "secondary")]
     assert found[0].message.startswith("The answer misses 1 of 2 required facts: \u201cIt may")
 
@@ -138,7 +144,7 @@ def test_facts_that_no_nugget_matches_are_worth_a_look():
 def test_facts_that_a_judge_finds_missed_lead():
     judged = [NuggetAssignment(gold=n, assignment="not_support") for n in (0, 2)]
     stated = NuggetAssignment(gold=1, assignment="partial_support")
-    (found,) = answer_findings(outcome(*judged, stated))
+    (found,) = find_answer_problems(outcome(*judged, stated))
     assert (found.kind, found.level) == ("missed_nugget", "primary")
     assert "It lowers glucose." in found.message
     assert "It is cheap." not in found.message

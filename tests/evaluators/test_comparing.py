@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from ragassay.evaluators.build_run import build_run
-from ragassay.evaluators.comparing import Read, read_of
-from ragassay.graphs.case import case_of
-from ragassay.graphs.passage_choice import cited_of
+from ragassay.evaluators.comparing import Read, choose_read
+from ragassay.graphs.case import convert_to_case
+from ragassay.graphs.passage_choice import find_cited_spans
 from ragassay.records import Document, EvidenceSpan, Record
 from ragassay.retrievers.literature import Corpus
 from ragassay.settings import load_settings
 
 WHOLE = "Alpha was tried in 300 adults. It lowers pressure. It was safe. Nobody left."
 SOURCES = (Document(id="a", text=WHOLE, title="Alpha"), Document(id="b", text="Beta.", title="B"))
-CASE = case_of(
+CASE = convert_to_case(
     Record(
         id="1", question="q?", answer="Alpha lowers pressure [1, 2]. It is new.", sources=SOURCES
     ),
@@ -40,7 +40,7 @@ def passage(document: str) -> EvidenceSpan:
 )
 def test_an_encoder_reads_all_of_a_document_that_is_at_hand(settings, document, sentence, read):
     run = build_run(load_settings(signals=False, only=("citations",), **settings))
-    assert read_of(passage(document), CASE.sentences[sentence - 1], CASE, run) == read
+    assert choose_read(passage(document), CASE.sentences[sentence - 1], CASE, run) == read
 
 
 PASSAGES = (
@@ -66,8 +66,8 @@ BOTH = "It lowers pressure.\n\nNobody left."
 def test_a_document_that_is_cited_by_its_id_is_read_with_all_its_passages(answer, document, read):
     settings = load_settings(signals=False, only=("citations",))
     record = Record(id="1", question="q?", answer=answer, sources=PASSAGES)
-    case = case_of(record, settings, Corpus())
-    assert read_of(passage(document), case.sentences[0], case, build_run(settings)) == read
+    case = convert_to_case(record, settings, Corpus())
+    assert choose_read(passage(document), case.sentences[0], case, build_run(settings)) == read
 
 
 @pytest.mark.parametrize("evidence", ["passage", "sentence", "document"])
@@ -82,7 +82,7 @@ def test_the_closest_of_all_passages_is_compared(evidence):
         answer="Nobody left the trial [PMID 31]. Nobody left the trial [1].",
         sources=PASSAGES,
     )
-    by_id, by_position = cited_of(case_of(record, settings, Corpus()), run)
+    by_id, by_position = find_cited_spans(convert_to_case(record, settings, Corpus()), run)
     assert by_position.passage.text == "It lowers pressure."
     if evidence == "document":
         assert by_id.passage.text == BOTH

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import ragassay
-from ragassay.evaluators.findings import absent_number_findings
+from ragassay.evaluators.findings import find_number_problems
 from ragassay.records import Citation, CitationVerdict
-from ragassay.reports.labels import finding_title
+from ragassay.reports.labels import find_finding_title
 
 
 def cited(marker: str, *absent: str, sentence: int = 3, verdict: str = "neutral"):
@@ -42,14 +42,14 @@ def cited(marker: str, *absent: str, sentence: int = 3, verdict: str = "neutral"
     ],
 )
 def test_a_number_that_no_cited_source_states_is_worth_a_look(citations, messages):
-    found = absent_number_findings(citations)
+    found = find_number_problems(citations)
     assert [one.message for one in found] == messages
     assert all((one.kind, one.level) == ("number_not_in_source", "secondary") for one in found)
     assert all(one.sentence == 3 for one in found)
 
 
 def test_the_finding_has_a_title():
-    assert finding_title("number_not_in_source", 1) == (
+    assert find_finding_title("number_not_in_source", 1) == (
         "Sentence with a number missing from its sources"
     )
 

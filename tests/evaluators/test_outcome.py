@@ -13,7 +13,7 @@ from fakes import WordEmbedder
 from ragassay.errors import RagassayError
 from ragassay.evaluators.build_run import build_run
 from ragassay.evaluators.cases import Cited, Found
-from ragassay.evaluators.outcome import evaluation_of, outcome_of
+from ragassay.evaluators.outcome import build_evaluation, collect_outcome
 from ragassay.records import (
     AnswerSentence,
     Case,
@@ -86,7 +86,7 @@ def evaluated(case: Case, verdicts: Sequence[VerdictBase], **options: object) ->
             if isinstance(one, CitationVerdict) and one.evidence
         ),
     )
-    return evaluation_of(outcome_of(file, run), (), ())
+    return build_evaluation(collect_outcome(file, run), (), ())
 
 
 @pytest.mark.parametrize("seed", range(5))

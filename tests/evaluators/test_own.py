@@ -24,8 +24,8 @@ from ragassay.reports.findings_view import view_open
 from ragassay.reports.html import render_html
 from ragassay.reports.markdown import render_markdown
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.audit_job import AuditOptions, audit_job
-from ragassay.runs.evaluate import job_of, plan, run_job
+from ragassay.runs.audit_job import AuditOptions, build_audit_job
+from ragassay.runs.evaluate import build_job, plan, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.gates import parse_thresholds
 from ragassay.settings import load_settings
@@ -101,7 +101,7 @@ def vague():
 
 
 async def evaluated(run: Run, folder: RunFolder | None = None):
-    result = await run_job(job_of([RECORD], Corpus()), run, folder)
+    result = await run_job(build_job([RECORD], Corpus()), run, folder)
     (evaluation,) = result.evaluations
     return result, evaluation
 
@@ -149,12 +149,15 @@ def test_a_function_with_strange_parameters_or_a_taken_name_is_refused():
 async def test_answers_sentences_and_citations_are_judged_by_functions_and_by_the_model(plain):
     names = tuple(one.name for one in OWN)
     _, found = await evaluated(run_of(OWN, plain, only=names))
-    assert [(v.sentence, v.score) for v in found.by("has_number")] == [(1, 1.0), (2, 0.0)]
-    assert [(v.item, v.score, v.reason) for v in found.by("recency")] == [
+    assert [(v.sentence, v.score) for v in found.find_verdicts("has_number")] == [
+        (1, 1.0),
+        (2, 0.0),
+    ]
+    assert [(v.item, v.score, v.reason) for v in found.find_verdicts("recency")] == [
         ("1/1", 4.0, "11 of 2"),
         ("2/2", 4.0, "12 of 2"),
     ]
-    (label,) = found.by("tone")
+    (label,) = found.find_verdicts("tone")
     assert isinstance(label, OwnVerdict)
     assert (label.label, label.usage.n_calls) == ("plain", 1)
     assert label.confidence is not None and label.reason
@@ -175,7 +178,7 @@ async def test_answers_sentences_and_citations_are_judged_by_functions_and_by_th
 async def test_they_run_beside_ours_and_one_that_lies_is_unscored_with_its_cause(plain):
     result, found = await evaluated(run_of([broken, has_number], plain))
     assert "rubric.cohesion" in found.scores and found.scores["has_number.score"].value == 0.5
-    (verdict,) = found.by("broken")
+    (verdict,) = found.find_verdicts("broken")
     assert verdict.failure is not None
     assert "returned 7.0, which is not a number from 0 to 1" in verdict.failure.detail
     score = found.scores["broken.score"]
@@ -205,7 +208,7 @@ async def test_a_panel_answers_by_its_majority_and_the_cascade_asks_the_second(p
     third = plain.base_url
     panel = (f"openai/b@{vague.base_url}", f"openai/c@{third}")
     _, found = await evaluated(run_of([tone], plain, panel=panel, only=("tone",)))
-    (joint,) = found.by("tone")
+    (joint,) = found.find_verdicts("tone")
     assert isinstance(joint, OwnVerdict)
     assert (joint.label, [one.label for one in joint.members]) == (
         "plain",
@@ -217,7 +220,7 @@ async def test_a_panel_answers_by_its_majority_and_the_cascade_asks_the_second(p
     for name in ("logprobs", "top_logprobs"):
         unsure.judge.lm.kwargs.pop(name)
     result, found = await evaluated(unsure)
-    (decided,) = found.by("tone")
+    (decided,) = found.find_verdicts("tone")
     assert isinstance(decided, OwnVerdict) and decided.escalated_from is not None
     assert (decided.label, decided.escalated_from.label) == ("vague", "plain")
     cascade = result.summary.cascade
@@ -227,7 +230,7 @@ async def test_a_panel_answers_by_its_majority_and_the_cascade_asks_the_second(p
 @pytest.mark.integration
 async def test_the_plan_counts_calls_and_reports_show_what_was_said(plain):
     run = run_of(OWN, plain, only=tuple(one.name for one in OWN))
-    assert plan(job_of([RECORD], Corpus()), run).n_calls == 1
+    assert plan(build_job([RECORD], Corpus()), run).n_calls == 1
     result, found = await evaluated(run)
     summary = summarize([found], 1, 0, 0)
     page = unfolded(render_html(result.manifest, summary, [found]))
@@ -245,7 +248,7 @@ async def test_the_audit_damages_answers_and_sees_whether_a_score_falls(plain, s
 
     run = run_of([brevity], plain, only=("brevity",))
     records = read_records(sample / "answers.jsonl").records
-    job = audit_job(job_of(records, Corpus()), run, AuditOptions(limit=4))
+    job = build_audit_job(build_job(records, Corpus()), run, AuditOptions(limit=4))
     assert {target for perturbation in job.perturbed for target in perturbation.targets} == {
         "brevity.score"
     }
@@ -331,7 +334,7 @@ def test_evaluators_are_found_by_module_and_by_entry_point(tmp_path, monkeypatch
     monkeypatch.syspath_prepend(str(tmp_path))
     settings = {"model": "openai/a", "signals": False}
     found = build_run(load_settings(**settings, evaluators=("mine_of_test:short",)))
-    assert found.evaluator("short").display.title == "Short"
+    assert found.get_evaluator("short").display.title == "Short"
     for name, said in (
         ("mine_of_test:other", "is not an evaluator"),
         ("mine_of_test:none", "has no 'none'"),
@@ -345,7 +348,7 @@ def test_evaluators_are_found_by_module_and_by_entry_point(tmp_path, monkeypatch
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1\n")
     (info / "entry_points.txt").write_text("[ragassay.evaluators]\nshort = mine_of_test:short\n")
     named = build_run(load_settings(**settings, evaluators=("short",)))
-    assert named.evaluator("short") is found.evaluator("short")
+    assert named.get_evaluator("short") is found.get_evaluator("short")
 
 
 def test_a_rubric_of_the_users_own_is_held_against_a_threshold_by_its_name():

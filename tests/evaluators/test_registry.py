@@ -15,7 +15,7 @@ from ragassay.evaluators import OURS, Evaluator, OpenCase, Task
 from ragassay.evaluators.base import Outcome, Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.evaluators.cases import Cited, Found
-from ragassay.evaluators.registry import questions_of, single_verdicts
+from ragassay.evaluators.registry import group_asked_verdicts, group_single_verdicts
 from ragassay.graphs.case import VERDICTS
 from ragassay.graphs.evaluate import PREPARED_BY, build_evaluate_graph, open_tasks
 from ragassay.metrics.papers.answer_scores import LOWER_IS_BETTER
@@ -38,11 +38,17 @@ from ragassay.records import (
     SentenceNuggets,
     VerdictBase,
 )
-from ragassay.reports.display import value_text
+from ragassay.reports.display import format_verdict_value
 from ragassay.reports.findings_view import view_open
-from ragassay.reports.text import group_title, humanise, question_title, score_title, verdict_title
+from ragassay.reports.text import (
+    find_group_title,
+    find_question_title,
+    find_score_title,
+    find_verdict_title,
+    humanise,
+)
 from ragassay.runs.audit_job import PART_OF
-from ragassay.runs.evaluate import n_most_escalated
+from ragassay.runs.evaluate import count_most_escalated
 from ragassay.settings import load_settings
 
 LOST = Failure(reason="timeout", detail="no reply")
@@ -110,13 +116,13 @@ def file_for(evaluator: Evaluator[Any], verdicts: list[VerdictBase] | None = Non
 
 
 def task_of(evaluator: Evaluator[Any], run: Run) -> Task:
-    return evaluator.tasks(file_for(evaluator), run)[0]
+    return evaluator.build_tasks(file_for(evaluator), run)[0]
 
 
 def unscored(evaluator: Evaluator[Any]) -> VerdictBase:
     run, file = toolbox(evaluator), file_for(evaluator)
     task = task_of(evaluator, run)
-    return evaluator.make_unscored(evaluator.known_items(file, run)[task.item], file, run, LOST)[0]
+    return evaluator.make_unscored(evaluator.recall_items(file, run)[task.item], file, run, LOST)[0]
 
 
 def test_names_differ_and_each_stands_behind_what_it_needs():
@@ -158,7 +164,7 @@ def test_the_store_keeps_its_verdicts_and_an_evaluation_reads_them(evaluator):
     assert VERDICTS.validate_json(VERDICTS.dump_json([verdict])) == [verdict]
     found = Evaluation(record_id="r", question="q", answer="a", verdicts=(verdict,))
     again = Evaluation.model_validate_json(found.model_dump_json())
-    assert again == found and again.by(evaluator.name) == (verdict,)
+    assert again == found and again.find_verdicts(evaluator.name) == (verdict,)
 
 
 @every
@@ -184,7 +190,7 @@ def test_the_key_of_its_verdict_holds_what_it_is_about(evaluator):
 
     def key(one: OpenCase, run: Run = run) -> str:
         asked = question(evaluator, task.item, one, run)
-        return asked.key(run.judge)
+        return asked.compute_key(run.judge)
 
     keys = [key(one) for one in (file, *others)]
     assert len(set(keys)) == len(keys)
@@ -203,7 +209,8 @@ def test_it_may_leave_a_question_undecided(evaluator):
     verdict = undecided(evaluator)
     assert verdict.is_undecided and verdict.value is None
     run, file = toolbox(evaluator), file_for(evaluator, [verdict])
-    settled = [verdict] if evaluator.name == "cited_nugget" else evaluator.final_verdicts(file, run)
+    listed = evaluator.name != "cited_nugget"
+    settled = evaluator.collect_verdicts(file, run) if listed else [verdict]
     assert [one for one in settled if one.is_undecided and one.tentative_label == "x"]
     others = {"citation": CITED_ALONE} if evaluator.name == "attribution" else {}
     outcome = Outcome(file, run, {evaluator.name: settled, **others})
@@ -216,9 +223,11 @@ def test_it_may_leave_a_question_undecided(evaluator):
     assert Evaluation.model_validate_json(found.model_dump_json()) == found
     assert view_open([found]).unscored == ()
     # Correctness follows from the evidence, which counts it.
-    counted = () if evaluator.name == "correctness" else (f"1 {verdict_title(evaluator.name)}",)
+    counted = (
+        () if evaluator.name == "correctness" else (f"1 {find_verdict_title(evaluator.name)}",)
+    )
     assert view_open([found]).undecided == counted
-    assert value_text(verdict) == "undecided, tentatively x"
+    assert format_verdict_value(verdict) == "undecided, tentatively x"
 
 
 @every
@@ -231,13 +240,13 @@ def test_the_cascade_sends_on_what_it_is_not_sure_of_and_counts_it(evaluator):
     assert asked.is_unsure(undecided(evaluator), parse_condition("undecided"))
     verdict = unscored(evaluator)
     assert asked.is_unsure(verdict, run.judges.condition)
-    again = asked.alone(verdict)
+    again = asked.isolate_verdict(verdict)
     assert again.item == task.item
-    assert n_most_escalated(file, run) >= 1
+    assert count_most_escalated(file, run) >= 1
     # It says how sure it is, and what it said, in the report's words.
     assert evaluator.record.model_fields.keys() >= {"escalation", "escalated_from", "confidence"}
-    assert value_text(verdict) == "unscored (time-out)"
-    assert question_title(evaluator.display.kind) == evaluator.display.question != ""
+    assert format_verdict_value(verdict) == "unscored (time-out)"
+    assert find_question_title(evaluator.display.kind) == evaluator.display.question != ""
 
 
 @every
@@ -251,26 +260,26 @@ def test_a_weighed_verdict_is_a_question_of_its_kind(evaluator):
     found = Evaluation(
         record_id="r", question="q", answer="a", sentences=CASE.sentences, verdicts=(kept,)
     )
-    assert [len(asked) for kind, asked in questions_of([found]).items()] == [1]
-    assert list(questions_of([found])) == [evaluator.display.kind]
+    assert [len(asked) for kind, asked in group_asked_verdicts([found]).items()] == [1]
+    assert list(group_asked_verdicts([found])) == [evaluator.display.kind]
 
 
 @every
 def test_the_report_counts_it_among_the_unscored_by_its_name(evaluator):
     found = Evaluation(record_id="r", question="q", answer="a", verdicts=(unscored(evaluator),))
-    assert view_open([found]).unscored == (f"1 {verdict_title(evaluator.name)}: time-out",)
-    assert evaluator.display.verdict == verdict_title(evaluator.name)
-    assert [one.failure for one in single_verdicts(found)[evaluator.name]] == [LOST]
+    assert view_open([found]).unscored == (f"1 {find_verdict_title(evaluator.name)}: time-out",)
+    assert evaluator.display.verdict == find_verdict_title(evaluator.name)
+    assert [one.failure for one in group_single_verdicts(found)[evaluator.name]] == [LOST]
 
 
 @every
 def test_the_report_has_words_for_its_scores_and_the_audit_knows_their_part(evaluator):
     display = evaluator.display
     if display.group:
-        assert group_title(display.group) == display.title != humanise("")
+        assert find_group_title(display.group) == display.title != humanise("")
         assert PART_OF[display.group] == evaluator.part
     for name, shown in display.scores.items():
-        assert score_title(name) == shown.title
+        assert find_score_title(name) == shown.title
         assert PART_OF[name.partition(".")[0]] == evaluator.part
         assert (shown.direction == "lower") == (name in LOWER_IS_BETTER)
 

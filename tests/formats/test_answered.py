@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ragassay.errors import InputError, NoRecordError
-from ragassay.formats import read_records, records_from_rows
-from ragassay.formats.problems import empty_answer, rejection_line
+from ragassay.formats import read_records, read_records_from_rows
+from ragassay.formats.problems import detect_empty_answer, format_rejection
 from ragassay.records import Record, Rejection, SentenceInput
 from ragassay.text.segmenter import segment
 
@@ -18,15 +18,15 @@ BLANK = ["", " \t\n", "[1]", "[1], [2].", "...", "[PMID 123]", "-"]
 @pytest.mark.parametrize("answer", BLANK)
 def test_what_has_no_sentence_is_empty(answer):
     one = Record(id="a", question="Q?", answer=answer)
-    assert empty_answer(one) and not segment(one, lambda name: None)[1]
+    assert detect_empty_answer(one) and not segment(one, lambda name: None)[1]
     listed = one.model_copy(update={"answer": (SentenceInput(text=answer, citations=("1",)),)})
-    assert empty_answer(listed)
-    assert empty_answer(one.model_copy(update={"answer": ()}))
+    assert detect_empty_answer(listed)
+    assert detect_empty_answer(one.model_copy(update={"answer": ()}))
 
 
 @pytest.mark.parametrize("answer", ["No.", "5", "是", "No [1].", "[1] Yes"])
 def test_a_short_answer_is_not_empty(answer):
-    assert empty_answer(Record(id="a", question="Q?", answer=answer)) is None
+    assert detect_empty_answer(Record(id="a", question="Q?", answer=answer)) is None
 
 
 def test_an_empty_answer_is_rejected_by_line_where_answers_are_evaluated(write):
@@ -36,7 +36,7 @@ def test_an_empty_answer_is_rejected_by_line_where_answers_are_evaluated(write):
     assert [r.id for r in found.records] == ["a"]
     (rejected,) = found.rejections
     assert (rejected.line, rejected.field) == (2, "answer")
-    assert rejection_line(rejected) == f"{path}:2: answer: found an empty answer, expected text"
+    assert format_rejection(rejected) == f"{path}:2: answer: found an empty answer, expected text"
 
 
 def test_an_empty_answer_does_not_count_for_the_limit(write):
@@ -57,7 +57,7 @@ def test_nothing_but_rejections_is_an_error_that_has_them_all(write):
 
 
 def test_rows_are_counted_like_lines():
-    found = records_from_rows([GOOD, EMPTY], answered=True)
+    found = read_records_from_rows([GOOD, EMPTY], answered=True)
     assert [(r.file, r.line) for r in found.rejections] == [("rows", 2)]
 
 
@@ -70,5 +70,5 @@ def test_a_gold_file_of_questions_has_nothing_to_evaluate(write):
 
 
 def test_a_rejection_does_not_steer_the_terminal():
-    line = rejection_line(Rejection(file="f\x1b[2J", line=1, problem="a\nb\u202ec"))
+    line = format_rejection(Rejection(file="f\x1b[2J", line=1, problem="a\nb\u202ec"))
     assert line == "f\ufffd[2J:1: a\ufffdb\ufffdc"

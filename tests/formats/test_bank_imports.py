@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ragassay.errors import InputError
-from ragassay.formats import bank_item_id, read_test_banks, write_test_banks
+from ragassay.formats import build_bank_item_id, read_test_banks, write_test_banks
 from ragassay.workbench.bank_import import read_bank_import
 
 
@@ -30,7 +30,7 @@ def test_items_of_one_query_a_line(write):
     ]
     (bank,) = read_bank_import(path, query="q1", queries={"q1": "jazz"}, collection="c").banks
     assert (bank.query_text, bank.test_collection) == ("jazz", "c")
-    assert bank.items[0].id == bank_item_id("q1", "Who began it?")
+    assert bank.items[0].id == build_bank_item_id("q1", "Who began it?")
     assert shown(path, query="q1", kind="nuggets")[0][2] == "nuggets"
     with pytest.raises(InputError, match="--query"):
         read_bank_import(path)

@@ -10,10 +10,10 @@ from case_tables import each_case
 from langchain_core.load import dumpd
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, messages_to_dict
 
-from ragassay.formats import read_records, records_from_rows
+from ragassay.formats import read_records, read_records_from_rows
 from ragassay.formats.conversations import Conversation, read_history, read_messages
-from ragassay.formats.named_fields import input_notes
-from ragassay.formats.objects import rows_of
+from ragassay.formats.named_fields import describe_input
+from ragassay.formats.objects import extract_rows
 from ragassay.formats.problems import Problem
 from ragassay.records import Document, Record, Turn
 
@@ -80,7 +80,7 @@ def test_the_last_answer_is_judged_with_the_turns_before_it(write, shape: str):
 
 
 def test_messages_of_langchain_in_memory_are_read():
-    found = records_from_rows(rows_of([{"messages": [SystemMessage("S."), *LANGCHAIN]}]))
+    found = read_records_from_rows(extract_rows([{"messages": [SystemMessage("S."), *LANGCHAIN]}]))
     (record,) = found.records
     assert (record.answer, record.turns) == ("B.", TURNS)
     assert record.metadata == {"system_prompt": "S."}
@@ -179,6 +179,6 @@ def test_the_run_says_once_how_many_answers_are_last_turns():
         return Record(id="r", question="Q?", answer="A.", turns=turns)
 
     told = "the last turn of a conversation; earlier turns were read as context, not judged."
-    assert input_notes({}, [record()]) == ()
-    assert input_notes({}, [record(), record(*TURNS)]) == (f"1 answer is {told}",)
-    assert input_notes({}, [record(*TURNS)] * 2) == (f"2 answers are {told}",)
+    assert describe_input({}, [record()]) == ()
+    assert describe_input({}, [record(), record(*TURNS)]) == (f"1 answer is {told}",)
+    assert describe_input({}, [record(*TURNS)] * 2) == (f"2 answers are {told}",)

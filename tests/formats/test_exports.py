@@ -10,9 +10,9 @@ import pytest
 from case_tables import each_case
 
 from ragassay.errors import NoRecordError
-from ragassay.formats import read_records, records_from_rows
+from ragassay.formats import read_records, read_records_from_rows
 from ragassay.formats.exports import export_shapes
-from ragassay.formats.row_mapping import column_map
+from ragassay.formats.row_mapping import parse_column_map
 
 TEXT = "T one two three."
 MESSAGES = [{"role": "system", "content": "S"}, {"role": "user", "content": "Q?"}]
@@ -28,7 +28,7 @@ RETRIEVER = {
 @each_case("shape", export_shapes, ids=lambda shape: f"{shape.tool} {shape.marks[-1]}")
 def test_each_shape_reads_its_example(shape, write):
     row, text = shape.example, json.dumps(shape.example)
-    found = records_from_rows([row])
+    found = read_records_from_rows([row])
     from_file = read_records(write(row))
     assert from_file.format == found.format == shape.name
     assert len(from_file.records) == len(found.records)
@@ -69,7 +69,11 @@ KIN = [
 
 @each_case("row", KIN, ids=lambda row: json.dumps(row)[:60])
 def test_kin_shapes_are_read(row, write):
-    for found in (records_from_rows([row]), read_records(write(row)), read_records(write([row]))):
+    for found in (
+        read_records_from_rows([row]),
+        read_records(write(row)),
+        read_records(write([row])),
+    ):
         assert found.rejections == ()
         (record,) = found.records
         assert (record.question, record.answer) == ("Q?", "A.")
@@ -88,7 +92,7 @@ def test_sources_of_retriever_steps_are_read():
         },
     )
     for row in rows:
-        (record,) = records_from_rows([row]).records
+        (record,) = read_records_from_rows([row]).records
         assert [one.text for one in record.sources] == [TEXT]
 
 
@@ -111,7 +115,7 @@ def test_sources_of_retriever_steps_are_read():
     ],
 )
 def test_a_record_that_cannot_be_told_is_refused_with_the_map(row, line, write):
-    found = records_from_rows([row])
+    found = read_records_from_rows([row])
     (rejection,) = found.rejections
     assert line in rejection.expected
     with pytest.raises(NoRecordError, match="--map question="):
@@ -120,9 +124,9 @@ def test_a_record_that_cannot_be_told_is_refused_with_the_map(row, line, write):
 
 def test_the_map_of_a_refusal_reads_the_record():
     row = {"inputs": {"topic": "Q?", "reader": "b"}, "outputs": {"report": "A.", "log": "L."}}
-    (rejection,) = records_from_rows([row]).rejections
-    columns = column_map(rejection.expected.partition("--map ")[2])
-    (record,) = records_from_rows([row], columns=columns).records
+    (rejection,) = read_records_from_rows([row]).rejections
+    columns = parse_column_map(rejection.expected.partition("--map ")[2])
+    (record,) = read_records_from_rows([row], columns=columns).records
     assert (record.question, record.answer) == ("Q?", "A.")
 
 

@@ -8,9 +8,9 @@ import pytest
 from case_tables import each_case
 
 from ragassay.applications.apps import read_reply
-from ragassay.formats import read_records, records_from_rows
+from ragassay.formats import read_records, read_records_from_rows
 from ragassay.formats.fields import ANSWER_NAMES, QUESTION_NAMES, SOURCE_NAMES
-from ragassay.formats.named_fields import input_notes, rename_fields
+from ragassay.formats.named_fields import describe_input, rename_fields
 from ragassay.records import Document
 
 TEXT = "Drug A lowered blood pressure by 5 mmHg."
@@ -59,7 +59,7 @@ ENTRIES = (
 
 
 def read_one(row: dict[str, object]):
-    found = records_from_rows([row])
+    found = read_records_from_rows([row])
     assert found.rejections == ()
     return found.records[0]
 
@@ -111,7 +111,7 @@ def test_names_and_addresses_are_no_texts_of_sources():
 def test_a_source_without_a_text_keeps_its_place_and_a_misspelt_text_is_named():
     record = read_one(QA | {"sources": [{"id": "1", "title": "T"}, {"id": "2", "text": OTHER}]})
     assert [(one.id, one.text) for one in record.sources] == [("1", ""), ("2", OTHER)]
-    found = records_from_rows([QA | {"sources": [{"id": "1", "txt": TEXT}, {"text": OTHER}]}])
+    found = read_records_from_rows([QA | {"sources": [{"id": "1", "txt": TEXT}, {"text": OTHER}]}])
     assert [one.field for one in found.rejections] == ["sources.0.text"]
 
 
@@ -131,7 +131,7 @@ def test_a_more_specific_format_comes_first():
         ({"question": "Q?", "answer": "A.", "query": "other"}, "ragassay"),
         ({"input": "Q?", "output": "A."}, "named-fields"),
     ):
-        found = records_from_rows([row | {"passages": [TEXT]}])
+        found = read_records_from_rows([row | {"passages": [TEXT]}])
         assert found.format == name
         assert found.fields["sources"] == "passages"
         assert texts(found.records[0]) == [TEXT]
@@ -142,11 +142,11 @@ def test_what_was_read_as_what_is_said_once(write):
     rows = [{"query": f"Q{n}?", "output": "A.", "docs": [TEXT]} for n in range(3)]
     found = read_records(write(*rows))
     assert found.fields == {"question": "query", "answer": "output", "sources": "docs"}
-    assert input_notes(found.fields, found.records) == (
+    assert describe_input(found.fields, found.records) == (
         "Read `query` as question, `output` as answer, `docs` as sources.",
     )
     plain = read_records(write(QA | {"sources": [TEXT]}))
-    assert input_notes(plain.fields, plain.records) == ()
+    assert describe_input(plain.fields, plain.records) == ()
 
 
 @pytest.mark.parametrize(
@@ -162,13 +162,13 @@ def test_what_was_read_as_what_is_said_once(write):
     ],
 )
 def test_texts_that_were_not_read_are_named(value, path):
-    found = records_from_rows([QA | {"blob": value}, QA, QA | {"blob": value}])
+    found = read_records_from_rows([QA | {"blob": value}, QA, QA | {"blob": value}])
     assert [record.unread for record in found.records] == [(path,), (), (path,)]
-    assert input_notes(found.fields, found.records) == (
+    assert describe_input(found.fields, found.records) == (
         f"2 answers have text in `{path}` that was not read; "
         f"to read it as sources, pass --map sources={path}",
     )
-    mapped = records_from_rows([QA | {"blob": value}], columns={"sources": path})
+    mapped = read_records_from_rows([QA | {"blob": value}], columns={"sources": path})
     assert mapped.records[0].sources
     assert mapped.records[0].unread == ()
 

@@ -8,9 +8,9 @@ import pytest
 from case_tables import each_case
 
 from ragassay.errors import InputError
-from ragassay.formats import read_records, records_from_rows
-from ragassay.formats.fields import nested_fields, value_at
-from ragassay.formats.row_mapping import column_map
+from ragassay.formats import read_records, read_records_from_rows
+from ragassay.formats.fields import find_value, nest_fields
+from ragassay.formats.row_mapping import parse_column_map
 
 FIELDS = {
     "inputs": {"question": "Q?", "chat.id": {"no": 3}},
@@ -49,12 +49,12 @@ FIELDS = {
     ],
 )
 def test_a_path_leads_to_a_value(path, value):
-    assert value_at(FIELDS, path) == value
+    assert find_value(FIELDS, path) == value
 
 
 def test_dotted_columns_are_put_into_objects():
     flat = {"inputs.question": "Q?", "inputs.user.name": "x", "other.name": 1, "inputs.none": None}
-    nested = nested_fields(flat, ["inputs"])
+    nested = nest_fields(flat, ["inputs"])
     assert nested == {"other.name": 1, "inputs": {"question": "Q?", "user": {"name": "x"}}}
 
 
@@ -80,9 +80,9 @@ ROWS = [
 
 @pytest.mark.parametrize(("row", "text"), ROWS)
 def test_fields_are_read_from_paths(row, text, write):
-    columns = column_map(text)
+    columns = parse_column_map(text)
     for found in (
-        records_from_rows([row], columns=columns),
+        read_records_from_rows([row], columns=columns),
         read_records(write(row), columns=columns),
     ):
         (record,) = found.records
@@ -99,7 +99,7 @@ def test_messages_and_blocks_at_a_path_are_their_text():
     row = {"call": {"messages": messages[:1]}, "told": {"messages": messages}}
     for answer in ("told.messages", "told.messages.1.content"):
         columns = {"question": "call.messages", "answer": answer}
-        (record,) = records_from_rows([row], columns=columns).records
+        (record,) = read_records_from_rows([row], columns=columns).records
         assert (record.question, record.answer) == ("Q?", "A.")
 
 
@@ -122,7 +122,7 @@ def test_a_path_that_leads_nowhere_is_named_with_those_there_are(write):
 
 def test_what_is_not_named_is_looked_up_by_its_usual_name():
     row = {"query": "Q?", "told": "A.", "passages": ["t"], "note": "n"}
-    found = records_from_rows([row], columns={"answer": "told"})
+    found = read_records_from_rows([row], columns={"answer": "told"})
     (record,) = found.records
     assert (record.question, record.answer, record.metadata) == ("Q?", "A.", {"note": "n"})
     assert found.fields == {"question": "query", "sources": "passages"}

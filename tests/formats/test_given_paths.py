@@ -10,7 +10,13 @@ import pytest
 
 from ragassay import formats
 from ragassay.errors import InputError
-from ragassay.formats import papers, read_nuggets, read_records, records_from_rows, write_records
+from ragassay.formats import (
+    papers,
+    read_nuggets,
+    read_records,
+    read_records_from_rows,
+    write_records,
+)
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "ragassay" / "sample" / "answers.jsonl"
@@ -55,8 +61,8 @@ def test_further_files_are_named_as_text_too(write):
     path = write('{"query": "1", "nuggets": ["It fell."]}', name="gold.jsonl")
     rows = [{"id": "1", "topic": "1", "question": "Q?", "answer": "It fell."}]
     assert read_nuggets(str(path)) == read_nuggets(path)
-    found = records_from_rows(rows, nuggets=str(path)).records
-    assert found == records_from_rows(rows, nuggets=path).records
+    found = read_records_from_rows(rows, nuggets=str(path)).records
+    assert found == read_records_from_rows(rows, nuggets=path).records
 
 
 def test_a_missing_file_and_what_is_no_path_are_named(tmp_path):

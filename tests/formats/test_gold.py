@@ -16,7 +16,7 @@ from ragassay.formats import (
     BankItem,
     NuggetBank,
     RubricBank,
-    bank_item_id,
+    build_bank_item_id,
     read_nugget_banks,
     read_nuggets,
     read_records,
@@ -199,10 +199,10 @@ def test_banks_without_a_topic_of_their_own_are_refused(tmp_path: Path, topics):
 
 def test_ids_of_bank_items_are_those_of_the_paper():
     question = "Which musicians or bands are considered pioneers of rock n roll?"
-    assert bank_item_id("940547", question) == "940547/a4c82219840e6d197d185ed1eda27c61"
+    assert build_bank_item_id("940547", question) == "940547/a4c82219840e6d197d185ed1eda27c61"
     nugget = "Early 1950s innovation"
-    assert bank_item_id("940547", nugget) == "940547/3e9afdb8aeb54b6f496bb72040d7f212"
-    assert bank_item_id("q", nugget, "f").startswith("q/f/3e9afdb8")
+    assert build_bank_item_id("940547", nugget) == "940547/3e9afdb8aeb54b6f496bb72040d7f212"
+    assert build_bank_item_id("q", nugget, "f").startswith("q/f/3e9afdb8")
 
 
 def test_test_banks_of_nuggets_and_questions_are_read(write):
@@ -274,9 +274,9 @@ def test_items_without_an_id_are_given_one(tmp_path: Path):
     write_test_banks([RubricBank("q", "Q?", "nuggets", (BankItem("n"),))], path)
     row = json.loads(gzip.decompress(path.read_bytes()))
     assert row["items"] == [
-        {"query_id": "q", "nugget_id": bank_item_id("q", "n"), "nugget_text": "n"}
+        {"query_id": "q", "nugget_id": build_bank_item_id("q", "n"), "nugget_text": "n"}
     ]
-    assert read_test_banks(path).banks[0].items[0].id == bank_item_id("q", "n")
+    assert read_test_banks(path).banks[0].items[0].id == build_bank_item_id("q", "n")
 
 
 @pytest.mark.parametrize(

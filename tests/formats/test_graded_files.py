@@ -16,14 +16,14 @@ from ragassay.formats import (
     read_graded_paragraphs,
     write_graded_paragraphs,
 )
-from ragassay.workbench.cover import rankings_in, rankings_of, read_official
+from ragassay.workbench.cover import build_run_rankings, collect_rankings, read_official
 from ragassay.workbench.graded_files import filter_grades, merge_grades
-from ragassay.workbench.grades import GradeFilter, grade_of, grades_of, kind_of
+from ragassay.workbench.grades import GradeFilter, find_grade, infer_grade_kind, select_grades
 
 
 def test_the_first_grade_that_is_accepted_counts() -> None:
     one = passage("p", rated({"a": 4}), extracted({"a": "text"}), direct(2))
-    assert [grade.prompt_class for grade in grades_of(one, GradeFilter())] == [
+    assert [grade.prompt_class for grade in select_grades(one, GradeFilter())] == [
         RATED,
         EXTRACTED,
         "Thomas",
@@ -35,38 +35,38 @@ def test_the_first_grade_that_is_accepted_counts() -> None:
         GradeFilter(items="direct"): "Thomas",
     }
     for accepts, expected in chosen.items():
-        grade = grade_of(one, accepts)
+        grade = find_grade(one, accepts)
         assert grade is not None and grade.prompt_class == expected
-    assert grade_of(one, GradeFilter(items="nugget")) is None
-    assert grade_of(one, GradeFilter(model="other")) is None
+    assert find_grade(one, GradeFilter(items="nugget")) is None
+    assert find_grade(one, GradeFilter(model="other")) is None
 
 
 def test_an_item_that_failed_has_no_verdict_unless_it_was_graded_all_the_same() -> None:
-    grade = grade_of(passage("p", rated({"a": 4, "b": 0}, ["b", "c"])), GradeFilter())
+    grade = find_grade(passage("p", rated({"a": 4, "b": 0}, ["b", "c"])), GradeFilter())
     assert grade is not None and grade.unscored == ("c",)
     assert grade.check_cover() == {"a": True, "b": False, "c": None}
     assert grade.check_cover(5) == {"a": False, "b": False, "c": None}
 
 
 def test_a_grade_without_ratings_has_no_verdicts_at_a_minimum() -> None:
-    grade = grade_of(passage("p", extracted({"a": "x"}, ["b"])), GradeFilter())
+    grade = find_grade(passage("p", extracted({"a": "x"}, ["b"])), GradeFilter())
     assert grade is not None and grade.check_cover() == {"a": True, "b": False}
     assert grade.check_cover(1) == {}
     with pytest.raises(InputError, match=r"q/p: .*QuestionExtractionPrompt include no ratings"):
-        grade.verdicts(1, "q/p")
+        grade.list_verdicts(1, "q/p")
 
 
 def test_ratings_that_all_failed_are_ratings() -> None:
     failed = rated({}, ["a"]).model_copy(update={"self_ratings": None})
-    grade = grade_of(passage("p", failed), GradeFilter(self_rated=True))
+    grade = find_grade(passage("p", failed), GradeFilter(self_rated=True))
     assert grade is not None and grade.check_cover(1) == {"a": None}
 
 
 def test_a_direct_grade_has_one_item() -> None:
-    grade = grade_of(passage("p", direct(2)), GradeFilter(items="direct"))
+    grade = find_grade(passage("p", direct(2)), GradeFilter(items="direct"))
     assert grade is not None
     assert (grade.ratings, grade.check_cover()) == ({"direct": 2}, {"direct": True})
-    failed = grade_of(passage("p", direct(0, error="unparsable")), GradeFilter())
+    failed = find_grade(passage("p", direct(0, error="unparsable")), GradeFilter())
     assert failed is not None and failed.check_cover() == {"direct": None} == failed.check_cover(1)
 
 
@@ -76,8 +76,12 @@ def test_the_kind_is_found_without_a_prompt_type() -> None:
         update={"prompt_type": None, "prompt_info": {"prompt_class": "NuggetExtractionPrompt"}}
     )
     bare = extracted({"a": "x"}).model_copy(update={"prompt_type": None, "prompt_info": None})
-    assert [kind_of(grade) for grade in (nuggets, named, bare)] == ["nugget", "nugget", "question"]
-    assert GradeFilter(prompt_class="QuestionPromptWithChoices").accepts(bare)
+    assert [infer_grade_kind(grade) for grade in (nuggets, named, bare)] == [
+        "nugget",
+        "nugget",
+        "question",
+    ]
+    assert GradeFilter(prompt_class="QuestionPromptWithChoices").accepts_grade(bare)
 
 
 def test_failures_stay_in_the_file(tmp_path: Path) -> None:
@@ -122,7 +126,7 @@ def test_the_later_grade_wins_only_if_told_so() -> None:
     with pytest.raises(InputError, match=f"different grades by m with {RATED}.*--later-wins"):
         merge_grades([(first,), (later,)])
     (merged,) = merge_grades([(first,), (later,)], later_wins=True)
-    grades = grades_of(merged.paragraphs[0], GradeFilter())
+    grades = select_grades(merged.paragraphs[0], GradeFilter())
     assert [(g.prompt_class, dict(g.ratings or {})) for g in grades] == [
         (RATED, {"a": 2}),
         ("Other", {"a": 1}),
@@ -139,21 +143,21 @@ def test_filter_keeps_passages_and_some_of_their_grades() -> None:
 
 def test_rankings_in_a_file_are_sorted_by_rank() -> None:
     queries = (query("q", passage("a", ranks={"s": 2}), passage("b", ranks={"s": 1, "t": 1})),)
-    found = rankings_in(queries)
+    found = collect_rankings(queries)
     assert {s: {q: list(r.items()) for q, r in of.items()} for s, of in found.items()} == {
         "s": {"q": [("b", 1), ("a", 2)]},
         "t": {"q": [("b", 1)]},
     }
-    assert rankings_in(()) == {}
+    assert collect_rankings(()) == {}
 
 
 def test_runs_are_ranked_as_trec_eval_does() -> None:
     # Equal scores: the id that comes last in the order of text goes first.
     documents = [("a", 1.0), ("b", 2.0), ("c", 1.0)]
     run = RetrievalRun("s", {"q": tuple(RankedDocument(n, 0, score) for n, score in documents)})
-    assert rankings_of([run]) == {"s": {"q": {"b": 1, "c": 2, "a": 3}}}
+    assert build_run_rankings([run]) == {"s": {"q": {"b": 1, "c": 2, "a": 3}}}
     with pytest.raises(InputError, match="two runs have the tag 's'"):
-        rankings_of([run, run])
+        build_run_rankings([run, run])
 
 
 def test_official_leaderboards(tmp_path: Path) -> None:

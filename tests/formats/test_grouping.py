@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragassay.formats import read_records, records_from_rows
+from ragassay.formats import read_records, read_records_from_rows
 
 HEADER = b"query_id,query,query_run,passage_id,passage,generated_answer"
 
@@ -59,7 +59,7 @@ BASE = {"question": "Q?", "answer": "A [1]."}
     ],
 )
 def test_rows_of_one_answer_but_for_one_passage_are_one(rows):
-    found = records_from_rows([rows[0], BASE | {"question": "Other?"}, rows[1]])
+    found = read_records_from_rows([rows[0], BASE | {"question": "Other?"}, rows[1]])
     assert found.rejections == ()
     assert [len(record.sources) for record in found.records] == [2, 0]
     assert [s.text for s in found.records[0].sources] == ["One two.", "Three."]
@@ -67,7 +67,7 @@ def test_rows_of_one_answer_but_for_one_passage_are_one(rows):
 
 def test_chunks_of_one_document_are_its_passages():
     rows = [BASE | {"pmid": "31", "passage": text} for text in ("One.", "Two.")]
-    (record,) = records_from_rows(rows).records
+    (record,) = read_records_from_rows(rows).records
     assert [(s.id, s.part_of) for s in record.sources] == [("31", "31"), ("31#2", "31")]
 
 
@@ -82,5 +82,5 @@ def test_chunks_of_one_document_are_its_passages():
     ],
 )
 def test_other_rows_stay_apart(rows):
-    found = records_from_rows(rows)
+    found = read_records_from_rows(rows)
     assert [len(record.sources) for record in found.records] == [1, 1]

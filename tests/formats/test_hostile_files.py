@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragassay.errors import InputError
-from ragassay.files import line_limit
+from ragassay.files import limit_line_length
 from ragassay.formats import read_corpus, read_records
 from ragassay.formats.items import MAX_CONTENT
 
@@ -76,7 +76,7 @@ def test_a_long_line_is_read_where_it_is_sound(write):
 
 
 def test_a_line_beyond_the_limit_is_skipped_without_being_held(write):
-    with line_limit(100):
+    with limit_line_length(100):
         result = read_records(write(GOOD, "{" + " " * 3_000_000, LAST))
     assert [record.id for record in result.records] == ["good", "last"]
     (rejection,) = result.rejections

@@ -15,7 +15,7 @@ from ragassay.formats import (
     read_labels,
     read_nugget_banks,
     read_records,
-    records_from_rows,
+    read_records_from_rows,
     write_assignments,
 )
 from ragassay.formats.nuggetizer import drop_judged_below
@@ -98,7 +98,7 @@ def test_candidates_below_the_least_judgment_are_dropped():
         for n, g in enumerate(grades)
     ]
     row = {"query": {"qid": "1", "text": "Q?"}, "candidates": candidates}
-    (record,) = records_from_rows([row]).records
+    (record,) = read_records_from_rows([row]).records
     kept = {
         least: [one.id for one in drop_judged_below(record, least).sources] for least in (0, 1, 2)
     }

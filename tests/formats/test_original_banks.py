@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from ragassay.formats import (
     BankItem,
     RubricBank,
-    exam_items,
+    build_exam_items,
     read_test_banks,
     write_test_banks,
 )
@@ -195,10 +195,10 @@ def test_any_info_comes_back_with_what_people_did(
 
 
 def test_items_are_handed_to_grading(tmp_path: Path):
-    first, second, *_ = exam_items(OURS)
+    first, second, *_ = build_exam_items(OURS)
     assert (first.id, first.kind, first.answers, first.facet) == ("q/1", "question", ("a", "b"), "")
     assert second.facet == "g"
-    (nugget,) = exam_items(
+    (nugget,) = build_exam_items(
         RubricBank("940547", "", "nuggets", (BankItem("In 1951"),), facet_id="f")
     )
     assert (nugget.kind, nugget.facet) == ("nugget", "f")

@@ -9,7 +9,7 @@ import pytest
 from case_tables import each_case
 
 from ragassay.errors import InputError
-from ragassay.formats import read_corpus, read_records, records_from_rows
+from ragassay.formats import read_corpus, read_records, read_records_from_rows
 from ragassay.records import Document, SentenceInput
 
 SAMPLE = {
@@ -187,7 +187,7 @@ def test_yescieval_answers_without_questions_name_the_mend(write):
     with pytest.raises(InputError, match="no YESciEval question"):
         read_records(write(RATED, name="else.jsonl"), questions=write(SAMPLE, name="q.jsonl"))
     with pytest.raises(InputError, match="require a questions file; pass `questions`"):
-        records_from_rows([RATED])
+        read_records_from_rows([RATED])
 
 
 @each_case(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from case_tables import each_case
 
-from ragassay.evaluators.comparing import cited_sources
-from ragassay.formats import read_records, records_from_rows, write_answers
-from ragassay.formats.rows import distinct_documents, original_id
+from ragassay.evaluators.comparing import find_cited_sources
+from ragassay.formats import read_records, read_records_from_rows, write_answers
+from ragassay.formats.rows import assign_document_ids, restore_id
 from ragassay.records import Citation, Document, Record, SentenceInput
 
 FIRST = Document(id="31", text="One.", part_of="31")
@@ -18,13 +18,15 @@ CHUNKS = [{"id": 31, "text": "One."}, {"id": "8", "text": "Three."}, {"id": "31"
 
 def test_a_repeated_id_is_two_passages_of_one_document():
     for name in ("sources", "contexts", "passages"):
-        (record,) = records_from_rows([{"question": "Q?", "answer": "A.", name: CHUNKS}]).records
+        (record,) = read_records_from_rows(
+            [{"question": "Q?", "answer": "A.", name: CHUNKS}]
+        ).records
         assert record.sources == (FIRST, OTHER, SECOND)
 
 
 def test_a_position_is_no_document():
     given = [Document(id="1", text="a"), Document(id="2", text="b"), Document(id="1", text="c")]
-    made = distinct_documents(given, [False, False, True])
+    made = assign_document_ids(given, [False, False, True])
     assert [(one.id, one.part_of) for one in made] == [("1#2", ""), ("2", ""), ("1", "")]
 
 
@@ -47,14 +49,14 @@ def test_a_position_is_no_document():
 )
 def test_an_id_means_all_passages_and_a_position_one(marker, document, sources):
     citation = Citation(marker=marker, document=document)
-    assert cited_sources(citation, (FIRST, OTHER, SECOND)) == sources
+    assert find_cited_sources(citation, (FIRST, OTHER, SECOND)) == sources
 
 
 def test_an_id_of_the_users_is_no_copy():
     given = Document(id="31#2", text="T")
-    assert original_id(given) == "31#2"
-    assert original_id(Document(id="31-b", text="T", part_of="31")) == "31-b"
-    assert original_id(SECOND) == original_id(FIRST) == "31"
+    assert restore_id(given) == "31#2"
+    assert restore_id(Document(id="31-b", text="T", part_of="31")) == "31-b"
+    assert restore_id(SECOND) == restore_id(FIRST) == "31"
 
 
 RECORD = Record(

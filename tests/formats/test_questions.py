@@ -6,7 +6,7 @@ import pytest
 from lazy import LazyModule
 
 from ragassay.errors import InputError
-from ragassay.formats import read_records, records_from_rows
+from ragassay.formats import read_records, read_records_from_rows
 from ragassay.runs.job import read_job
 
 pd = LazyModule("pandas")
@@ -26,7 +26,7 @@ def test_a_question_needs_no_answer(row, name, write):
     path = write(row, name="questions.jsonl")
     for found in (
         read_records(path, only_questions=True),
-        records_from_rows([row], only_questions=True),
+        read_records_from_rows([row], only_questions=True),
     ):
         (record,) = found.records
         assert (found.format, record.question, record.answer) == (name, "Q?", "")
@@ -43,8 +43,8 @@ def test_columns_of_questions_can_be_named():
 
 def test_answers_are_read_as_before():
     row = {"question": "Q?", "answer": "A."}
-    assert records_from_rows([row], only_questions=True) == records_from_rows([row])
-    found = records_from_rows([row, {"question": "Q?"}])
+    assert read_records_from_rows([row], only_questions=True) == read_records_from_rows([row])
+    found = read_records_from_rows([row, {"question": "Q?"}])
     assert [(r.line, r.field) for r in found.rejections] == [(2, "answer")]
     with pytest.raises(InputError, match="has an unknown format"):
-        records_from_rows([{"nothing": "Q?"}], only_questions=True)
+        read_records_from_rows([{"nothing": "Q?"}], only_questions=True)

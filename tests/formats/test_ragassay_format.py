@@ -10,7 +10,7 @@ from case_tables import each_case
 from lazy import LazyModule
 
 from ragassay.errors import InputError
-from ragassay.formats import read_records, records_from_rows
+from ragassay.formats import read_records, read_records_from_rows
 from ragassay.records import Document, Nugget, SentenceInput
 
 pd = LazyModule("pandas")
@@ -149,7 +149,7 @@ def test_the_second_of_two_equal_ids_is_rejected_and_names_the_first(write):
 
 
 def test_rows_are_read_like_lines():
-    result = records_from_rows([MINIMAL, {"question": "Q"}])
+    result = read_records_from_rows([MINIMAL, {"question": "Q"}])
     assert result.format == "ragassay"
     assert [record.id for record in result.records] == ["row-1"]
     (rejection,) = result.rejections
@@ -169,7 +169,7 @@ def test_a_frame_with_gaps_and_arrays_is_read():
             "n": np.array([1, 2], dtype="int64"),
         }
     )
-    result = records_from_rows(frame.to_dict("records"))
+    result = read_records_from_rows(frame.to_dict("records"))
     assert result.rejections == ()
     first, second = result.records
     assert (first.id, second.id) == ("1", "row-2")
@@ -191,7 +191,7 @@ def test_rows_with_values_that_json_has_no_shape_for_are_rejected():
         {**MINIMAL, "question": "\ud800"},
         ["not a mapping"],
     ]
-    result = records_from_rows(rows)
+    result = read_records_from_rows(rows)
     assert len(result.records) == 1
     assert [rejection.line for rejection in result.rejections] == [2, 3, 4, 5, 6]
     assert [rejection.field for rejection in result.rejections[:4:3]] == ["model", "question"]
@@ -202,7 +202,7 @@ def test_rows_with_values_that_json_has_no_shape_for_are_rejected():
 
 def test_no_rows_are_an_input_error():
     with pytest.raises(InputError, match="rows is empty"):
-        records_from_rows([])
+        read_records_from_rows([])
 
 
 def test_limit_stops_after_so_many_records(write):

@@ -13,8 +13,8 @@ from ragassay.errors import InputError
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.formats import read_labels
-from ragassay.formats.reviews import ReviewedRun, claim_items, nugget_items, read_answers
-from ragassay.graphs.case import case_of
+from ragassay.formats.reviews import ReviewedRun, read_answers, read_claim_items, read_nugget_items
+from ragassay.graphs.case import convert_to_case
 from ragassay.optimizers.compiling.answer_tasks import AssignmentTask, RubricJudgeTask
 from ragassay.optimizers.compiling.tasks import ClaimTask
 from ragassay.optimizers.finetuning.claims import read_claims
@@ -28,7 +28,7 @@ from ragassay.records import (
     VerdictBase,
 )
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.journal import journal_of
+from ragassay.runs.journal import open_journal
 from ragassay.runs.nugget_matching import read_match_file
 from ragassay.settings import load_settings
 from ragassay.studies.meta_evaluation import meta_evaluate
@@ -40,7 +40,7 @@ def reviewed(path: Path, *said: Review, more: Sequence[VerdictBase] = ()) -> Pat
     facts = (Nugget(text="A fact."), Nugget(text="Another."))
     first = first.model_copy(update={"verdicts": (*first.verdicts, *more), "nuggets": facts})
     run = written_run(path / "run", [first, second])
-    journal_of(run).add(*said)
+    open_journal(run).add(*said)
     return run
 
 
@@ -97,7 +97,7 @@ def test_the_last_word_of_each_person_counts(tmp_path):
         ("ann", "5"),
         ("bob", "3"),
     ]
-    journal_of(run).add(say("rubric", "cohesion", None, "rating", undoes="ann-second"))
+    open_journal(run).add(say("rubric", "cohesion", None, "rating", undoes="ann-second"))
     assert [one.label for one in read_labels(run).labels] == ["1", "3"]
 
 
@@ -123,7 +123,7 @@ def test_reviews_without_their_run_still_are_labels_where_no_text_is_needed(tmp_
     file = reviewed(tmp_path, *LABELS[:3]) / "reviews.jsonl"
     (file.parent / "evaluations.jsonl").unlink()
     assert len(read_labels(file).labels) == 3
-    journal_of(file.parent).add(LABELS[3])
+    open_journal(file.parent).add(LABELS[3])
     with pytest.raises(InputError, match=r"requires evaluations\.jsonl in the same folder"):
         read_labels(file)
 
@@ -140,7 +140,7 @@ def test_the_answers_are_those_that_were_judged(tmp_path):
     run = reviewed(tmp_path, *LABELS)
     found = read_answers(run)
     assert [record.id for record in found.records] == ["q1", "q2"]
-    case = case_of(found.records[0], load_settings(), Corpus())
+    case = convert_to_case(found.records[0], load_settings(), Corpus())
     assert [one.text for one in case.sentences] == ["First sentence.", "Second sentence."]
 
 
@@ -166,7 +166,7 @@ def test_verdicts_on_passages_are_claims(tmp_path, run):
         say("citation", "2/1", "contradicts", who="bob"),
         say("rubric", "cohesion", 2, "rating"),
     )
-    rows = [item.fields for item in claim_items(folder)]
+    rows = [item.fields for item in read_claim_items(folder)]
     assert [(row["claim"], row["evidence"], row["label"]) for row in rows] == [
         ("First sentence.", "A passage.", "neutral"),
         ("Second sentence.", "A passage.", "contradicts"),  # the last word
@@ -190,19 +190,19 @@ def test_lists_that_people_found_right_or_rewrote_are_nuggets(tmp_path):
         say("nuggets", "answer/2", ["One.", "Two."], "texts"),
         more=written,
     )
-    assert [(i.fields["sentence"], i.fields["nuggets"]) for i in nugget_items(run)] == [
+    assert [(i.fields["sentence"], i.fields["nuggets"]) for i in read_nugget_items(run)] == [
         ("First sentence.", ["Fact 1."]),
         ("Second sentence.", ["One.", "Two."]),
     ]
-    journal_of(run).add(say("nuggets", "answer/1", False, "right"))
-    assert len(list(nugget_items(run))) == 1
+    open_journal(run).add(say("nuggets", "answer/1", False, "right"))
+    assert len(list(read_nugget_items(run))) == 1
 
 
 def test_matches_count_where_people_gave_them_for_every_gold_nugget(tmp_path):
     run = reviewed(tmp_path, say(MATCH, "0", 1, "match"))
     (case,) = read_match_file(run).cases
     assert case.matches == {(0, 1)}
-    journal_of(run).add(say(MATCH, "0", -1, "match"))
+    open_journal(run).add(say(MATCH, "0", -1, "match"))
     assert read_match_file(run).cases[0].matches == frozenset()
 
 
@@ -213,5 +213,5 @@ def test_matches_of_an_answer_that_is_half_reviewed_are_unknown(tmp_path):
     gold = (*first.gold_nuggets, Nugget(text="A second gold nugget."))
     lines[0] = first.model_copy(update={"gold_nuggets": gold}).model_dump_json()
     (run / "evaluations.jsonl").write_text("\n".join(lines) + "\n")
-    assert ReviewedRun(run / "reviews.jsonl").matches() == {}
+    assert ReviewedRun(run / "reviews.jsonl").list_matches() == {}
     assert read_match_file(run).cases[0].matches is None

@@ -10,8 +10,8 @@ import zipfile
 import pytest
 
 from ragassay.errors import ExtraError, InputError
-from ragassay.formats import read_labels, read_records, records_from_rows, tables
-from ragassay.formats.row_mapping import column_map
+from ragassay.formats import read_labels, read_records, read_records_from_rows, tables
+from ragassay.formats.row_mapping import parse_column_map
 from ragassay.formats.tables import iter_table
 
 ROWS = [
@@ -140,7 +140,7 @@ def test_a_map_is_checked_against_the_columns(write):
 
 def test_a_column_that_is_not_named_cannot_be_mistaken_for_a_field():
     row = {"query": "Q?", "answer": "A.", "date": "3/5/2024", "question": "other"}
-    (record,) = records_from_rows([row], columns={"question": "query"}).records
+    (record,) = read_records_from_rows([row], columns={"question": "query"}).records
     assert (record.question, record.answer, record.date) == ("Q?", "A.", None)
     assert record.metadata == {"date": "3/5/2024", "question": "other"}
 
@@ -156,14 +156,18 @@ def test_a_column_that_is_not_named_cannot_be_mistaken_for_a_field():
 )
 def test_a_map_that_is_none_is_an_error(given, problem):
     with pytest.raises(InputError, match=problem):
-        column_map(given)
+        parse_column_map(given)
 
 
 def test_a_map_may_be_repeated_or_joined():
     wanted = {"question": "a,b", "answer": "model output"}
-    assert column_map("question=a,b,answer=model output") == wanted
-    assert column_map(["question=a,b", "answer=model output"]) == column_map(wanted) == wanted
-    assert column_map(None) == {}
+    assert parse_column_map("question=a,b,answer=model output") == wanted
+    assert (
+        parse_column_map(["question=a,b", "answer=model output"])
+        == parse_column_map(wanted)
+        == wanted
+    )
+    assert parse_column_map(None) == {}
 
 
 def test_unknown_columns_are_said_with_what_to_do(write):
@@ -233,7 +237,7 @@ def test_all_sheets_of_a_workbook_are_read(tmp_path):
 
 def test_a_table_names_its_systems_without_being_told(write):
     path = write("q,a,system,topic\nWhy?,Rain.,x,1\nWhy?,It rains.,y,1", name="answers.csv")
-    found = read_records(path, columns=column_map("question=q,answer=a"))
+    found = read_records(path, columns=parse_column_map("question=q,answer=a"))
     assert [(r.system, r.topic, r.metadata) for r in found.records] == [
         ("x", "1", {}),
         ("y", "1", {}),

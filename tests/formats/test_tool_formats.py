@@ -7,7 +7,7 @@ import json
 import pytest
 from case_tables import each_case
 
-from ragassay.formats import read_labels, read_records, records_from_rows
+from ragassay.formats import read_labels, read_records, read_records_from_rows
 from ragassay.records import Document, Nugget, SentenceInput
 
 CASE = {
@@ -145,7 +145,7 @@ def test_ragchecker_results_are_read_however_they_are_laid_out(write, indent):
 
 
 def test_a_ragchecker_document_may_be_a_row():
-    assert one(records_from_rows([{"results": [CHECKED]}])).question == "Q?"
+    assert one(read_records_from_rows([{"results": [CHECKED]}])).question == "Q?"
 
 
 def test_nuggetizer_input_is_a_question_with_documents(write):

@@ -11,7 +11,7 @@ from pathlib import Path
 from format_samples import NULLS
 
 from ragassay.formats import (
-    bank_item_id,
+    build_bank_item_id,
     read_graded_paragraphs,
     read_labels,
     read_records,
@@ -46,7 +46,7 @@ def test_an_item_that_comes_twice_is_kept_once_and_said(write, tmp_path: Path):
     assert [(item.id, item.text, item.answers) for item in bank.items] == [
         ("q/a", "In 1951", ("x", "y")),
         ("q/b", "By Ada", ()),
-        (bank_item_id("q", "Of a lake"), "Of a lake", ()),
+        (build_bank_item_id("q", "Of a lake"), "Of a lake", ()),
     ]
     assert (odd.line, odd.field) == (2, "items.2")
     assert odd.problem.startswith("the id already appeared in the bank (and 1 more)")

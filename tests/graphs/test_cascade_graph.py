@@ -19,7 +19,7 @@ from ragassay.evaluators.rubric import RUBRIC
 from ragassay.graphs.case import Input
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.instruments.encoder_verifier import EncoderVerifier
-from ragassay.metrics.stats.uncertainty import entropy_of
+from ragassay.metrics.stats.uncertainty import find_entropy
 from ragassay.model_names import TUNED_JUDGE
 from ragassay.records import (
     Bound,
@@ -30,7 +30,7 @@ from ragassay.records import (
     Usage,
 )
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.evaluate import job_of, n_most_escalated, plan, run_job
+from ragassay.runs.evaluate import build_job, count_most_escalated, plan, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel, default_reply
@@ -107,7 +107,7 @@ async def test_the_entropy_of_each_rating_decides_on_it_alone(make_model):
     first, second = make_model(), make_model()
     options = {"rubrics": ()}
     alone = await evaluate(run_of(first, second, NEVER, **options))
-    bits = {j.rubric: entropy_of(j) for j in alone.judgments}
+    bits = {j.rubric: find_entropy(j) for j in alone.judgments}
     bound = sorted(bits.values())[4]
     found = await evaluate(run_of(first, second, f"entropy>{bound:.4f}", **options))
     sent = {j.rubric for j in found.judgments if j.escalation}
@@ -190,7 +190,7 @@ async def test_what_could_not_be_had_goes_on_whatever_the_condition(make_model):
 async def test_a_wrong_key_of_the_second_judge_ends_the_run_and_names_it(make_model):
     first, second = make_model(), make_model(faults=[Fault("unauthorized")])
     with pytest.raises(FatalModelError, match=SECOND):
-        await run_job(job_of([RECORD], Corpus()), run_of(first, second), None)
+        await run_job(build_job([RECORD], Corpus()), run_of(first, second), None)
 
 
 @pytest.mark.integration
@@ -210,7 +210,7 @@ class Entailment:
     bounds: tuple[Bound, ...] = ()
     asked: list[tuple[str, str]] = field(default_factory=list)
 
-    def probabilities(self, pairs):
+    def predict_probabilities(self, pairs):
         self.asked += pairs
         sure, unsure = [0.98, 0.01, 0.01], [0.4, 0.3, 0.3]
         return np.array([sure if "5 mmHg" in claim else unsure for claim, _ in pairs])
@@ -281,7 +281,7 @@ async def test_a_run_counts_what_stayed_what_went_and_what_it_cost(make_model, t
     first = make_model(says(rating=2))
     second = make_model(faults=[Fault("refusal", contains="relevancy. ")])
     folder = RunFolder(tmp_path / "run")
-    result = await run_job(job_of([RECORD], Corpus()), run_of(first, second), folder)
+    result = await run_job(build_job([RECORD], Corpus()), run_of(first, second), folder)
     cascade = result.summary.cascade
     assert (cascade.judge, cascade.second, cascade.when) == ("openai/first", SECOND, "entropy>0")
     (part,) = cascade.parts
@@ -293,9 +293,9 @@ async def test_a_run_counts_what_stayed_what_went_and_what_it_cost(make_model, t
     assert result.manifest.settings["escalated_when"] == "entropy>0"
     assert "127.0.0.1" not in folder.manifest_file.read_text()
     folder.forget_failures()
-    assert not folder.evaluations()
+    assert not folder.read_evaluations()
     mended = make_model(says(rating=5))
-    again = await run_job(job_of([RECORD], Corpus()), run_of(first, mended), folder)
+    again = await run_job(build_job([RECORD], Corpus()), run_of(first, mended), folder)
     assert [j.rating for j in again.evaluations[0].judgments][1] == 5
     assert (first.n_requests, mended.n_requests) == (2, 1), "only what had failed is asked again"
 
@@ -305,7 +305,7 @@ async def test_a_cascade_that_was_stopped_asks_for_nothing_again(make_model, tmp
     """The second judge's key fails for one of its two questions; then it is right."""
     first = make_model(says(rating=2))
     broken = make_model(says(rating=5), faults=[Fault("unauthorized", contains="relevancy. ")])
-    job, folder = job_of([RECORD], Corpus()), RunFolder(tmp_path / "run")
+    job, folder = build_job([RECORD], Corpus()), RunFolder(tmp_path / "run")
     with pytest.raises(FatalModelError):
         await run_job(job, run_of(first, broken), folder)
     mended = make_model(says(rating=5))
@@ -333,7 +333,7 @@ async def test_progress_and_plan_know_the_calls_of_the_second_judge(make_model):
         usage += event.get("usage", Usage())
     assert sum(expected) == 0
     assert usage.n_calls == first.n_requests + second.n_requests == 12
-    found = plan(job_of([RECORD], Corpus()), run)
+    found = plan(build_job([RECORD], Corpus()), run)
     assert (found.n_calls, found.n_escalated) == (6, 6)
     assert found.n_escalated_tokens == found.n_prompt_tokens
     # .4 and 1.6 USD for a million tokens, at most 256 in a reply.
@@ -393,10 +393,12 @@ def test_verdicts_of_the_second_judge_are_kept_by_it_and_by_what_was_measured(ru
     third = build_run(run.settings.model_copy(update={"escalate": "openai/c"}))
 
     def first_key(run: Run) -> str:
-        return question(RUBRIC, "cohesion", filed(CASE), run).key(run.judge)
+        return question(RUBRIC, "cohesion", filed(CASE), run).compute_key(run.judge)
 
     def second_key(run: Run, first: Judgment, signals: Signals | None = None) -> str:
-        asked = question(RUBRIC, "cohesion", filed(CASE, signals=signals), run).alone(first)
+        asked = question(RUBRIC, "cohesion", filed(CASE, signals=signals), run).isolate_verdict(
+            first
+        )
         return asked.key(run.second.judge)
 
     keys = [
@@ -415,7 +417,7 @@ def test_verdicts_of_the_second_judge_are_kept_by_it_and_by_what_was_measured(ru
 def test_without_a_second_judge_nothing_is_unsure():
     alone = build_run(load_settings(model="openai/a", signals=False))
     assert alone.judges is alone.judge
-    assert n_most_escalated(filed(CASE), alone) == 0
+    assert count_most_escalated(filed(CASE), alone) == 0
     assert (alone.settings.judge.escalated_to, alone.settings.judge.escalated_when) == (None, None)
 
 
@@ -431,15 +433,18 @@ def test_what_lies_in_the_data_is_not_sent_on(run):
 def test_an_endpoint_beside_a_local_judge_is_the_second_one_s():
     here, there = "http://here/v1", "http://there/v1"
     local = load_settings(model=TUNED_JUDGE, escalate="openai/b", api_base=here)
-    assert local.of_second().judge.api_base == here
-    assert local.of_second().judge.model == "openai/b"
+    assert local.build_second_settings().judge.api_base == here
+    assert local.build_second_settings().judge.model == "openai/b"
     own = load_settings(model=TUNED_JUDGE, escalate=f"openai/b@{there}", api_base=here)
-    assert (own.of_second().judge.api_base, own.judge.escalated_to) == (there, "openai/b")
+    assert (own.build_second_settings().judge.api_base, own.judge.escalated_to) == (
+        there,
+        "openai/b",
+    )
     other = load_settings(model="mistral/a", escalate="openai/b", api_base=here)
-    assert other.of_second().judge.api_base is None
-    assert local.of_second().chosen_verifier == "judge"
+    assert other.build_second_settings().judge.api_base is None
+    assert local.build_second_settings().chosen_verifier == "judge"
     assert local.source_chars == load_settings(model=TUNED_JUDGE).source_chars
-    assert other.of_second().judge.escalate == ""
+    assert other.build_second_settings().judge.escalate == ""
 
 
 @pytest.mark.parametrize(
@@ -462,4 +467,4 @@ def test_an_unclear_cascade_is_refused_by_name(given, said):
 
 def test_there_is_no_second_judge_to_ask_where_none_is_named():
     with pytest.raises(SettingsError, match="set escalate"):
-        load_settings(model="openai/a").of_second()
+        load_settings(model="openai/a").build_second_settings()

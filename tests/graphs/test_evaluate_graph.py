@@ -363,7 +363,7 @@ async def test_the_graph_that_langgraph_json_names_takes_plain_json(
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     run = make_run(make_model())
-    monkeypatch.setattr("ragassay.evaluators.build_run.default_run", lambda: run)
+    monkeypatch.setattr("ragassay.evaluators.build_run.build_default_run", lambda: run)
     out = await getattr(module, name).ainvoke({"record": RECORD.model_dump(mode="json")})
     assert len(out["evaluation"].judgments) == 9
 

@@ -8,7 +8,7 @@ from ragassay.errors import CorpusError, SettingsError
 from ragassay.graphs.case import Input, open_case_of
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.graphs.evidence import build_evidence_graph
-from ragassay.graphs.evidence_nodes import plain_query
+from ragassay.graphs.evidence_nodes import build_plain_query
 from ragassay.graphs.evidence_state import EvidenceInput, EvidenceOutput
 from ragassay.records import Article, ArticleLink, Case, Document, Evaluation, Record
 from ragassay.retrievers.literature import Corpus
@@ -102,7 +102,7 @@ async def test_a_passage_says_where_it_stands(make_model, make_run):
 async def test_a_sentence_is_searched_for_in_the_light_of_its_question(make_model, make_run):
     case, output = await search(make_run(make_model(queries()), CORPUS))
     first = output.searches[1].queries[0]
-    assert first.text == plain_query(case.sentences[1], case)
+    assert first.text == build_plain_query(case.sentences[1], case)
     assert "cough" in first.text and "blood pressure" in first.text
 
 

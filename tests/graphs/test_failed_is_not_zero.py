@@ -10,13 +10,13 @@ from qa_pairs import PAIRS, PAPER
 
 from ragassay.evaluators import OURS
 from ragassay.evaluators.build_run import build_run
-from ragassay.metrics.stats.aggregates import bounds_of
+from ragassay.metrics.stats.aggregates import find_score_bounds
 from ragassay.process import run_sync
-from ragassay.qa.evaluate import pair_with_papers, pairs_job
+from ragassay.qa.evaluate import build_pairs_job, match_pairs_to_papers
 from ragassay.records import Document, Evaluation, ExamItem, Nugget, Record, Score, Summary
-from ragassay.reports.text import headline
+from ragassay.reports.text import summarize_run
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.evaluate import job_of, run_job
+from ragassay.runs.evaluate import build_job, run_job
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 
@@ -52,9 +52,9 @@ def evaluated(faults: list[Fault], **options: Any) -> tuple[Evaluation, Summary]
         settings = load_settings(model=model.model_name, api_base=model.base_url, **options)
         corpus = Corpus(ANSWER.sources)
         if "racar" in settings.evaluation.only:
-            job = pairs_job(pair_with_papers([PAPER], PAIRS))
+            job = build_pairs_job(match_pairs_to_papers([PAPER], PAIRS))
         else:
-            job = job_of([ANSWER], corpus)
+            job = build_job([ANSWER], corpus)
         run = build_run(settings, corpus).with_models(embedder=WordEmbedder())
         found = run_sync(run_job(job, run, None))
     return found.evaluations[0], found.summary
@@ -80,11 +80,11 @@ def test_a_score_of_failed_verdicts_alone_has_no_value_and_all_is_open(options):
         assert with_value(scores) <= UNASKED
     for key, score in found.scores.items():
         if key not in UNASKED and score.n_unscored:
-            worst, best = bounds_of(key, score)
+            worst, best = find_score_bounds(key, score)
             assert worst != best, f"{key} could be anything, but is bounded to one value"
     assert summary.judged_nothing
     assert set(summary.unscored) == {"server_error"}
-    assert headline(summary).startswith("Nothing could be judged. Server error: ")
+    assert summarize_run(summary).startswith("Nothing could be judged. Server error: ")
 
 
 def test_every_evaluator_was_tried():
@@ -102,7 +102,7 @@ def test_what_fails_opens_the_bounds_around_what_the_others_give(seed):
     found, _ = evaluated([Fault("server_error", probability=0.5, seed=seed)], **EVERY)
     for key, score in found.scores.items():
         if key.startswith(("citations.", "sentences.", "rubric.", "exam.")):
-            worst, best = bounds_of(key, score)
+            worst, best = find_score_bounds(key, score)
             low, high = sorted((worst, best))
             value = whole.scores[key].value
             assert value is None or low - 1e-3 <= value <= high + 1e-3, key

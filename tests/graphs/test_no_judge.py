@@ -19,9 +19,9 @@ from ragassay.model_names import INSTRUMENTS
 from ragassay.models.gateway import JudgeLM
 from ragassay.records import Document, Evaluation, Nugget, Record
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.evaluate import job_of, manifest_of, plan
+from ragassay.runs.evaluate import build_job, build_manifest, plan
 from ragassay.runs.nugget_matching import assign_nuggets
-from ragassay.runs.nuggets import nugget_jobs, write_nuggets
+from ragassay.runs.nuggets import build_nugget_jobs, write_nuggets
 from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel, default_reply
 
@@ -62,7 +62,7 @@ async def evaluate(run: Run, record: Record = RECORD) -> Evaluation:
 class Fixed:
     name, digest = "ragassay/assignment", "d"
 
-    def probabilities(self, pairs):
+    def predict_probabilities(self, pairs):
         return np.array([(0.9, 0.05, 0.05) for _ in pairs])
 
 
@@ -80,7 +80,7 @@ async def test_what_only_a_judge_can_tell_is_undecided_or_not_said():
     }
     assert [n.sentence for n in found.nuggets] == [1, 2, 2]
     assert found.scores["nuggets.precision"].judge == "clauses, by rule"
-    assert found.by("assignment") == found.by("sentence_label") == ()
+    assert found.find_verdicts("assignment") == found.find_verdicts("sentence_label") == ()
     assert not {"nuggets.strict_vital", "sentences.required"} & set(found.scores)
     queries = [query for search in found.searches for query in search.queries]
     assert [query.side for query in queries] == ["for", "for"], "the sentence and its question"
@@ -104,9 +104,12 @@ async def test_what_is_undecided_goes_to_a_second_judge():
         members = {"escalate": f"{model.model_name}@{model.base_url}", "when": "unscored"}
         chosen = run(only=("nuggets", "sentences"), **members)
         found = await evaluate(chosen)
-        assert plan(job_of([RECORD], Corpus()), chosen).n_calls == 0
-    assert [label.value for label in found.by("sentence_label")] == ["required", "required"]
-    [assignment] = found.by("assignment")
+        assert plan(build_job([RECORD], Corpus()), chosen).n_calls == 0
+    assert [label.value for label in found.find_verdicts("sentence_label")] == [
+        "required",
+        "required",
+    ]
+    [assignment] = found.find_verdicts("assignment")
     assert assignment.value == "support" and assignment.escalation is not None
     assert found.scores["sentences.required"].value == 1.0
     assert (
@@ -118,8 +121,8 @@ async def test_what_is_undecided_goes_to_a_second_judge():
 
 def test_a_run_takes_no_call_and_names_the_instruments():
     chosen = run(only=UNRATED)
-    assert plan(job_of([RECORD], Corpus()), chosen).n_calls == 0
-    manifest = manifest_of(job_of([RECORD], Corpus()), chosen)
+    assert plan(build_job([RECORD], Corpus()), chosen).n_calls == 0
+    manifest = build_manifest(build_job([RECORD], Corpus()), chosen)
     assert (manifest.judge, manifest.judge_digest, manifest.base) == (INSTRUMENTS, "", "")
     assert manifest.card is not None and "need a judge" in " ".join(manifest.card.limits)
 
@@ -160,7 +163,7 @@ def test_instruments_are_no_member_of_a_panel_and_no_language_model():
 
 async def test_nuggets_are_created_and_assigned_by_a_judge(tmp_path: Path):
     chosen = run(only=("nuggets",))
-    jobs = nugget_jobs([RECORD], "documents", chosen, n_window=2, n_most=9)
+    jobs = build_nugget_jobs([RECORD], "documents", chosen, n_window=2, n_most=9)
     with pytest.raises(SettingsError, match="a judge is required"):
         await write_nuggets(jobs, chosen, tmp_path / "nuggets.jsonl")
     with pytest.raises(SettingsError, match="a judge is required"):

@@ -10,9 +10,9 @@ from langgraph.types import Command
 
 from ragassay.errors import FatalModelError, InputError
 from ragassay.graphs.nugget_state import NuggetJob
-from ragassay.graphs.nuggets import MOST_LISTED, build_nugget_graph, reviewed_nuggets
+from ragassay.graphs.nuggets import MOST_LISTED, apply_review, build_nugget_graph
 from ragassay.records import Document, Nugget
-from ragassay.store import opened_store
+from ragassay.store import open_store
 from ragassay.testing import Fault
 
 pytestmark = pytest.mark.integration
@@ -198,14 +198,14 @@ async def test_an_edit_that_cannot_be_used_is_named_and_asked_for_again(
 async def test_what_was_read_before_a_kill_is_not_read_again(make_model, make_run, tmp_path):
     path, graph = tmp_path / "finished.sqlite", build_nugget_graph()
     first, second = make_model(scripted()), make_model(scripted())
-    with opened_store(path) as store:
+    with open_store(path) as store:
         run = replace(make_run(first), store=store)
         stream = graph.astream(JOB, context=run, stream_mode="updates")
         async for update in stream:
             if "merge_nuggets" in update:
                 break
         await stream.aclose()
-    with opened_store(path) as store:
+    with open_store(path) as store:
         found = await graph.ainvoke(JOB, context=replace(make_run(second), store=store))
     assert {n.text for n in found["nuggets"]} == set(FACTS)
     assert not any(f"] {FACTS[0]}" in r.messages[-1]["content"] for r in second.requests)
@@ -224,12 +224,12 @@ async def test_what_was_read_before_a_kill_is_not_read_again(make_model, make_ru
 )
 def test_edit_is_checked_item_by_item(edited, problem):
     with pytest.raises(InputError, match=problem.replace(".", r"\.")):
-        reviewed_nuggets(edited, [])
+        apply_review(edited, [])
 
 
 def test_edited_text_is_a_persons_and_an_untouched_one_is_not():
     before = [Nugget(text="A fact.", method="model")]
-    found = reviewed_nuggets([{"text": "A fact."}, {"text": "Another fact."}], before)
+    found = apply_review([{"text": "A fact."}, {"text": "Another fact."}], before)
     assert [n.method for n in found] == ["model", "given"]
 
 

@@ -15,7 +15,7 @@ from ragassay.evaluators.build_run import build_run
 from ragassay.evaluators.rubric import RUBRIC, AskedRubric
 from ragassay.graphs.case import Input
 from ragassay.graphs.evaluate import build_evaluate_graph
-from ragassay.judges.panel import disputed_members, others_text
+from ragassay.judges.panel import format_other_ratings, list_disputed_members
 from ragassay.model_names import EMBEDDED_BASE, TUNED_JUDGE
 from ragassay.prompts.compiled import CompiledPredictor, CompiledPrompt
 from ragassay.records import (
@@ -23,9 +23,9 @@ from ragassay.records import (
     Usage,
 )
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.evaluate import job_of, plan, run_job
+from ragassay.runs.evaluate import build_job, plan, run_job
 from ragassay.runs.folder import RunFolder
-from ragassay.settings import load_settings, with_panel
+from ragassay.settings import convert_judges, load_settings
 from ragassay.testing import Fault, ScriptedModel, default_reply
 
 AGAIN = "It rated the answer"
@@ -55,7 +55,7 @@ def run_of(*models: ScriptedModel, corpus: Corpus | None = None, **options: obje
         "signals": False,
         **options,
     }
-    settings = load_settings(**with_panel(members), **given)
+    settings = load_settings(**convert_judges(members), **given)
     return build_run(settings, corpus).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
@@ -167,7 +167,7 @@ async def test_a_wrong_key_of_any_judge_ends_the_run_and_names_it(make_model):
     models = [make_model(rates(4)), make_model(faults=[Fault("unauthorized")])]
     with pytest.raises(FatalModelError, match="openai/judge-b"):
         await evaluate(run_of(*models))
-    job = job_of([RECORD], Corpus())
+    job = build_job([RECORD], Corpus())
     with pytest.raises(FatalModelError, match="openai/judge-b"):
         await run_job(job, run_of(*models), None)
 
@@ -215,14 +215,14 @@ async def test_progress_and_plan_know_the_calls_of_all_judges(make_model, rating
     n_asked = sum(m.n_requests for m in models)
     assert sum(expected) == 0
     assert usage.n_calls == n_asked == (8 if ratings == (1, 5) else 4)
-    found = plan(job_of([RECORD], Corpus()), run)
+    found = plan(build_job([RECORD], Corpus()), run)
     assert found.n_calls == 8
 
 
 @pytest.mark.integration
 async def test_calls_beside_a_wrong_key_are_kept(make_model, tmp_path):
     slow, refused = make_model(rates(4), latency_s=0.5), make_model(faults=[Fault("unauthorized")])
-    job, folder = job_of([RECORD], Corpus()), RunFolder(tmp_path / "run")
+    job, folder = build_job([RECORD], Corpus()), RunFolder(tmp_path / "run")
     with pytest.raises(FatalModelError):
         await run_job(job, run_of(slow, refused), folder)
     n_paid, mended = slow.n_requests, make_model(rates(4))
@@ -235,7 +235,7 @@ async def test_a_panel_that_was_stopped_asks_for_nothing_again(make_model, tmp_p
     """The second judge's key fails in the middle of the hearing; then it is right."""
     first = make_model(rates(5, 4))
     broken = make_model(rates(1, 2), faults=[Fault("unauthorized", contains=AGAIN)])
-    job, folder = job_of([RECORD], Corpus()), RunFolder(tmp_path / "run")
+    job, folder = build_job([RECORD], Corpus()), RunFolder(tmp_path / "run")
     with pytest.raises(FatalModelError):
         await run_job(job, run_of(first, broken), folder)
     n_before = broken.n_requests
@@ -261,7 +261,7 @@ async def test_a_panel_that_was_stopped_asks_for_nothing_again(make_model, tmp_p
 async def test_a_run_folder_names_all_judges_and_no_endpoint(make_model, tmp_path):
     models = [make_model(rates(4)), make_model(rates(2))]
     folder = RunFolder(tmp_path / "run")
-    result = await run_job(job_of([RECORD], Corpus()), run_of(*models), folder)
+    result = await run_job(build_job([RECORD], Corpus()), run_of(*models), folder)
     assert result.manifest.judge == "openai/judge-a"
     assert [member.judge for member in result.manifest.panel] == ["openai/judge-b"]
     assert "127.0.0.1" not in folder.manifest_file.read_text()
@@ -282,29 +282,32 @@ def run() -> Run:
 def test_verdicts_are_kept_by_judge_by_what_it_heard_and_by_what_it_said(run):
     def again(own: int, other: int) -> str:
         first = [rated("openai/a", own), rated("openai/b", other)]
-        return asked.second_round(first)["openai/a"].key(one)
+        return asked.build_second_round(first)["openai/a"].key(one)
 
     asked = question(RUBRIC, "cohesion", filed(CASE), run)
     one, two = run.judge.members
-    keys = [asked.key(judge) for judge in (one, two, run.judge)]
+    keys = [asked.compute_key(judge) for judge in (one, two, run.judge)]
     keys += [again(5, 2), again(5, 1), again(4, 1)]
     assert len(set(keys)) == len(keys)
 
 
 def test_a_plan_counts_each_rating_of_a_panel_twice_at_most(run):
     alone = build_run(load_settings(model="openai/a", signals=False))
-    assert (RUBRIC.n_most_calls(filed(CASE), alone), RUBRIC.n_most_calls(filed(CASE), run)) == (
+    assert (
+        RUBRIC.count_max_calls(filed(CASE), alone),
+        RUBRIC.count_max_calls(filed(CASE), run),
+    ) == (
         9,
         36,
     )
-    assert RUBRIC.n_most_calls(filed(CASE.model_copy(update={"sentences": ()})), run) == 0
+    assert RUBRIC.count_max_calls(filed(CASE.model_copy(update={"sentences": ()})), run) == 0
 
 
 def test_a_single_judge_is_no_member(run):
     alone = build_run(load_settings(model="openai/a", signals=False))
     assert [one.name for one in run.judge.members] == ["openai/a", "openai/b"]
     assert alone.judge.members == ()
-    assert alone.judge.member("") is alone.judge
+    assert alone.judge.find_member("") is alone.judge
     assert run.judge.member("openai/a").lm is run.judge.lm
     assert run.judge.member("openai/b").lm.model == "openai/b"
     assert alone.identity != run.identity
@@ -318,7 +321,7 @@ def test_others_are_told_by_rating_sentences_and_reason_on_one_line_each():
         ),
         Judgment(rubric="r", scale=(0, 1), rating=1, score=1.0, judge="y"),
     ]
-    assert others_text(said) == (
+    assert format_other_ratings(said) == (
         "1. It rated the answer 2 on a scale from 1 to 5. Sentences that it points to: 1, 4. "
         "Its reason: Two lines\n"
         "2. It rated the answer 1 on a scale from 0 to 1."
@@ -327,15 +330,15 @@ def test_others_are_told_by_rating_sentences_and_reason_on_one_line_each():
 
 def test_a_reason_in_braces_is_shown_as_it_is():
     said = Judgment(rubric="r", rating=2, score=2.0, rationale="Rate {rating} {0} %s now.")
-    assert others_text([said]).endswith("Rate {rating} {0} %s now.")
+    assert format_other_ratings([said]).endswith("Rate {rating} {0} %s now.")
 
 
 def test_nobody_confers_who_gave_no_rating_or_sits_alone():
-    found = disputed_members([rated("c", 5), rated("b", None), rated("a", 1)])
+    found = list_disputed_members([rated("c", 5), rated("b", None), rated("a", 1)])
     heard = [(one.judge, one.rating, [other.judge for other in others]) for one, others in found]
     assert heard == [("a", 1, ["c"]), ("c", 5, ["a"])]
-    assert disputed_members([rated("a", 3), rated("b", 4)]) == []
-    assert disputed_members([rated("", 1), rated("", 5)]) == []
+    assert list_disputed_members([rated("a", 3), rated("b", 4)]) == []
+    assert list_disputed_members([rated("", 1), rated("", 5)]) == []
 
 
 def test_what_is_rated_by_signals_is_heard_and_hears_nobody():
@@ -345,11 +348,11 @@ def test_what_is_rated_by_signals_is_heard_and_hears_nobody():
     said = [Judgment(rubric="cohesion", judge=j, rating=r, score=float(r)) for j, r in ratings]
 
     subject = AskedRubric("cohesion")
-    assert list(RUBRIC.second_round(subject, said, run)) == ["openai/a"]
+    assert list(RUBRIC.build_second_round(subject, said, run)) == ["openai/a"]
     unmeasured = build_run(load_settings(**members, signals=False))
-    both = RUBRIC.second_round(subject, said, unmeasured)
+    both = RUBRIC.build_second_round(subject, said, unmeasured)
     assert len(both) == 2, "without signals it is asked as any other"
-    assert RUBRIC.n_most_calls(filed(CASE), run) == 2
+    assert RUBRIC.count_max_calls(filed(CASE), run) == 2
 
 
 def test_a_compiled_prompt_is_said_by_the_members_that_take_one(tmp_path):
@@ -378,16 +381,21 @@ def test_an_endpoint_goes_to_the_judges_that_it_is_meant_for():
         panel=("openai/b", f"openai/c@{there}", "mistral/d", TUNED_JUDGE),
         api_base=here,
     )
-    bases = [settings.of_judge(n).judge.api_base for n in range(5)]
+    bases = [settings.build_judge_settings(n).judge.api_base for n in range(5)]
     assert bases == [here, here, there, None, None]
     assert settings.judge.judges == ("openai/a", "openai/b", "openai/c", "mistral/d", TUNED_JUDGE)
-    assert [settings.of_judge(n).judge.model for n in range(5)] == list(settings.judge.judges)
+    assert [settings.build_judge_settings(n).judge.model for n in range(5)] == list(
+        settings.judge.judges
+    )
 
 
 def test_beside_an_embedded_judge_an_endpoint_is_the_hosted_one_s():
     settings = load_settings(model=TUNED_JUDGE, panel=("openai/b",), api_base="http://here/v1")
-    assert settings.of_judge(1).judge.api_base == "http://here/v1"
-    assert (settings.of_judge(0).n_slots, settings.of_judge(1).n_slots) == (64, 16)
+    assert settings.build_judge_settings(1).judge.api_base == "http://here/v1"
+    assert (settings.build_judge_settings(0).n_slots, settings.build_judge_settings(1).n_slots) == (
+        64,
+        16,
+    )
     hosted = load_settings(model="openai/b", panel=(TUNED_JUDGE,))
     alone = load_settings(model=TUNED_JUDGE)
     assert hosted.source_chars == settings.source_chars == alone.source_chars
@@ -404,13 +412,13 @@ def test_beside_an_embedded_judge_an_endpoint_is_the_hosted_one_s():
 )
 def test_an_unclear_panel_is_refused(judges, said):
     with pytest.raises(SettingsError, match=said):
-        load_settings(**with_panel(judges))
+        load_settings(**convert_judges(judges))
 
 
 def test_judges_as_a_user_lists_them():
-    assert with_panel([], "http://x") == {"api_base": "http://x"}
-    assert with_panel(["openai/a"]) == {"model": "openai/a", "panel": (), "api_base": None}
-    assert with_panel(["openai/a@https://x/v1", "vertex_ai/b@2025"]) == {
+    assert convert_judges([], "http://x") == {"api_base": "http://x"}
+    assert convert_judges(["openai/a"]) == {"model": "openai/a", "panel": (), "api_base": None}
+    assert convert_judges(["openai/a@https://x/v1", "vertex_ai/b@2025"]) == {
         "model": "openai/a",
         "panel": ("vertex_ai/b@2025",),
         "api_base": "https://x/v1",

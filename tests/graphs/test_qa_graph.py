@@ -9,11 +9,11 @@ from case_tables import each_case
 
 from ragassay.graphs.qa_parts import (
     PairRules,
-    low_ratings,
-    parts_of,
-    quoted_sentences,
-    shares_of,
-    window_of,
+    allocate_pairs,
+    find_context_window,
+    find_low_ratings,
+    find_quoted_sentences,
+    split_paper,
 )
 from ragassay.graphs.qa_state import QAJob, QAState
 from ragassay.records import (
@@ -46,11 +46,11 @@ def pair(question: str, answer: str) -> QAPair:
 
 
 def kinds(question: str, answer: str) -> list[str]:
-    return [flaw.kind for flaw in PairRules(PAPER).flaws(pair(question, answer))]
+    return [flaw.kind for flaw in PairRules(PAPER).find_flaws(pair(question, answer))]
 
 
 def test_a_whole_paper_is_one_part_with_its_tables_and_without_references():
-    (whole,) = parts_of(PAPER, QAJob("p"))
+    (whole,) = split_paper(PAPER, QAJob("p"))
     assert (whole.id, whole.title, whole.text) == ("p#1", "Brelozant", PAPER.evidence_text)
     assert "60 mg" in whole.text and "Doe" not in whole.text
 
@@ -70,27 +70,27 @@ LOWERS, ACTS = "Brelozant lowers migraine days by 4.2 in adults.", "It acts on t
 def test_sections_are_joined_as_long_as_they_fit_and_cut_where_they_do_not(
     n_chars: int, texts: list[str]
 ):
-    parts = parts_of(PAPER, QAJob("p", long="sections", section_chars=n_chars))
+    parts = split_paper(PAPER, QAJob("p", long="sections", section_chars=n_chars))
     assert [part.text for part in parts] == [text.strip() for text in texts]
 
 
 def test_pairs_are_dealt_by_length_and_none_is_lost():
     parts = [Document(id=str(n), text="x" * n) for n in (500, 300, 200, 1)]
-    assert shares_of(parts, QAJob(number=10)) == (5, 3, 2, 0)
-    assert sum(shares_of(parts, QAJob(number=7))) == 7
-    assert shares_of(parts[:2], QAJob(number=7, way="self-questioning")) == (5, 2)
+    assert allocate_pairs(parts, QAJob(number=10)) == (5, 3, 2, 0)
+    assert sum(allocate_pairs(parts, QAJob(number=7))) == 7
+    assert allocate_pairs(parts[:2], QAJob(number=7, way="self-questioning")) == (5, 2)
 
 
 def test_self_questioning_reads_paragraphs_that_are_spread_over_the_paper():
     rows = [f"{n} {'word ' * 45}" for n in range(6)]
     paper = Paper(id="p", sections=(PaperSection(text="\n".join(["Too short.", *rows])),))
-    parts = parts_of(paper, QAJob(number=12, way="self-questioning"))
+    parts = split_paper(paper, QAJob(number=12, way="self-questioning"))
     assert [part.text[0] for part in parts] == ["0", "2", "4"]
 
 
 def test_a_known_models_window_is_read_off_the_list_that_ships():
-    assert window_of("openai/gpt-4.1-mini") == 1_047_576
-    assert window_of("hosted_vllm/mine") is None
+    assert find_context_window("openai/gpt-4.1-mini") == 1_047_576
+    assert find_context_window("hosted_vllm/mine") is None
 
 
 @each_case(
@@ -141,13 +141,13 @@ def test_low_ratings_are_flaws_and_missing_ones_are_none():
             failure=failure,
         )
 
-    found = low_ratings(
+    found = find_low_ratings(
         [rated("accuracy", 1), rated("relevance", 2), rated("agnosticism", None)], 2
     )
     assert {name: [flaw.why for flaw in flaws] for name, flaws in found.items()} == {
         "p/1": ["accuracy is rated 1 of 3: Why."]
     }
-    assert len(low_ratings([rated("accuracy", 2)], 3)["p/1"]) == 1
+    assert len(find_low_ratings([rated("accuracy", 2)], 3)["p/1"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_low_ratings_are_flaws_and_missing_ones_are_none():
     ],
 )
 def test_only_the_papers_own_sentences_are_sources(quote: str, sentences: tuple[str, ...]):
-    assert quoted_sentences(quote, PAPER.text) == sentences
+    assert find_quoted_sentences(quote, PAPER.text) == sentences
 
 
 def test_a_state_has_tokens_until_the_bound():

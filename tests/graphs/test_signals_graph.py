@@ -10,12 +10,12 @@ from casefiles import filed, question
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.evaluators.rubric import RUBRIC
-from ragassay.graphs.case import Input, case_of
+from ragassay.graphs.case import Input, convert_to_case
 from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.model_names import EMBEDDED_BASE
-from ragassay.models.fitted_raters import shipped_rater
+from ragassay.models.fitted_raters import load_shipped_rater
 from ragassay.records import Document, Evaluation, Record, Signals
-from ragassay.runs.evaluate import job_of, manifest_of, plan
+from ragassay.runs.evaluate import build_job, build_manifest, plan
 from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel
 
@@ -70,12 +70,15 @@ async def test_the_embedded_judge_rates_by_signals_and_points_to_the_sentence():
     assert "Sentence 3" in judgment.rationale
     assert damaged.signals is not None and len(damaged.signals.sentences) == 3
     assert damaged.usage.n_calls == 0
-    assert {score.judge for score in damaged.scores.values()} == {shipped_rater().model}
+    assert {score.judge for score in damaged.scores.values()} == {load_shipped_rater().model}
 
 
 async def test_without_signals_the_language_model_rates():
     chosen = run(signals=False, rubrics=("relevancy",))
-    assert (chosen.models.signal_extractor, chosen.judge.signal_rater(chosen.rubrics)) == (None, "")
+    assert (chosen.models.signal_extractor, chosen.judge.name_signal_rater(chosen.rubrics)) == (
+        None,
+        "",
+    )
     found = await evaluate(chosen, record())
     assert found.signals is None
     assert found.usage.n_calls == 1
@@ -103,9 +106,9 @@ async def test_the_signals_of_an_answer_are_part_of_a_verdicts_key():
     found = await evaluate(chosen, record())
     assert found.signals is not None
     other = Signals(values={"order": -1.0}, sentences=found.signals.sentences)
-    cut = case_of(record(), chosen.settings, chosen.retrieval.corpus)
+    cut = convert_to_case(record(), chosen.settings, chosen.retrieval.corpus)
     keys = {
-        question(RUBRIC, "cohesion", filed(cut, signals=signals), chosen).key(chosen.judge)
+        question(RUBRIC, "cohesion", filed(cut, signals=signals), chosen).compute_key(chosen.judge)
         for signals in (None, found.signals, other)
     }
     assert len(keys) == 3
@@ -121,12 +124,12 @@ def test_nothing_is_measured_where_no_rubric_is_wanted_or_known():
 
 
 def test_what_rates_is_named_and_costs_no_call():
-    job = job_of([record()], run().retrieval.corpus)
+    job = build_job([record()], run().retrieval.corpus)
     assert plan(job, run()).n_calls == 0
     assert plan(job, run(signals=False)).n_calls == 9
-    manifest = manifest_of(job, run())
+    manifest = build_manifest(job, run())
     assert (manifest.rater, manifest.rater_digest) == (
-        shipped_rater().model,
-        shipped_rater().digest,
+        load_shipped_rater().model,
+        load_shipped_rater().digest,
     )
-    assert manifest_of(job, run(signals=False)).rater == ""
+    assert build_manifest(job, run(signals=False)).rater == ""

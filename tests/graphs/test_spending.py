@@ -9,11 +9,11 @@ from fakes import WordEmbedder
 
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
-from ragassay.models.call_reply import unbooked_usage
+from ragassay.models.call_reply import compute_unbooked_usage
 from ragassay.records import FAILED_CALLS, Document, Record, Usage
-from ragassay.reports.run_sheets import cost_sheet
-from ragassay.reports.sheets import sheet_rows
-from ragassay.runs.evaluate import RunResult, job_of, run_job
+from ragassay.reports.run_sheets import build_cost_sheet
+from ragassay.reports.sheets import list_sheet_rows
+from ragassay.runs.evaluate import RunResult, build_job, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
@@ -42,7 +42,7 @@ async def judged(
     given = {"rubrics": ("cohesion", "relevancy"), "signals": False, "verifier": "judge"} | options
     settings = load_settings(model=PRICED, api_base=model.base_url, **given)
     run = build_run(settings).with_models(embedder=WordEmbedder())
-    result = await run_job(job_of(RECORDS, None), run, RunFolder(folder) if folder else None)
+    result = await run_job(build_job(RECORDS, None), run, RunFolder(folder) if folder else None)
     return result, run
 
 
@@ -101,7 +101,7 @@ async def test_a_resumed_run_has_the_same_bill(make_model, tmp_path):
 @pytest.mark.integration
 async def test_the_bill_as_a_table_adds_up(make_model):
     result, _ = await judged(make_model(), only=("rubrics", "citations"))
-    *parts, whole = sheet_rows(cost_sheet(result.summary))
+    *parts, whole = list_sheet_rows(build_cost_sheet(result.summary))
     assert [row["part"] for row in parts] == ["Rubrics", "Citations"]
     assert sum(row["n_calls"] for row in parts) == whole["n_calls"]
     assert sum(row["n_sent"] for row in parts) == whole["n_sent"]
@@ -111,8 +111,8 @@ async def test_the_bill_as_a_table_adds_up(make_model):
 async def test_no_table_where_nothing_was_called():
     settings = load_settings(only=("citations",))
     run = build_run(settings).with_models(embedder=WordEmbedder())
-    result = await run_job(job_of(RECORDS, None), run, None)
-    assert cost_sheet(result.summary).rows == ()
+    result = await run_job(build_job(RECORDS, None), run, None)
+    assert build_cost_sheet(result.summary).rows == ()
 
 
 FIRST = Usage(n_calls=1, n_prompt_tokens=10, n_completion_tokens=2, cost_usd=0.5)
@@ -130,4 +130,4 @@ FIRST = Usage(n_calls=1, n_prompt_tokens=10, n_completion_tokens=2, cost_usd=0.5
     ],
 )
 def test_calls_that_were_paid_and_counted_nowhere(paid, booked, failed):
-    assert unbooked_usage(paid, booked) == failed
+    assert compute_unbooked_usage(paid, booked) == failed

@@ -16,7 +16,7 @@ from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.metrics.stats.joint_judgments import TUNED_SHARE
 from ragassay.models.tuned import NOTE, read_note
 from ragassay.records import VERDICT_SETS, Case, Document, Evaluation, Reading, Record
-from ragassay.runs.evaluate import job_of, manifest_of, plan
+from ragassay.runs.evaluate import build_job, build_manifest, plan
 from ragassay.settings import load_settings
 
 pytestmark = pytest.mark.integration
@@ -54,7 +54,7 @@ async def test_it_rates_and_its_base_answers_what_else_is_asked(judge: str, tmp_
     assert found.scores["rubric.relevancy"].judge == judge
     assert all(label.label for label in found.labels)
     assert found.scores["sentences.required"].judge == run.judge.lm.model
-    manifest = manifest_of(job_of([RECORD], run.retrieval.corpus), run)
+    manifest = build_manifest(build_job([RECORD], run.retrieval.corpus), run)
     assert (manifest.judge, manifest.base) == (judge, run.judge.lm.model)
     assert len(manifest.judge_digest) == 64
 
@@ -100,7 +100,7 @@ async def test_an_answer_is_read_once_for_all_rubrics(judge: str) -> None:
     run = build_run(load_settings(model=judge, rubrics=("relevancy", "cohesion"), **chosen))
     found = await evaluated(run)
     assert [judgment.usage.n_calls for judgment in found.judgments] == [3, 1]
-    assert plan(job_of([RECORD], run.retrieval.corpus), run).n_calls == 4
+    assert plan(build_job([RECORD], run.retrieval.corpus), run).n_calls == 4
     alone = build_run(load_settings(model=judge, rubrics=("cohesion",), **chosen))
     assert (await evaluated(alone)).judgments[0].score == found.judgments[1].score
 
@@ -113,7 +113,7 @@ async def test_how_sentences_hang_together_is_rated_by_signals_alone(judge: str)
     assert cohesion == run.judge.signals.judge(found.signals, "cohesion")  # type: ignore[union-attr, arg-type]
     # Reading counts with a rubric that was judged.
     assert (cohesion.usage.n_calls, relevancy.usage.n_calls) == (0, 3)
-    assert plan(job_of([RECORD], run.retrieval.corpus), run).n_calls == 3
+    assert plan(build_job([RECORD], run.retrieval.corpus), run).n_calls == 3
     alone = build_run(load_settings(model=judge, rubrics=("cohesion",), **chosen))
     assert not alone.readers and (await evaluated(alone)).usage.n_calls == 0
 
@@ -144,13 +144,13 @@ async def test_rubrics_that_it_does_not_know_are_left_to_its_base(judge: str) ->
 
 async def test_it_is_asked_but_not_told_what_others_say(judge: str) -> None:
     run = build_run(load_settings(model=judge, signals=True, only=("rubrics",)))
-    assert run.judge.calls_model("relevancy") and not run.judge.deliberates("relevancy")
+    assert run.judge.calls_model("relevancy") and not run.judge.can_deliberate("relevancy")
     for name in ("ragassay/smollm2-135m", "litellm_proxy/ragassay/smollm2-135m"):
         embedded = build_run(load_settings(signals=True, model=name))
         assert not embedded.judge.calls_model("relevancy")
-        assert not embedded.judge.deliberates("relevancy")
+        assert not embedded.judge.can_deliberate("relevancy")
     hosted = build_run(load_settings(signals=True, model="openai/a"))
-    assert hosted.judge.calls_model("relevancy") and hosted.judge.deliberates("relevancy")
+    assert hosted.judge.calls_model("relevancy") and hosted.judge.can_deliberate("relevancy")
 
 
 async def test_a_fine_tuned_verifier_compares(judge: str, tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ async def test_a_fine_tuned_verifier_compares(judge: str, tmp_path: Path) -> Non
         state = await build_evaluate_graph().ainvoke({"record": cited}, context=run)
         [verdict] = state["evaluation"].citations
         assert verdict.verdict in VERDICT_SETS[n_labels] and verdict.confidence is not None
-        manifest = manifest_of(job_of([cited], run.retrieval.corpus), run)
+        manifest = build_manifest(build_job([cited], run.retrieval.corpus), run)
         assert manifest.verifier == name and len(manifest.verifier_digest) == 64
 
 

@@ -13,7 +13,7 @@ from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.prompts import load_prompts
 from ragassay.records import AttributionVerdict, Bound, Document, Evaluation, Nugget, Record
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.evaluate import job_of, plan
+from ragassay.runs.evaluate import build_job, plan
 from ragassay.testing import default_reply
 
 pytestmark = pytest.mark.integration
@@ -45,16 +45,16 @@ class FixedModel:
         self.supports, self.bounds = supports, bounds
         self.asked: list[tuple[str, str]] = []
 
-    def probabilities(self, pairs):
+    def predict_probabilities(self, pairs):
         self.asked += pairs
         return np.array(
             [[0.8, 0.1, 0.1] if self.supports in claim else [0.1, 0.7, 0.2] for claim, _ in pairs]
         )
 
-    def scores(self, pairs):
-        return self.probabilities(pairs)[:, 0]
+    def score_pairs(self, pairs):
+        return self.predict_probabilities(pairs)[:, 0]
 
-    def doubt(self, pairs):
+    def find_doubt(self, pairs):
         return None
 
 
@@ -217,7 +217,7 @@ async def test_the_judge_compares_nuggets_too_and_the_plan_is_no_less(make_model
     found = await evaluate(run)
     assert all(c.nuggets for c in found.citations if c.verdict != "invalid")
     assert found.usage.n_calls == model.n_requests
-    planned = plan(job_of([RECORD], Corpus()), run).n_calls
+    planned = plan(build_job([RECORD], Corpus()), run).n_calls
     assert model.n_requests <= planned
 
 
@@ -240,7 +240,7 @@ async def test_citations_are_compared_together_where_that_is_wanted(make_model, 
     run = run.with_models(encoder=EncoderVerifier(fixed, run.models.embedder))
     found = await evaluate(run, record)
     # One question: the two documents together. Without one of them is the other alone.
-    assert [one.item for one in found.of(AttributionVerdict)] == ["1/"]
+    assert [one.item for one in found.select_verdicts(AttributionVerdict)] == ["1/"]
     texts = [passage for claim, passage in fixed.asked if claim == found.sentences[0].text]
     assert any("by 5 mmHg." in text and "Cough was seen" in text for text in texts)
     assert found.scores["attribution.recall"].n == 2
@@ -285,7 +285,7 @@ async def test_only_what_is_wanted_is_asked_and_scored(
     assert {key.split(".")[0] for key in found.scores} == prefixes
     asked = {name for r in model.requests for name in r.schema.get("properties", {})}
     assert (field in asked) if field else not asked
-    assert model.n_requests <= plan(job_of([RECORD], Corpus()), run).n_calls
+    assert model.n_requests <= plan(build_job([RECORD], Corpus()), run).n_calls
     assert not {"unscored", "no_evidence"} & {f.kind for f in found.findings}
 
 
@@ -314,7 +314,7 @@ async def test_the_judge_says_alone_whether_sentences_are_correct(make_model, ma
     assert found.evidence == ()
     assert [c.failure for c in found.correctness] == [None, None]
     assert {key.split(".")[0] for key in found.scores} == {"correctness"}
-    assert model.n_requests == 2 <= plan(job_of([RECORD], Corpus()), run).n_calls
+    assert model.n_requests == 2 <= plan(build_job([RECORD], Corpus()), run).n_calls
 
 
 async def test_a_sentence_without_a_passage_is_unscored(make_model, make_run):

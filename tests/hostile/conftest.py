@@ -12,7 +12,7 @@ from reviewing import evaluations
 
 from ragassay.records import Audit, Evaluation, Failure, RecordFailure, Rejection
 from ragassay.runs.folder import write_atomically, write_lines
-from ragassay.studies.audit_scores import attack_figures, variant_ratings
+from ragassay.studies.audit_scores import average_variant_ratings, compute_attack_figures
 from ragassay.studies.certificate import certify
 
 
@@ -34,8 +34,8 @@ def _audit() -> Audit:
         seed=0,
         pools="audit",
         n_unchanged={"swap_last": 2},
-        figures=attack_figures(pairs),
-        ratings=variant_ratings(pairs),
+        figures=compute_attack_figures(pairs),
+        ratings=average_variant_ratings(pairs),
         certificate=certify(pairs),
     )
 

@@ -8,15 +8,15 @@ from collections.abc import Callable
 from ragassay.agents.context import fence_mark
 from ragassay.agents.replies import read_reply
 from ragassay.formats.conversations import read_messages
-from ragassay.formats.fields import value_at
+from ragassay.formats.fields import find_value
 from ragassay.formats.files import guess_encoding
 from ragassay.formats.named_fields import rename_fields
 from ragassay.formats.papers.prose import read_prose
 from ragassay.formats.qa_collections import split_evidence
 from ragassay.formats.replies import read_structured_reply
-from ragassay.formats.source_values import n_texts, source_rows, unread_paths
-from ragassay.instruments.signals.features import definitions, names_of, register_features
-from ragassay.metrics.papers.sciqag import SourceNumbers, answer_numbers
+from ragassay.formats.source_values import build_source_rows, count_texts, find_unread_paths
+from ragassay.instruments.signals.features import extract_names, find_definitions, register_features
+from ragassay.metrics.papers.sciqag import SourceNumbers, check_answer_numbers
 from ragassay.perturbations.counterfactuals import (
     remove_hedge,
     swap_population,
@@ -25,33 +25,38 @@ from ragassay.perturbations.counterfactuals import (
 )
 from ragassay.perturbations.numbers import change_number
 from ragassay.perturbations.perturb import perturb_answers
-from ragassay.perturbations.wording_attacks import without_connectives
-from ragassay.qa.measures import paper_sentences
+from ragassay.perturbations.wording_attacks import remove_connectives
+from ragassay.qa.measures import list_paper_sentences
 from ragassay.records import Document, Paper, Record
 from ragassay.records.qa import PaperSection
-from ragassay.reports.labels import one_line, without_controls
-from ragassay.reports.sheets import escape, latex_escape
-from ragassay.retrievers.pubmed.live import word_choices
-from ragassay.safe_text import visible
+from ragassay.reports.labels import flatten_text, replace_controls
+from ragassay.reports.sheets import escape, escape_latex
+from ragassay.retrievers.pubmed.live import list_word_choices
+from ragassay.safe_text import escape_controls
 from ragassay.text.answer_match import is_known_answer, is_unanswered
-from ragassay.text.citation_markers import bare, doi_of, expand, is_list
-from ragassay.text.clauses import clauses_of
-from ragassay.text.differences import difference_of, difference_spans
-from ragassay.text.faults import is_cut_off, languages, refuses, says_nothing
+from ragassay.text.citation_markers import expand, extract_doi, is_list, strip_identifier
+from ragassay.text.clauses import split_clauses
+from ragassay.text.differences import find_difference, find_difference_spans
+from ragassay.text.faults import compare_languages, is_cut_off, is_refused_answer, says_nothing
 from ragassay.text.grounding import find_quote, is_carried
 from ragassay.text.number_comparison import compare_numbers
 from ragassay.text.number_mentions import read_mentions
-from ragassay.text.quantities import numbers_of, read_quantities, stated_numbers
-from ragassay.text.questions import asked_for, context_marks, is_one_question, question_flaws
-from ragassay.text.roles import unconfirmed_roles
+from ragassay.text.quantities import extract_numbers, extract_stated_numbers, read_quantities
+from ragassay.text.questions import (
+    find_context_marks,
+    find_question_flaws,
+    find_question_word,
+    is_one_question,
+)
+from ragassay.text.roles import explain_unconfirmed
 from ragassay.text.search import (
-    condense,
-    passage_of,
-    passages_of,
-    rank,
+    condense_documents,
+    cut_passages,
+    extract_passage,
+    find_word_positions,
+    list_windows,
+    rank_texts,
     tokenize,
-    windows,
-    word_positions,
 )
 from ragassay.text.segmenter import segment
 
@@ -95,72 +100,81 @@ READERS: dict[str, Reader] = {
     "evidence with its number": split_evidence,
     "segmenter": lambda text: segment(record(text), lambda _: None),
     "sources": lambda text: (
-        source_rows(text),
-        n_texts(text, "references"),
-        unread_paths([text, {text[:50]: text}], "blob", long_text=True),
+        build_source_rows(text),
+        count_texts(text, "references"),
+        find_unread_paths([text, {text[:50]: text}], "blob", long_text=True),
     ),
     "fields by name": lambda text: rename_fields({text[:50]: text, "query": text, "docs": text}),
-    "paths": lambda text: value_at({"a": text, "b": [text, {"c": text}]}, text),
+    "paths": lambda text: find_value({"a": text, "b": [text, {"c": text}]}, text),
     "encodings": lambda text: guess_encoding(text.encode("utf-16-le", "surrogatepass")),
-    "listed citations": lambda text: (expand(text), is_list(text), bare(text), doi_of(text)),
+    "listed citations": lambda text: (
+        expand(text),
+        is_list(text),
+        strip_identifier(text),
+        extract_doi(text),
+    ),
     "quantities": read_quantities,
-    "numbers": lambda text: (numbers_of(text), stated_numbers(text)),
+    "numbers": lambda text: (extract_numbers(text), extract_stated_numbers(text)),
     "mentions of numbers": read_mentions,
     "compared numbers": lambda text: (
         compare_numbers(text, "It fell by 12 days in 5 % of 40 men."),
         compare_numbers("It fell by 12 days in 5 % of 40 men.", text),
         compare_numbers(text, text),
     ),
-    "numbers of a paper": lambda text: answer_numbers("1, 2 and 10 h", SourceNumbers.of(text)),
-    "numbers of an answer": lambda text: answer_numbers(text, SourceNumbers.of("1, 2 and 10 h")),
-    "context marks": lambda text: (context_marks(text, ""), context_marks("Why?", text)),
-    "clauses": clauses_of,
-    "words": lambda text: (tokenize(text), word_positions(text)),
-    "passages": lambda text: (passages_of(text), windows(record(text).sources[0])),
-    "closest passage": lambda text: passage_of("It fell in 12 adults.", text),
-    "condensed": lambda text: condense(record(text).sources, "it fell", 500),
-    "ranking": lambda text: rank("it fell", [text, text]),
+    "numbers of a paper": lambda text: check_answer_numbers(
+        "1, 2 and 10 h", SourceNumbers.from_text(text)
+    ),
+    "numbers of an answer": lambda text: check_answer_numbers(
+        text, SourceNumbers.from_text("1, 2 and 10 h")
+    ),
+    "context marks": lambda text: (find_context_marks(text, ""), find_context_marks("Why?", text)),
+    "clauses": split_clauses,
+    "words": lambda text: (tokenize(text), find_word_positions(text)),
+    "passages": lambda text: (cut_passages(text), list_windows(record(text).sources[0])),
+    "closest passage": lambda text: extract_passage("It fell in 12 adults.", text),
+    "condensed": lambda text: condense_documents(record(text).sources, "it fell", 500),
+    "ranking": lambda text: rank_texts("it fell", [text, text]),
     "quote": lambda text: (find_quote("it fell", text), find_quote(text, text[1:])),
     "grounding": lambda text: is_carried(text, text[2:], text),
-    "difference": lambda text: difference_of("It fell by 12 days.", [text], beside=[]),
-    "difference of a claim": lambda text: difference_of(text, ["It fell by 12 days."], beside=[]),
-    "places of a difference": lambda text: difference_spans(text, text, "here"),
+    "difference": lambda text: find_difference("It fell by 12 days.", [text], beside=[]),
+    "difference of a claim": lambda text: find_difference(text, ["It fell by 12 days."], beside=[]),
+    "places of a difference": lambda text: find_difference_spans(text, text, "here"),
     "compared sides": lambda text: (
-        unconfirmed_roles(text, ["It fell more with A than with B."]),
-        unconfirmed_roles("It fell more with A than with B.", [text]),
-        unconfirmed_roles(text, [text]),
+        explain_unconfirmed(text, ["It fell more with A than with B."]),
+        explain_unconfirmed("It fell more with A than with B.", [text]),
+        explain_unconfirmed(text, [text]),
     ),
     "known answer": lambda text: (is_unanswered(text), is_known_answer(text, ["12", text[1:]])),
-    "questions": lambda text: (asked_for(text), is_one_question(text, text[1:])),
-    "flaws of a question": lambda text: question_flaws(text, [text[1:]]),
-    "paper": lambda text: paper_sentences(paper(text)),
+    "questions": lambda text: (find_question_word(text), is_one_question(text, text[1:])),
+    "flaws of a question": lambda text: find_question_flaws(text, [text[1:]]),
+    "paper": lambda text: list_paper_sentences(paper(text)),
     "prose": lambda text: read_prose(text, may_have_title=True),
     "signals": lambda text: (
         register_features(text),
         says_nothing(text),
-        definitions([text, text]),
-        names_of(text),
+        find_definitions([text, text]),
+        extract_names(text),
     ),
     "faults of an answer": lambda text: (
         is_cut_off([text, text]),
-        refuses([text]),
-        languages("Does it fall in 12 adults?", text),
+        is_refused_answer([text]),
+        compare_languages("Does it fall in 12 adults?", text),
     ),
-    "connectives": without_connectives,
+    "connectives": remove_connectives,
     "changes": lambda text: [
         change(text, random.Random(0))
         for change in (turn_negation, change_number, turn_direction, swap_population, remove_hedge)
     ],
     "damage": lambda text: perturb_answers([record(text)]),
-    "search words": lambda text: list(word_choices(text)),
+    "search words": lambda text: list(list_word_choices(text)),
     "reply of a model": reply,
     "fence": lambda text: fence_mark([text]),
     "shown": lambda text: (
-        visible(text),
-        one_line(text),
-        without_controls(text),
+        escape_controls(text),
+        flatten_text(text),
+        replace_controls(text),
         escape(text),
-        latex_escape(text),
+        escape_latex(text),
     ),
 }
 

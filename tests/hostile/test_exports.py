@@ -18,8 +18,17 @@ from ragassay.cli import app
 from ragassay.metrics.stats.aggregates import Matrix
 from ragassay.qa.view import QAReport
 from ragassay.records import Audit, Score
-from ragassay.studies.audit_report import figures_csv, render_audit_html, render_audit_markdown
-from ragassay.studies.matrix_tables import matrices_csv, matrices_latex, matrices_page, matrix_plot
+from ragassay.studies.audit_report import (
+    render_audit_html,
+    render_audit_markdown,
+    render_figures_csv,
+)
+from ragassay.studies.matrix_tables import (
+    draw_matrix,
+    render_matrices_csv,
+    render_matrices_latex,
+    render_matrices_page,
+)
 
 PAGES = ("report.html", "audit.html", "changes.html", "matrices.html", "qa.html")
 SPY = "window.nOwned = 0; window.owned = () => { window.nOwned += 1 };"
@@ -61,7 +70,12 @@ def qa_report() -> QAReport:
 @pytest.fixture(scope="module")
 def exports(hostile_runs: Path) -> Path:
     """Everything that is written of hostile runs."""
-    from ragassay.qa.report import pairs_csv, papers_csv, render_qa_html, render_qa_markdown
+    from ragassay.qa.report import (
+        render_pairs_csv,
+        render_papers_csv,
+        render_qa_html,
+        render_qa_markdown,
+    )
 
     out = hostile_runs / "exports"
     call("report", hostile_runs / "new")
@@ -69,21 +83,21 @@ def exports(hostile_runs: Path) -> Path:
     call("compare", hostile_runs / "old", hostile_runs / "new", "--html", out / "changes.html")
     audit = Audit.model_validate_json((hostile_runs / "new" / "audit.json").read_text())
     qa, found = qa_report(), matrix()
-    plot = matrix_plot(found)
+    plot = draw_matrix(found)
     texts = {
         "report.html": (hostile_runs / "new" / "report.html").read_text(),
         "report.md": (hostile_runs / "new" / "report.md").read_text(),
         "audit.html": render_audit_html(audit),
         "audit.md": render_audit_markdown(audit),
-        "audit.csv": figures_csv(audit),
-        "matrices.html": matrices_page(hostile("title"), [(found, plot)], [hostile("line")]),
-        "matrices.csv": matrices_csv([found]),
-        "matrices.tex": matrices_latex([found]),
+        "audit.csv": render_figures_csv(audit),
+        "matrices.html": render_matrices_page(hostile("title"), [(found, plot)], [hostile("line")]),
+        "matrices.csv": render_matrices_csv([found]),
+        "matrices.tex": render_matrices_latex([found]),
         "matrices.svg": plot,
         "qa.html": render_qa_html(qa),
         "qa.md": render_qa_markdown(qa),
-        "qa-pairs.csv": pairs_csv(qa),
-        "qa-papers.csv": papers_csv(qa),
+        "qa-pairs.csv": render_pairs_csv(qa),
+        "qa-papers.csv": render_papers_csv(qa),
     }
     for name, text in texts.items():
         (out / name).write_text(text, encoding="utf-8")

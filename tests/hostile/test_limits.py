@@ -15,7 +15,7 @@ import pytest
 from hostile.hostile_files import GOOD
 
 from ragassay.errors import InputError, SettingsError
-from ragassay.files import MAX_LINE_BYTES, line_limit, max_line_bytes
+from ragassay.files import MAX_LINE_BYTES, get_line_limit, limit_line_length
 from ragassay.formats import read_records
 from ragassay.formats.files import iter_lines, open_binary
 from ragassay.formats.items import MAX_JUNK
@@ -34,16 +34,16 @@ def said(path: Path) -> str:
 
 
 def test_the_limit_is_16_mib_unless_it_is_set():
-    assert max_line_bytes() == MAX_LINE_BYTES == load_settings().limits.max_line_bytes == 16 * 2**20
-    with line_limit(5):
-        assert max_line_bytes() == 5
-    assert max_line_bytes() == MAX_LINE_BYTES
+    assert get_line_limit() == MAX_LINE_BYTES == load_settings().limits.max_line_bytes == 16 * 2**20
+    with limit_line_length(5):
+        assert get_line_limit() == 5
+    assert get_line_limit() == MAX_LINE_BYTES
 
 
 def test_a_line_at_the_limit_is_read_and_one_above_is_not(tmp_path: Path):
     path = tmp_path / "answers.jsonl"
     path.write_text(f"{GOOD}\n{LAST} \n{GOOD.replace('good', 'more')}\n")
-    with line_limit(len(GOOD)):
+    with limit_line_length(len(GOOD)):
         assert ids(path) == ["good", "more"]
         assert said(path) == f"2 the line is longer than {len(GOOD)} bytes"
 
@@ -133,7 +133,7 @@ def test_damaged_gzip_gives_what_comes_before(damage, tmp_path: Path):
 def test_an_array_on_a_line_above_the_limit_is_refused_with_the_setting(text: str, tmp_path: Path):
     path = tmp_path / "answers.json"
     path.write_text(text)
-    with line_limit(200), pytest.raises(InputError) as caught:
+    with limit_line_length(200), pytest.raises(InputError) as caught:
         read_records(path)
     assert "longer than 200 bytes" in str(caught.value)
     assert "RAGASSAY_LIMITS__MAX_LINE_BYTES" in str(caught.value)
@@ -144,7 +144,7 @@ def test_an_item_of_many_lines_above_the_limit_is_rejected_and_the_next_is_read(
     long = json.dumps(ROW | {"retrieved_contexts": ["x"] * 300}, indent=1)
     path = tmp_path / "answers.json"
     path.write_text(f"[\n{json.dumps(ROW)},\n{long},\n{json.dumps(ROW)}\n]")
-    with line_limit(500):
+    with limit_line_length(500):
         assert len(ids(path)) == 2
         assert said(path) == "3 the item is longer than 500 bytes"
 
@@ -156,7 +156,7 @@ def test_a_row_of_a_table_above_the_limit_is_rejected_and_the_next_is_read(row, 
     path = tmp_path / "answers.csv"
     path.write_text(f"id,question,answer\n1,Q,A\n{row}\n3,Q,A\n")
     before = csv.field_size_limit()
-    with line_limit(500):
+    with limit_line_length(500):
         assert {"1", "3"} <= set(ids(path))
         assert "3 the row is not CSV: found a row of more than 500 characters" in said(path)
     assert csv.field_size_limit() >= before, "others in this process read with csv too"

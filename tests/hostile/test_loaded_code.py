@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from ragassay.cli import app
 from ragassay.errors import SettingsError, StorageError
 from ragassay.graphs.case import VERDICTS
-from ragassay.store import opened_store
+from ragassay.store import open_store
 
 CODE = "import pathlib; pathlib.Path({!r}).touch()\n"
 
@@ -138,7 +138,7 @@ PLANTED: dict[str, Callable[[Path], bytes]] = {
 
 @pytest.mark.parametrize("kind", PLANTED)
 async def test_finished_work_that_somebody_changed_builds_nothing(kind, ran, tmp_path):
-    with opened_store(tmp_path / "verdicts.sqlite") as store:
+    with open_store(tmp_path / "verdicts.sqlite") as store:
         store.add_rows([("key", PLANTED[kind](ran))])
         with pytest.raises(StorageError, match="an entry that ragassay did not write"):
             await store.get("key", VERDICTS)
@@ -195,15 +195,15 @@ def rerank(name: str, cache: Path) -> Any:
 
 
 def infer(name: str, cache: Path) -> Any:
-    from ragassay.models.verifiers import present_model
+    from ragassay.models.verifiers import require_verifier
 
-    return present_model(name, cache)
+    return require_verifier(name, cache)
 
 
 def write(name: str, cache: Path) -> Any:
     from ragassay.models.written_labels import CausalText
 
-    return CausalText(name, 4).shares(["a"], ["b"])
+    return CausalText(name, 4).predict_word_shares(["a"], ["b"])
 
 
 def answer(name: str, cache: Path) -> Any:
@@ -213,15 +213,15 @@ def answer(name: str, cache: Path) -> Any:
 
 
 def grade(name: str, cache: Path) -> Any:
-    from ragassay.instruments.local_graders import local_grader
+    from ragassay.instruments.local_graders import open_local_grader
 
-    return local_grader(name)
+    return open_local_grader(name)
 
 
 def pair(name: str, cache: Path) -> Any:
-    from ragassay.models.entailment import pair_encoder
+    from ragassay.models.entailment import load_pair_encoder
 
-    return pair_encoder(name, cache)
+    return load_pair_encoder(name, cache)
 
 
 LOADERS = (embed, embed_tokens, rerank, infer, write, answer, grade, pair)
@@ -246,7 +246,7 @@ def test_weights_in_a_pickle_are_not_unpickled(load, ran, tmp_path):
     (folder / "config.json").write_text(json.dumps(config | {"id2label": labels}))
     with pytest.raises(SettingsError, match="its weights file has objects that could"):
         found = load(str(folder), tmp_path)
-        found.probabilities([("a", "b")])
+        found.predict_probabilities([("a", "b")])
     assert not ran.exists()
 
 
@@ -272,9 +272,9 @@ def test_a_checkpoint_of_alignscore_is_not_unpickled(ran, tmp_path):
 
 
 def test_an_adapter_in_a_pickle_is_refused(ran, tmp_path):
-    from ragassay.models.tuned import adapter_folder, read_note
+    from ragassay.models.tuned import find_adapter_folder, read_note
 
-    shipped = adapter_folder("judge")
+    shipped = find_adapter_folder("judge")
     assert shipped is not None
     folder = tmp_path / "adapter"
     folder.mkdir()

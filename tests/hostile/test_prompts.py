@@ -24,7 +24,7 @@ from ragassay.agents.pair_raters import IntentComparer, RacarRater
 from ragassay.agents.passage_graders import AnswerChecker, ItemExtractor, ItemRater, RelevanceGrader
 from ragassay.agents.qa_writer import FaultyPair, PairRepairer, QAWriter, SelfQuestioner
 from ragassay.agents.rubric_judge import Asker, RubricJudge
-from ragassay.agents.tuned_judge import AnswerReader, TunedJudge, papers_prompt
+from ragassay.agents.tuned_judge import AnswerReader, TunedJudge, render_papers
 from ragassay.agents.verifiers import TunedVerifier, Verifier
 from ragassay.agents.writers import ExamWriter, Paraphraser, Synthesizer
 from ragassay.prompts import load_rubrics
@@ -158,7 +158,7 @@ ASKED: dict[str, Asked] = {
 
 def tuned(closing: str) -> tuple[Agent, AgentRequest]:
     case = case_of(closing)
-    return asked(TunedJudge(), case, Reading(marks=()), "relevancy", papers_prompt(case, 5_000))
+    return asked(TunedJudge(), case, Reading(marks=()), "relevancy", render_papers(case, 5_000))
 
 
 FENCED = re.compile(r"<data ([0-9a-f]{8})>\n(.*?)\n</data \1>", re.DOTALL)

@@ -29,7 +29,7 @@ import ragassay
 from ragassay.cli import app
 from ragassay.errors import FatalModelError
 from ragassay.models.provider_errors import lacks_key
-from ragassay.safe_text import without_known, without_secrets
+from ragassay.safe_text import hide_known_secrets, hide_secrets
 from ragassay.settings import load_settings
 
 pytestmark = pytest.mark.integration
@@ -334,19 +334,19 @@ def test_settings_are_shown_without_the_users_of_addresses():
     ],
 )
 def test_what_is_hidden_of_a_text(text: str, shown: str):
-    assert without_secrets(text) == shown
+    assert hide_secrets(text) == shown
 
 
 @pytest.mark.parametrize("unit", [":/", "a:", "://a", "missing ", "a:a@", "x", "http://a:b@"])
 def test_a_long_text_takes_no_long_time(unit: str):
     text = unit * (200_000 // len(unit))
     start = time.monotonic()
-    without_secrets(text)
+    hide_secrets(text)
     lacks_key(ValueError(text))
     assert time.monotonic() - start < 20
 
 
 def test_a_key_that_is_a_word_hides_no_word(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_API_KEY", "anything")
-    assert without_known("It supports anything.") == "It supports anything."
+    assert hide_known_secrets("It supports anything.") == "It supports anything."
     assert os.environ["OPENAI_API_KEY"] == "anything"

@@ -11,7 +11,7 @@ from case_tables import each_case
 from hostile.hostile_files import CONTENTS
 
 from ragassay.errors import RagassayError, SettingsError
-from ragassay.models.fitted_models import FittedThresholds, PairClassifier, opened_matcher
+from ragassay.models.fitted_models import FittedThresholds, PairClassifier, open_matcher
 from ragassay.prompts.compiled import read_compiled
 from ragassay.prompts.rubrics import read_rubrics
 from ragassay.settings import load_settings
@@ -21,7 +21,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "rubrics": lambda path: read_rubrics([path]),
     "texts of rubrics": read_rubric_texts,
     "prompt": read_compiled,
-    "matcher": lambda path: opened_matcher(str(path), "all-MiniLM-L6-v2"),
+    "matcher": lambda path: open_matcher(str(path), "all-MiniLM-L6-v2"),
     "thresholds": FittedThresholds.read,
     "classifier": PairClassifier.read,
     "sheet": lambda path: read_sheet(path, ()),

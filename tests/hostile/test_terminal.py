@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from ragassay.cli import app
 from ragassay.formats import BankItem, RubricBank, write_graded_paragraphs, write_test_banks
-from ragassay.safe_text import open_console, safe_streams, visible
+from ragassay.safe_text import escape_controls, open_console, use_safe_streams
 
 DIRECTIONS = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
 MARKS_OF_DIRECTION = frozenset("\u061c\u200e\u200f")
@@ -163,13 +163,13 @@ def test_a_hostile_text_of_any_kind_is_not_obeyed(tmp_path, make: Made, command)
 
 def test_what_is_spelled_out_is_what_json_says():
     every = "".join(map(chr, range(0x2100)))
-    assert steering(visible(every)) == set()
-    assert json.loads(f'"{visible("a" + chr(27) + chr(0x202E))}"') == "a\x1b\u202e"
+    assert steering(escape_controls(every)) == set()
+    assert json.loads(f'"{escape_controls("a" + chr(27) + chr(0x202E))}"') == "a\x1b\u202e"
 
 
 def test_a_console_writes_its_own_colours_and_nobody_elses(capsys, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
-    with safe_streams():
+    with use_safe_streams():
         open_console().print("a\x1b]0;b\x07[link=https://e.x]c[/link]\ud800", style="bold")
         print("d\x1b[2J", file=sys.stderr)
     shown = capsys.readouterr()

@@ -22,7 +22,7 @@ class Fixed:
         self.shares = shares
         self.asked: list[tuple[str, str]] = []
 
-    def probabilities(self, pairs):
+    def predict_probabilities(self, pairs):
         self.asked += pairs
         return np.array([self.shares for _ in pairs])
 

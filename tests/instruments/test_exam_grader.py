@@ -18,8 +18,8 @@ from ragassay.instruments.exam_grader import (
 )
 from ragassay.models.cards import load_card
 from ragassay.models.embeddings import Embedder
-from ragassay.models.fitted_raters import ExamModel, ExamWeights, shipped_exam_model
-from ragassay.models.verifiers import minilm_verifier
+from ragassay.models.fitted_raters import ExamModel, ExamWeights, load_exam_model
+from ragassay.models.verifiers import load_minilm_verifier
 from ragassay.records import Bound, ExamItem
 
 PASSAGE = "The train was late. Alpha lowers blood pressure in mice. It rained."
@@ -35,7 +35,7 @@ class Fixed:
         self.shares = shares or (0.6, 0.1, 0.3)
         self.asked: list[tuple[str, str]] = []
 
-    def probabilities(self, pairs):
+    def predict_probabilities(self, pairs):
         self.asked += pairs
         return np.array([self.shares for _ in pairs]).reshape(len(pairs), 3)
 
@@ -122,7 +122,7 @@ def test_it_refuses_what_it_cannot_do():
     with pytest.raises(SettingsError, match="extraction"):
         grader(fitted({})).grade([ITEM], PASSAGE, grader="extraction")
     with pytest.raises(SettingsError, match="test bank"):
-        grader(fitted({})).relevance("a", PASSAGE, "sun")
+        grader(fitted({})).grade_relevance("a", PASSAGE, "sun")
 
 
 def test_its_identity_changes_with_its_numbers():
@@ -133,7 +133,7 @@ def test_its_identity_changes_with_its_numbers():
 
 
 def test_the_shipped_numbers_are_few_and_point_one_way():
-    model = shipped_exam_model()
+    model = load_exam_model()
     assert set(model.kinds) == {"question", "nugget"}
     for weights in model.kinds.values():
         assert all(weight >= 0 for weight in weights.weights.values()) and weights.weights
@@ -150,11 +150,11 @@ def test_weights_need_a_threshold_for_each_rating():
 
 @pytest.mark.integration
 def test_the_embedded_models_tell_an_answer_from_another_subject():
-    embedder, verifier = Embedder(), minilm_verifier()
+    embedder, verifier = Embedder(), load_minilm_verifier()
     item = ExamItem(id="q/1", text="Which drug lowers blood pressure in patients with diabetes?")
     near = "Lisinopril lowers blood pressure in patients with diabetes and protects the kidney."
     far = "The museum opens at nine and closes at five on weekdays."
-    weights = shipped_exam_model().kinds["question"]
+    weights = load_exam_model().kinds["question"]
     first, second = (
         weights.reach_probabilities(measure([item], text, embedder, verifier)[0].signals)[0]
         for text in (near, far)

@@ -15,11 +15,11 @@ from ragassay.instruments.local_graders import (
     ReaderGrader,
     Text2TextGrader,
     grade_extracted_answer,
-    local_grader,
+    open_local_grader,
 )
 from ragassay.models.local_readers import N_TOKENS, Span, Text2Text, fit_prompt
 from ragassay.models.weights import load_pretrained
-from ragassay.prompts.texts import item_prompt, load_grader_prompts, relevance_prompt
+from ragassay.prompts.texts import fill_item_prompt, fill_relevance_prompt, load_grader_prompts
 from ragassay.records import ExamItem
 
 torch = LazyModule("torch")
@@ -39,7 +39,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def test_a_rating_is_read_from_the_probabilities_of_the_scale(folders: dict[str, str]):
-    grader = local_grader(folders["4"])
+    grader = open_local_grader(folders["4"])
     for grade in grader.grade([QUESTION, NUGGET], PASSAGE):
         assert (grade.rating, grade.is_correct, grade.failure) == (4, True, None)
         assert grade.confidence is not None and grade.confidence > 0.8
@@ -48,15 +48,15 @@ def test_a_rating_is_read_from_the_probabilities_of_the_scale(folders: dict[str,
 
 
 def test_a_model_that_would_say_something_else_gives_no_rating(folders: dict[str, str]):
-    (grade,) = local_grader(folders["pressure"]).grade([QUESTION], PASSAGE)
+    (grade,) = open_local_grader(folders["pressure"]).grade([QUESTION], PASSAGE)
     assert grade.rating is None and grade.score is None and grade.is_correct is None
     assert grade.failure is not None and grade.failure.reason == "unparsable"
 
 
 def test_shares_are_those_of_the_models_own_next_words(folders: dict[str, str]):
     model = Text2Text(folders[""])
-    prompt = (*item_prompt(QUESTION, "rating"),)
-    (shares,) = model.shares([(prompt[0], PASSAGE, prompt[1])], ["4", "alpha lowers"])
+    prompt = (*fill_item_prompt(QUESTION, "rating"),)
+    (shares,) = model.predict_word_shares([(prompt[0], PASSAGE, prompt[1])], ["4", "alpha lowers"])
     tokenizer, inner = load_pretrained("AutoModelForSeq2SeqLM", folders[""], "float32")
     text = f"{prompt[0]}{PASSAGE}{prompt[1]}"
     # By hand: the first word's share, and the second's behind it.
@@ -71,15 +71,15 @@ def test_shares_are_those_of_the_models_own_next_words(folders: dict[str, str]):
 def test_grades_do_not_depend_on_what_shares_the_batch(folders: dict[str, str]):
     model = Text2Text(folders[""])
     prompts = [("rate : ", passage, " now") for passage in (PASSAGE, PASSAGE * 9, "zeta")]
-    together = model.shares(prompts, RATINGS)
-    alone = np.concatenate([model.shares([prompt], RATINGS) for prompt in prompts])
+    together = model.predict_word_shares(prompts, RATINGS)
+    alone = np.concatenate([model.predict_word_shares([prompt], RATINGS) for prompt in prompts])
     np.testing.assert_allclose(together, alone, rtol=1e-4)
     assert model.write_replies(prompts) == [model.write_replies([prompt])[0] for prompt in prompts]
 
 
 def test_the_passage_is_cut_and_never_the_question(folders: dict[str, str]):
     tokenizer, _ = load_pretrained("AutoModelForSeq2SeqLM", folders[""], "float32")
-    before, after = item_prompt(QUESTION, "rating")
+    before, after = fill_item_prompt(QUESTION, "rating")
     text = fit_prompt(tokenizer, (before, PASSAGE * 200, after))
     assert text.startswith(before + PASSAGE) and text.endswith(after)
     assert N_TOKENS - 3 <= len(tokenizer(text).input_ids) <= N_TOKENS
@@ -87,30 +87,30 @@ def test_the_passage_is_cut_and_never_the_question(folders: dict[str, str]):
 
 def test_an_item_without_room_for_a_passage_is_unscored(folders: dict[str, str]):
     long = ExamItem(id="q/3", text="alpha " * 600)
-    found = local_grader(folders["4"]).grade([long, QUESTION], PASSAGE)
+    found = open_local_grader(folders["4"]).grade([long, QUESTION], PASSAGE)
     assert found[0].failure is not None and found[0].failure.reason == "too_long"
     assert found[1].rating == 4
 
 
 def test_an_empty_passage_is_not_graded(folders: dict[str, str]):
     for name, grader in (("4", "rating"), ("reader", "extraction")):
-        (grade,) = local_grader(folders[name]).grade([QUESTION], " \n", grader=grader)  # type: ignore[arg-type]
+        (grade,) = open_local_grader(folders[name]).grade([QUESTION], " \n", grader=grader)  # type: ignore[arg-type]
         assert grade.failure is not None and grade.failure.reason == "empty_answer"
-    assert local_grader(folders["4"]).grade([], PASSAGE) == []
+    assert open_local_grader(folders["4"]).grade([], PASSAGE) == []
 
 
 def test_what_is_extracted_is_verified(folders: dict[str, str]):
     unknown = QUESTION.model_copy(update={"answers": ("zeta",)})
     anything = QUESTION.model_copy(update={"answers": ()})
     items = [QUESTION, unknown, anything, NUGGET]
-    found = local_grader(folders["pressure"]).grade(items, PASSAGE, grader="extraction")
+    found = open_local_grader(folders["pressure"]).grade(items, PASSAGE, grader="extraction")
     assert [(g.answer, g.is_correct) for g in found] == [
         ("pressure", True),
         ("pressure", False),
         ("pressure", True),
         ("pressure", True),
     ]
-    refused = local_grader(folders["unanswerable"]).grade(items, PASSAGE, grader="extraction")
+    refused = open_local_grader(folders["unanswerable"]).grade(items, PASSAGE, grader="extraction")
     assert [(g.answer, g.is_correct, g.failure) for g in refused] == [("", False, None)] * 4
 
 
@@ -122,20 +122,26 @@ def test_no_is_an_answer_where_it_can_be_one():
 
 @pytest.mark.parametrize("grader", ["fagb", "fagb_few", "sun", "sun_few", "helm"])
 def test_direct_graders_say_yes_or_no(folders: dict[str, str], grader: str):
-    found = local_grader(folders["yes"]).relevance("what lowers pressure", PASSAGE, grader)  # type: ignore[arg-type]
+    found = open_local_grader(folders["yes"]).grade_relevance(
+        "what lowers pressure", PASSAGE, grader
+    )  # type: ignore[arg-type]
     assert (found.grader, found.rating, found.is_relevant) == (grader, 1, True)
     assert found.confidence is not None and found.confidence > 0.8
 
 
 def test_thomas_rates_from_0_to_2(folders: dict[str, str]):
-    found = local_grader(folders["2"]).relevance("what lowers pressure", PASSAGE, "thomas")
+    found = open_local_grader(folders["2"]).grade_relevance(
+        "what lowers pressure", PASSAGE, "thomas"
+    )
     assert (found.rating, found.is_relevant) == (2, True)
-    off = local_grader(folders["yes"]).relevance("what lowers pressure", PASSAGE, "thomas")
+    off = open_local_grader(folders["yes"]).grade_relevance(
+        "what lowers pressure", PASSAGE, "thomas"
+    )
     assert off.rating is None and off.failure is not None and off.failure.reason == "unparsable"
 
 
 def test_a_reader_gives_the_span_with_the_highest_score(folders: dict[str, str]):
-    grader = local_grader(folders["reader"])
+    grader = open_local_grader(folders["reader"])
     assert isinstance(grader, ReaderGrader)
     (span,) = grader.model.read([QUESTION.text], PASSAGE)
     tokenizer, model = grader.model.model.load()
@@ -178,17 +184,17 @@ def test_a_reader_leaves_nuggets_undecided_and_unlikely_spans_out():
 
 
 def test_a_reader_refuses_what_it_cannot_grade(folders: dict[str, str]):
-    grader = local_grader(folders["reader"])
+    grader = open_local_grader(folders["reader"])
     with pytest.raises(SettingsError, match="cannot grade by rating"):
         grader.grade([QUESTION], PASSAGE, grader="rating")
     with pytest.raises(SettingsError, match="cannot grade by sun"):
-        grader.relevance("what", PASSAGE, "sun")
+        grader.grade_relevance("what", PASSAGE, "sun")
 
 
 def test_a_model_that_cannot_be_had_is_said_in_one_line(tmp_path: Path):
     for name in (str(tmp_path / "none"), "no/such-model-here"):
         with pytest.raises(SettingsError, match="is unavailable") as error:
-            local_grader(name)
+            open_local_grader(name)
         assert "\n" not in str(error.value)
 
 
@@ -197,7 +203,7 @@ def test_a_model_of_another_kind_is_refused(tmp_path: Path):
 
     BertConfig(hidden_size=16, architectures=["BertForMaskedLM"]).save_pretrained(tmp_path)
     with pytest.raises(SettingsError, match="BertForMaskedLM; use an encoder-decoder"):
-        local_grader(str(tmp_path))
+        open_local_grader(str(tmp_path))
 
 
 def test_every_template_names_what_it_asks_for_and_is_short():
@@ -205,17 +211,17 @@ def test_every_template_names_what_it_asks_for_and_is_short():
     for kind in ("question", "nugget"):
         item = ExamItem(id="q", text=hostile, kind=kind)  # type: ignore[arg-type]
         for grader in ("rating", "extraction"):
-            before, after = item_prompt(item, grader)  # type: ignore[arg-type]
+            before, after = fill_item_prompt(item, grader)  # type: ignore[arg-type]
             assert hostile in before + after
             assert len(f"{before}{after}".split()) < 120
     for grader in load_grader_prompts().relevance:
-        before, after = relevance_prompt(hostile, grader)
+        before, after = fill_relevance_prompt(hostile, grader)
         assert hostile in before + after and "{" not in (before + after).replace(hostile, "")
         assert len(f"{before}{after}".split()) < 150
 
 
 def test_an_instrument_says_what_its_grades_depend_on(folders: dict[str, str]):
-    grader = local_grader(folders["4"])
+    grader = open_local_grader(folders["4"])
     assert isinstance(grader, Text2TextGrader)
     assert grader.identity[0] == grader.name == folders["4"]
     assert len(grader.identity[1]) == 64

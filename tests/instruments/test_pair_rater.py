@@ -9,11 +9,11 @@ import pytest
 from qa_pairs import PAIRS, PAPER
 
 from ragassay.evaluators.build_run import build_run
-from ragassay.graphs.case import new_open_case
+from ragassay.graphs.case import create_open_case
 from ragassay.instruments.pair_rater import EmbeddedPairRater, PaperSignals
-from ragassay.models.fitted_raters import RelevanceModel, shipped_relevance
+from ragassay.models.fitted_raters import RelevanceModel, load_relevance_model
 from ragassay.records import RACAR, Bound, Case, RacarRating
-from ragassay.records.qa import paper_record
+from ragassay.records.qa import build_paper_record
 from ragassay.settings import load_settings
 
 BOUNDS = tuple(
@@ -33,7 +33,9 @@ class Letters:
 
 
 def case() -> Case:
-    return new_open_case(paper_record(PAPER, PAIRS), build_run(load_settings(only=("racar",)))).case
+    return create_open_case(
+        build_paper_record(PAPER, PAIRS), build_run(load_settings(only=("racar",)))
+    ).case
 
 
 def rated(dimension: str) -> dict[str, RacarRating]:
@@ -58,7 +60,7 @@ def test_a_question_is_relevant_where_the_paper_has_its_words_and_a_close_senten
     # The spray's question: cosine 1, all content words but one: 5 + 5 * share - 4 > 2.2.
     assert found["p/1"].rating == 3
     assert found["p/1"].confidence == pytest.approx(
-        MODEL.probability(1.0, share_of("p/1")), abs=1e-3
+        MODEL.predict_probability(1.0, share_of("p/1")), abs=1e-3
     )
     assert all(one.rating in (1, 3) or one.is_undecided for one in found.values())
 
@@ -82,6 +84,6 @@ def test_a_paper_without_a_sentence_is_close_to_nothing():
 
 
 def test_the_shipped_numbers_rise_with_both_measures():
-    model = shipped_relevance()
+    model = load_relevance_model()
     assert model.closest > 0 and model.covered > 0
     assert {bound.label for bound in model.bounds} == {"1", "3"}

@@ -13,8 +13,8 @@ import pytest
 from ragassay.models.embeddings import RoleEncoder
 from ragassay.prompts.model_forms import TextRole
 from ragassay.qa import measures
-from ragassay.qa.measures import Compared, measure_papers, measured_groups
-from ragassay.qa.scores import qa_scores
+from ragassay.qa.measures import Compared, measure_paper_groups, measure_papers
+from ragassay.qa.scores import compute_qa_scores
 from ragassay.records.inputs import QAPair
 from ragassay.records.qa import Paper, PaperMeasures, PaperSection
 
@@ -122,11 +122,11 @@ def test_many_papers_give_what_each_gives_alone(monkeypatch: pytest.MonkeyPatch)
 
 def test_papers_are_embedded_together_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     encode, work = Words(), [(METALS, PAIRS)] * 3
-    assert [len(group) for group in measured_groups(work, encode)] == [3]
+    assert [len(group) for group in measure_paper_groups(work, encode)] == [3]
     assert encode.asked == [("sentence", 18), ("pair", 6), ("question", 9)]
     monkeypatch.setattr(measures, "N_TEXTS", 12)
-    assert [len(group) for group in measured_groups(work, encode)] == [2, 1]
-    assert list(measured_groups([], encode)) == []
+    assert [len(group) for group in measure_paper_groups(work, encode)] == [2, 1]
+    assert list(measure_paper_groups([], encode)) == []
 
 
 def test_numbers_are_looked_up_in_tables_too_and_context_is_marked() -> None:
@@ -162,7 +162,7 @@ def test_published_pairs_draw_on_their_papers_as_measured(shared: Path) -> None:
         work.append((Paper(id=row["doi"], sections=(PaperSection(text=row["txt"]),)), pairs))
     measured: dict[measures.Compared, float] = {"answer": 0.563, "pair": 0.54}
     for compared, chunks in measured.items():
-        scores = qa_scores(measure_papers(work, RoleEncoder(), compared=compared))
+        scores = compute_qa_scores(measure_papers(work, RoleEncoder(), compared=compared))
         found = {key: score.value for key, score in scores.items()}
         assert found["coverage"] == pytest.approx(0.967, abs=0.02)
         assert found["pooled_coverage"] == pytest.approx(0.533, abs=0.04)

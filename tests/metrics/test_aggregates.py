@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from answers import answer
 
-from ragassay.metrics.papers.answer_scores import share
+from ragassay.metrics.papers.answer_scores import score_share
 from ragassay.metrics.stats.aggregates import (
-    pooled_scores,
-    question_score,
-    question_scores,
-    values_by_question,
+    average_by_question,
+    average_question_score,
+    average_question_scores,
+    pool_scores,
 )
 from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Evaluation, Score, Summary
@@ -23,45 +23,45 @@ def answered(topic: str, score: Score, key: str = KEY) -> Evaluation:
 
 
 def hits(topic: str, n_hits: int, n: int, n_unscored: int = 0, key: str = KEY) -> Evaluation:
-    return answered(topic, share(key, n_hits, n, n_unscored, "j"), key)
+    return answered(topic, score_share(key, n_hits, n, n_unscored, "j"), key)
 
 
 def test_each_question_counts_once():
     # Question a: (1 + 0) / 2 = .5; question b: 1. Mean .75; over answers it is 2/3.
-    found = question_scores([hits("a", 1, 1), hits("a", 0, 1), hits("b", 4, 4)])[KEY]
+    found = average_question_scores([hits("a", 1, 1), hits("a", 0, 1), hits("b", 4, 4)])[KEY]
     assert (found.value, found.n, found.n_unscored, found.judge) == (0.75, 2, 0, "j")
 
 
 def test_unscored_question_is_counted_and_bounds_the_mean():
     # Known: a .5 with bounds 1/3 and 2/3 (one of three missing); b is wholly missing: 0 to 1.
-    found = question_scores([hits("a", 1, 2, 1), hits("b", 0, 0, 3)])[KEY]
+    found = average_question_scores([hits("a", 1, 2, 1), hits("b", 0, 0, 3)])[KEY]
     assert (found.value, found.n, found.n_unscored) == (0.5, 1, 1)
     assert (found.worst, found.best) == (round((0.3333 + 0) / 2, 4), round((0.6667 + 1) / 2, 4))
 
 
 def test_question_without_anything_to_score_is_not_unscored():
-    found = question_scores([hits("a", 1, 2), hits("b", 0, 0)])[KEY]
+    found = average_question_scores([hits("a", 1, 2), hits("b", 0, 0)])[KEY]
     assert (found.value, found.n, found.n_unscored) == (0.5, 1, 0)
 
 
 def test_interval_resamples_questions():
     alike = [hits("a", 0, 1)] * 5 + [hits("b", 1, 1)] * 5
-    found = question_score(KEY, alike)
+    found = average_question_score(KEY, alike)
     assert (found.low, found.high) == (0.0, 1.0)
-    assert question_score(KEY, alike[:5]).low is None
+    assert average_question_score(KEY, alike[:5]).low is None
 
 
 def test_score_that_nobody_has_has_no_value():
-    found = question_score("nuggets.recall", [hits("a", 1, 1)])
+    found = average_question_score("nuggets.recall", [hits("a", 1, 1)])
     assert (found.value, found.n, found.worst) == (None, 0, None)
-    assert values_by_question([], KEY) == {}
-    assert question_scores([]) == {}
-    assert pooled_scores([]) == {}
+    assert average_by_question([], KEY) == {}
+    assert average_question_scores([]) == {}
+    assert pool_scores([]) == {}
 
 
 def test_pooled_divides_the_sum_of_hits_by_the_sum_of_n():
     # 1 of 3 (stored as .3333) and 7 of 7: 8 of 10.
-    found = pooled_scores([hits("a", 1, 3), hits("b", 7, 7)])[KEY]
+    found = pool_scores([hits("a", 1, 3), hits("b", 7, 7)])[KEY]
     assert (found.value, found.n, found.n_unscored) == (0.8, 10, 0)
     assert found.low is not None and found.high is not None
     assert found.low <= 0.8 <= found.high
@@ -69,7 +69,7 @@ def test_pooled_divides_the_sum_of_hits_by_the_sum_of_n():
 
 def test_pooled_bounds_hold_what_is_unscored():
     # 1 of 2 and one missing; 2 of 2: known 3 of 4; of 5 at worst 3, at best 4.
-    found = pooled_scores([hits("a", 1, 2, 1), hits("b", 2, 2)])[KEY]
+    found = pool_scores([hits("a", 1, 2, 1), hits("b", 2, 2)])[KEY]
     assert (found.value, found.n, found.n_unscored) == (0.75, 4, 1)
     assert found.worst == pytest.approx(3 / 5, abs=1e-4)
     assert found.best == pytest.approx(4 / 5, abs=1e-4)
@@ -78,7 +78,7 @@ def test_pooled_bounds_hold_what_is_unscored():
 def test_pooled_takes_half_credits():
     # 1.5 of 3 and .5 of 1: 2 of 4.
     halves = [Score(value=0.5, n=3), Score(value=0.5, n=1)]
-    found = pooled_scores([answered("a", s, "nuggets.vital") for s in halves])["nuggets.vital"]
+    found = pool_scores([answered("a", s, "nuggets.vital") for s in halves])["nuggets.vital"]
     assert (found.value, found.n) == (0.5, 4)
 
 
@@ -86,13 +86,13 @@ def test_pooled_f1_is_that_of_pooled_precision_and_recall():
     # Precision 3 of 6, recall 3 of 4: F1 = 2 * .5 * .75 / 1.25 = .6. The mean of F1s is another.
     def evaluated(topic: str, n_hits: int, n: int, n_gold: int) -> Evaluation:
         scores = {
-            "nuggets.precision": share("", n_hits, n, 0, "j"),
-            "nuggets.recall": share("", n_hits, n_gold, 0, "j"),
+            "nuggets.precision": score_share("", n_hits, n, 0, "j"),
+            "nuggets.recall": score_share("", n_hits, n_gold, 0, "j"),
             "nuggets.f1": Score(value=0.1, n=n + n_gold),
         }
         return answer(topic=topic).model_copy(update={"scores": scores})
 
-    found = pooled_scores([evaluated("a", 1, 4, 2), evaluated("b", 2, 2, 2)])
+    found = pool_scores([evaluated("a", 1, 4, 2), evaluated("b", 2, 2, 2)])
     assert list(found) == ["nuggets.precision", "nuggets.recall", "nuggets.f1"]
     assert (found["nuggets.f1"].value, found["nuggets.f1"].n) == (0.6, 10)
     low, high = found["nuggets.f1"].low, found["nuggets.f1"].high
@@ -102,19 +102,21 @@ def test_pooled_f1_is_that_of_pooled_precision_and_recall():
 
 
 def test_pooled_f1_of_no_hit_is_zero():
-    scores = {f"nuggets.{name}": share("", 0, 2, 0, "j") for name in ("precision", "recall", "f1")}
-    found = pooled_scores([answer(topic=t).model_copy(update={"scores": scores}) for t in "ab"])
+    scores = {
+        f"nuggets.{name}": score_share("", 0, 2, 0, "j") for name in ("precision", "recall", "f1")
+    }
+    found = pool_scores([answer(topic=t).model_copy(update={"scores": scores}) for t in "ab"])
     f1 = found["nuggets.f1"]
     assert (f1.value, f1.low, f1.high) == (0.0, 0.0, 0.0)
 
 
 def test_ratings_are_not_pooled():
     rating = Score(value=4.0, n=1, scale=(1.0, 5.0))
-    assert pooled_scores([answered("a", rating, "rubric.cohesion")]) == {}
+    assert pool_scores([answered("a", rating, "rubric.cohesion")]) == {}
 
 
 def test_everything_unscored_has_bounds_and_no_value():
-    found = pooled_scores([hits("a", 0, 0, 2)])[KEY]
+    found = pool_scores([hits("a", 0, 0, 2)])[KEY]
     assert (found.value, found.n, found.n_unscored, found.worst, found.best) == (None, 0, 2, 0, 1)
 
 

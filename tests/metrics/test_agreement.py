@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lazy import LazyModule
 
 from ragassay.errors import InputError
-from ragassay.metrics.stats.agreement import AlphaLevel, agreement, krippendorff_alpha
+from ragassay.metrics.stats.agreement import AlphaLevel, krippendorff_alpha, measure_agreement
 from ragassay.metrics.stats.intervals import SEED, bootstrap_interval
 
 krippendorff = LazyModule("krippendorff")
@@ -26,7 +26,7 @@ def test_worked_by_hand():
     # people a a a b b, judge a a b b a: 3 of 5 agree.
     # Expected: a 3/5 * 3/5 + b 2/5 * 2/5 = .52; kappa = (.6 - .52) / .48 = 1/6.
     # F1 of a: 2*2 / (3+3) = 2/3, of b: 2*1 / (2+2) = 1/2; macro 7/12.
-    found = agreement(list("aaabb"), list("aabba"), ["a", "b"])
+    found = measure_agreement(list("aaabb"), list("aabba"), ["a", "b"])
     assert found.accuracy.value == 0.6
     assert found.kappa.value == pytest.approx(1 / 6)
     assert found.averages["macro"].f1.value == pytest.approx(7 / 12)
@@ -43,7 +43,7 @@ def test_weighted_kappa_worked_by_hand():
     # people 1 2 3, judge 1 3 3. Quadratic: observed (0 + 1 + 0) / 3 = 1/3. Expected over the nine
     # pairings of marginals (1/3 each; 1: 1/3, 3: 2/3): (0 + 2*4 + 1 + 2*1 + 4 + 0) / 9 = 15/9.
     # 1 - (1/3) / (15/9) = .8. Linear: observed 1/3, expected (2*2 + 1 + 2*1 + 2) / 9 = 1; 2/3.
-    found = agreement(list("123"), list("133"), ["1", "2", "3"], is_ordered=True)
+    found = measure_agreement(list("123"), list("133"), ["1", "2", "3"], is_ordered=True)
     assert found.quadratic_kappa is not None and found.linear_kappa is not None
     assert found.quadratic_kappa.value == pytest.approx(0.8)
     assert found.linear_kappa.value == pytest.approx(2 / 3)
@@ -53,7 +53,7 @@ def test_weighted_kappa_worked_by_hand():
 @settings(max_examples=40)
 def test_values_are_those_of_scikit_learn(pairs):
     truth, predicted = [t for t, _ in pairs], [p for _, p in pairs]
-    found = agreement(truth, predicted, LIKERT, is_ordered=True)
+    found = measure_agreement(truth, predicted, LIKERT, is_ordered=True)
     assert found.accuracy.value == sum(t == p for t, p in pairs) / len(pairs)
     for average, scores in found.averages.items():
         p, r, f1, _ = sklearn_metrics.precision_recall_fscore_support(
@@ -82,7 +82,7 @@ def test_values_are_those_of_scikit_learn(pairs):
 def test_intervals_are_those_of_every_resample_of_two_questions():
     # Question x: a/a, b/b (kappa 1); question y: a/b, b/a (kappa -1); both: kappa 0.
     # xx, xy, yx, yy are equally likely: the ends are -1 and 1. So for accuracy: 0 and 1.
-    found = agreement(list("abab"), list("abba"), ["a", "b"], list("xxyy"))
+    found = measure_agreement(list("abab"), list("abba"), ["a", "b"], list("xxyy"))
     assert found.kappa.value == pytest.approx(0.0)
     assert (found.kappa.low, found.kappa.high) == pytest.approx((-1.0, 1.0))
     assert (found.accuracy.low, found.accuracy.high) == (0.0, 1.0)
@@ -104,13 +104,13 @@ def test_draws_of_kappa_are_kappas_of_draws(weights):
 
     expected = bootstrap_interval(lambda draws: np.array([kappa_of(*row) for row in draws]), 4)
     truth, predicted, questions = zip(*((str(t), str(p), q) for t, p, q in items), strict=True)
-    found = agreement(truth, predicted, ["0", "1", "2"], questions, is_ordered=True)
+    found = measure_agreement(truth, predicted, ["0", "1", "2"], questions, is_ordered=True)
     kappas = {None: found.kappa, "linear": found.linear_kappa, "quadratic": found.quadratic_kappa}
     assert (kappas[weights].low, kappas[weights].high) == pytest.approx(expected)
 
 
 def test_unscored_is_left_out_counted_and_bounds_the_accuracy():
-    found = agreement(list("aab"), ["a", None, "b"], ["a", "b"])
+    found = measure_agreement(list("aab"), ["a", None, "b"], ["a", "b"])
     assert (found.accuracy.value, found.accuracy.n, found.accuracy.n_unscored) == (1.0, 2, 1)
     assert (found.accuracy.worst, found.accuracy.best) == pytest.approx((2 / 3, 1.0))
     assert found.kappa.n_unscored == 1
@@ -118,7 +118,7 @@ def test_unscored_is_left_out_counted_and_bounds_the_accuracy():
 
 @pytest.mark.parametrize("n", [0, 1, 3])
 def test_one_label_only_has_no_kappa(n):
-    found = agreement(["a"] * n, ["a"] * n, ["a", "b"], is_ordered=True)
+    found = measure_agreement(["a"] * n, ["a"] * n, ["a", "b"], is_ordered=True)
     assert found.kappa.value is None
     assert found.quadratic_kappa is not None and found.quadratic_kappa.value is None
     assert found.accuracy.value == (1.0 if n else None)
@@ -127,7 +127,7 @@ def test_one_label_only_has_no_kappa(n):
 
 
 def test_everything_unscored_has_no_value():
-    found = agreement(["a", "b"], [None, None], ["a", "b"])
+    found = measure_agreement(["a", "b"], [None, None], ["a", "b"])
     assert (found.accuracy.value, found.accuracy.n_unscored) == (None, 2)
     assert (found.accuracy.worst, found.accuracy.best) == (0.0, 1.0)
 
@@ -143,7 +143,7 @@ def test_everything_unscored_has_no_value():
 )
 def test_labels_that_do_not_fit_are_refused(arguments):
     with pytest.raises(InputError):
-        agreement(*arguments)
+        measure_agreement(*arguments)
 
 
 def test_alpha_worked_by_hand():

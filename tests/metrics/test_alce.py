@@ -11,12 +11,12 @@ from ragassay.metrics.papers.citations import (
     RECALL,
     CitingSentence,
     Support,
-    alce_scores,
+    compute_alce_scores,
 )
 
 
 def values(*sentences: CitingSentence) -> tuple[float | None, float | None]:
-    found = alce_scores(sentences, "judge")
+    found = compute_alce_scores(sentences, "judge")
     return found[RECALL].value, found[PRECISION].value
 
 
@@ -36,19 +36,21 @@ def test_worked_by_hand():
 
 
 def test_an_invalid_citation_spoils_its_sentence():
-    found = alce_scores([CitingSentence({"1": True}, True, has_invalid=True)], "judge")
+    found = compute_alce_scores([CitingSentence({"1": True}, True, has_invalid=True)], "judge")
     assert (found[RECALL].value, found[PRECISION].value, found[PRECISION].n) == (0.0, 0.0, 2)
 
 
 def test_what_nobody_could_tell_is_unscored_and_bounded():
-    found = alce_scores([CitingSentence({"1": None}, None), CitingSentence({"2": True}, True)], "j")
+    found = compute_alce_scores(
+        [CitingSentence({"1": None}, None), CitingSentence({"2": True}, True)], "j"
+    )
     for score in found.values():
         assert (score.value, score.n, score.n_unscored) == (1.0, 1, 1)
         assert (score.worst, score.best) == (0.5, 1.0)
 
 
 def test_a_sentence_without_a_citation_is_no_recall_where_all_others_failed():
-    found = alce_scores([CitingSentence({"1": None}, None), CitingSentence()], "j")
+    found = compute_alce_scores([CitingSentence({"1": None}, None), CitingSentence()], "j")
     assert (found[RECALL].value, found[RECALL].n, found[RECALL].n_unscored) == (None, 0, 2)
     assert (found[RECALL].worst, found[RECALL].best) == (0.0, 0.5)
 

@@ -6,7 +6,7 @@ import pytest
 from answers import answer, changed
 from case_tables import each_case
 
-from ragassay.metrics.stats.alignment import align_labels, consensus
+from ragassay.metrics.stats.alignment import align_labels, find_consensus
 from ragassay.records import (
     Evaluation,
     HumanLabel,
@@ -141,7 +141,7 @@ def test_sentence_that_was_not_labelled_is_named():
     evaluation = changed(run()[1], labels=())
     found = align_labels([label(record_id="two")], [evaluation])
     assert found.unaligned[0].reason == "the run did not label the sentence"
-    assert found.reasons() == {("relevance", "the run did not label the sentence"): 1}
+    assert found.count_reasons() == {("relevance", "the run did not label the sentence"): 1}
 
 
 def test_two_answers_that_fit_are_not_guessed_between():
@@ -165,11 +165,14 @@ def test_annotators_are_put_together():
 
 
 def test_consensus():
-    assert consensus("relevance", ["required", "borderline"]) is None
-    assert consensus("citation", ["supports"]) == "supports"
-    assert consensus("citation", ["neutral", "supports", "neutral", "supports", "invalid"]) is None
-    assert consensus("rubric", ["5", "1", "2", "4"]) == "2"
-    assert consensus("rubric", ["5", "5", "1"]) == "5"
+    assert find_consensus("relevance", ["required", "borderline"]) is None
+    assert find_consensus("citation", ["supports"]) == "supports"
+    assert (
+        find_consensus("citation", ["neutral", "supports", "neutral", "supports", "invalid"])
+        is None
+    )
+    assert find_consensus("rubric", ["5", "1", "2", "4"]) == "2"
+    assert find_consensus("rubric", ["5", "5", "1"]) == "5"
 
 
 def test_nothing_to_align():

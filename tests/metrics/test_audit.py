@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lazy import LazyModule
 
-from ragassay.metrics.papers.citations import citation_scores
-from ragassay.metrics.stats.intervals import mean_interval, share_interval
+from ragassay.metrics.papers.citations import score_citations
+from ragassay.metrics.stats.intervals import compute_mean_interval, compute_share_interval
 from ragassay.records import (
     AnswerSentence,
     Citation,
@@ -21,12 +21,12 @@ from ragassay.records import (
     Finding,
 )
 from ragassay.studies.audit_scores import (
-    attack_figures,
-    audit_pairs,
+    average_variant_ratings,
+    build_perturbed_pairs,
+    compute_attack_figures,
     detection_score,
     lift_score,
     optimism_error,
-    variant_ratings,
 )
 from ragassay.studies.certificate import certify
 
@@ -42,7 +42,7 @@ def test_worked_by_hand():
     # Benign (5 + 4 + 3) / 3 = 4; damaged (2 + 4 + 5) / 3 = 11/3; lift -1/3.
     # Excess over 1, extreme: 1, 3, 4 on average 8/3.
     # AUROC, benign 5 4 3 against damaged 2 4 5: 5 wins 1 + 1 + .5, 4 wins 1 + .5, 3 wins 1: 5/9.
-    (figure,) = attack_figures(pairs_of([(5, 2), (4, 4), (3, 5), (5, None)]))
+    (figure,) = compute_attack_figures(pairs_of([(5, 2), (4, 4), (3, 5), (5, None)]))
     assert figure.detection.value == pytest.approx(1 / 3)
     assert (figure.detection.n, figure.detection.n_unscored) == (3, 1)
     assert (figure.detection.worst, figure.detection.best) == (0.25, 0.5)
@@ -64,7 +64,7 @@ def test_subtle_damage_may_keep_a_rating_of_three():
 @given(Scored)
 @settings(max_examples=40)
 def test_agrees_with_brute_force_and_scikit_learn(scored):
-    (figure,) = attack_figures(pairs_of(scored))
+    (figure,) = compute_attack_figures(pairs_of(scored))
     both = [(b, d) for b, d in scored if b is not None and d is not None]
     assert figure.detection.n == len(both)
     assert figure.detection.n_unscored == len(scored) - len(both)
@@ -86,7 +86,7 @@ def test_agrees_with_brute_force_and_scikit_learn(scored):
 def test_intervals_resample_questions_and_not_answers():
     scored = [(5, 1), (5, 5), (5, 1), (5, 5)]
     apart, together = pairs_of(scored), pairs_of(scored, topics=["q", "q", "q", "q"])
-    assert lift_score(apart).low == pytest.approx(mean_interval([-4, 0, -4, 0])[0])
+    assert lift_score(apart).low == pytest.approx(compute_mean_interval([-4, 0, -4, 0])[0])
     assert lift_score(together).low is None, "one question cannot be resampled"
 
 
@@ -94,19 +94,19 @@ def test_a_perfect_share_of_few_pairs_is_not_certain():
     # A bootstrap of 1, 1, ..., 1 has no width; Wilson's of 12 of 12 reaches down to .757.
     found = detection_score(pairs_of([(5, 1)] * 12))
     assert (found.value, found.high) == (1.0, 1.0)
-    assert found.low == pytest.approx(share_interval(12, 12)[0])
+    assert found.low == pytest.approx(compute_share_interval(12, 12)[0])
     assert found.low == pytest.approx(0.7575, abs=1e-3)
 
 
 def test_answers_to_one_question_are_one_trial():
     found = detection_score(pairs_of([(5, 1)] * 12, topics=["q"] * 11 + ["r"]))
     assert found.n == 12
-    assert found.low == pytest.approx(share_interval(2, 2)[0])
+    assert found.low == pytest.approx(compute_share_interval(2, 2)[0])
 
 
 def test_no_pair_gives_no_figure():
-    assert attack_figures([]) == ()
-    assert variant_ratings([]) == {}
+    assert compute_attack_figures([]) == ()
+    assert average_variant_ratings([]) == {}
     assert detection_score([]).n == 0
 
 
@@ -114,7 +114,7 @@ def test_a_score_that_does_not_apply_makes_no_pair():
     hurt = damage(0, targets=("citations.support", "rubric.cohesion"))
     whole = answer("a0").model_copy(update={"scores": {"rubric.cohesion": likert(5)}})
     spoilt = answer("a0~off_topic").model_copy(update={"scores": {"rubric.cohesion": likert(1)}})
-    pairs = audit_pairs([hurt], {"a0": whole, "a0~off_topic": spoilt})
+    pairs = build_perturbed_pairs([hurt], {"a0": whole, "a0~off_topic": spoilt})
     assert [pair.target for pair in pairs] == ["rubric.cohesion"]
 
 
@@ -127,7 +127,7 @@ def test_a_finding_that_ought_to_come_up_is_detected_where_there_is_one_more():
         "a0~off_topic": answer("a0~off_topic", findings=(finding, finding)),
         "a1~off_topic": answer("a1~off_topic"),
     }
-    (figure,) = attack_figures(audit_pairs(hurt, evaluations))
+    (figure,) = compute_attack_figures(build_perturbed_pairs(hurt, evaluations))
     # The first: 1/2 falls to 1/3. The second: 1 stays 1.
     assert figure.detection.value == 0.5
     assert figure.perturbed.value == pytest.approx((1 / 3 + 1) / 2)
@@ -141,7 +141,7 @@ def test_an_answer_without_an_evaluation_is_unscored(missing):
         for name in ("a0", "a0~off_topic")
     }
     del evaluations[missing]
-    (figure,) = attack_figures(audit_pairs([damage(0)], evaluations))
+    (figure,) = compute_attack_figures(build_perturbed_pairs([damage(0)], evaluations))
     assert (figure.detection.value, figure.detection.n_unscored) == (None, 1)
     assert figure.benign.scale == (1.0, 5.0)
 
@@ -150,7 +150,7 @@ def test_each_attack_severity_and_target_has_its_figure():
     one = pairs_of([(5, 1)])
     two = pairs_of([(5, 3)], severity="subtle", attack="hint")
     three = pairs_of([(4, 5)], target="rubric.relevancy", family="injection", attack="injection")
-    figures = attack_figures([*one, *two, *three])
+    figures = compute_attack_figures([*one, *two, *three])
     found = [(f.attack, f.family, f.severity, f.target) for f in figures]
     assert found == [
         ("off_topic", "rubric", "extreme", "rubric.cohesion"),
@@ -168,7 +168,7 @@ def test_ratings_by_damage_count_a_whole_answer_once():
         *pairs_of([(5, 4), (3, None)], attack="hint", severity="subtle"),
         *pairs_of([(5, 5)], attack="injection", family="injection"),
     ]
-    found = variant_ratings(pairs)["rubric.cohesion"]
+    found = average_variant_ratings(pairs)["rubric.cohesion"]
     assert list(found) == ["benign", "subtle", "extreme"]
     assert {name: score.value for name, score in found.items()} == {
         "benign": 4.0,
@@ -203,7 +203,7 @@ def cited(name: str, *verdicts: str | None, findings: int = 0) -> Evaluation:
     return evaluation.model_copy(
         update={
             "verdicts": tuple(found),
-            "scores": citation_scores(sentences, found, "judge"),
+            "scores": score_citations(sentences, found, "judge"),
             "findings": (*heads, *looks),
         }
     )
@@ -229,8 +229,8 @@ def cited(name: str, *verdicts: str | None, findings: int = 0) -> Evaluation:
 def test_what_the_judge_left_open_is_neither_found_nor_missed(whole, hurt, changed, state):
     hit = damage(0, targets=("citations.support",)).model_copy(update={"sentences": changed})
     evaluations = {hit.original: cited(hit.original, *whole), hit.record.id: cited("x", *hurt)}
-    (figure,) = attack_figures(audit_pairs([hit], evaluations))
-    (line,) = certify(audit_pairs([hit], evaluations))
+    (figure,) = compute_attack_figures(build_perturbed_pairs([hit], evaluations))
+    (line,) = certify(build_perturbed_pairs([hit], evaluations))
     assert figure.n_undecided == (state == "undecided")
     assert figure.detection.n_unscored == figure.n_undecided
     value = {"found": 1.0, "missed": 0.0, "undecided": None}[state]
@@ -250,8 +250,8 @@ def test_a_finding_that_is_only_worth_a_look_detects_nothing():
         (cited("x", "supports", "contradicts", None, findings=1), 0, 1.0),
         (cited("x", "supports", "supports", "supports"), 0, 0.0),
     ):
-        pairs = audit_pairs([hit], {hit.original: whole, hit.record.id: hurt})
-        (figure,) = attack_figures(pairs)
+        pairs = build_perturbed_pairs([hit], {hit.original: whole, hit.record.id: hurt})
+        (figure,) = compute_attack_figures(pairs)
         assert (figure.n_undecided, figure.detection.value) == (n_undecided, value)
 
 
@@ -263,7 +263,7 @@ def test_the_certificate_names_the_undecided_beside_what_was_found():
         hit.record.id: cited(hit.record.id, *verdicts)
         for hit, verdicts in zip(hits, hurt, strict=True)
     }
-    (line,) = certify(audit_pairs(hits, evaluations))
+    (line,) = certify(build_perturbed_pairs(hits, evaluations))
     assert line.reason.startswith("Detects 3 of 3 extreme perturbations;")
     assert line.reason.endswith("; 1 of 4 undecided.")
     assert line.decided is not None and (line.decided.value, line.decided.n) == (0.75, 4)

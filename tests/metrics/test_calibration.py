@@ -8,7 +8,7 @@ import pytest
 from lazy import LazyModule
 
 from ragassay.errors import InputError
-from ragassay.metrics.stats.calibration import calibration
+from ragassay.metrics.stats.calibration import measure_calibration
 
 sklearn_metrics = LazyModule("sklearn.metrics")
 
@@ -18,15 +18,15 @@ def test_worked_by_hand():
     # (.3, wrong): |0 - .3| = .3. ECE = 2/3 * .425 + 1/3 * .3 = .3833.
     # Brier = (.1^2 + .95^2 + .3^2) / 3 = (.01 + .9025 + .09) / 3 = .3342. (.9 ends the ninth bin:
     # so two bins here: |1 - .9| = .1, |0 - .95| = .95, |0 - .3| = .3; ECE = 1.35 / 3 = .45.)
-    found = calibration([0.9, 0.95, 0.3], [True, False, False])
+    found = measure_calibration([0.9, 0.95, 0.3], [True, False, False])
     assert found.error.value == pytest.approx(0.45)
     assert found.brier.value == pytest.approx(0.334167, abs=1e-6)
-    coarse = calibration([0.9, 0.95, 0.3], [True, False, False], n_bins=5)
+    coarse = measure_calibration([0.9, 0.95, 0.3], [True, False, False], n_bins=5)
     assert coarse.error.value == pytest.approx(0.383333, abs=1e-6)
 
 
 def test_ends_of_bins_belong_below():
-    found = calibration([0.0, 0.1, 0.7, 1.0], [True] * 4)
+    found = measure_calibration([0.0, 0.1, 0.7, 1.0], [True] * 4)
     assert [part.n for part in found.bins] == [2, 0, 0, 0, 0, 0, 1, 0, 0, 1]
     assert (found.bins[6].low, found.bins[6].high) == (0.6, 0.7)
     assert found.bins[0].confidence == pytest.approx(0.05)
@@ -38,7 +38,7 @@ def test_agrees_with_brute_force_and_scikit_learn():
     draw = random.Random(2)
     confidences = [draw.random() for _ in range(200)]
     right = [draw.random() < c**2 for c in confidences]
-    found = calibration(confidences, right, [str(i % 20) for i in range(200)])
+    found = measure_calibration(confidences, right, [str(i % 20) for i in range(200)])
     expected = 0.0
     for b in range(10):
         members = [i for i, c in enumerate(confidences) if b / 10 < c <= (b + 1) / 10]
@@ -53,24 +53,24 @@ def test_agrees_with_brute_force_and_scikit_learn():
 
 
 def test_missing_confidences_are_left_out_and_counted():
-    found = calibration([None, 0.5, None], [True, True, False])
+    found = measure_calibration([None, 0.5, None], [True, True, False])
     assert (found.error.value, found.error.n, found.error.n_unscored) == (0.5, 1, 2)
     assert (found.brier.n, found.brier.n_unscored) == (1, 2)
 
 
 def test_nothing_has_no_value():
-    for found in (calibration([], []), calibration([None], [True])):
+    for found in (measure_calibration([], []), measure_calibration([None], [True])):
         assert (found.error.value, found.brier.value, found.error.low) == (None, None, None)
         assert len(found.bins) == 10
 
 
 def test_one_question_has_no_interval():
-    found = calibration([0.5, 0.6], [True, False], ["q", "q"])
+    found = measure_calibration([0.5, 0.6], [True, False], ["q", "q"])
     assert (found.error.low, found.brier.low) == (None, None)
 
 
 def test_what_is_no_probability_is_refused():
     with pytest.raises(InputError, match=r"1\.5"):
-        calibration([1.5], [True])
+        measure_calibration([1.5], [True])
     with pytest.raises(InputError, match="2 confidences"):
-        calibration([0.5, 0.5], [True])
+        measure_calibration([0.5, 0.5], [True])

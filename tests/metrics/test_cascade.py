@@ -5,8 +5,12 @@ from __future__ import annotations
 import pytest
 from answers import answer, changed
 
-from ragassay.evaluators.registry import questions_of
-from ragassay.metrics.stats.joint_judgments import cascade_of, full_cost_usd, joint_name
+from ragassay.evaluators.registry import group_asked_verdicts
+from ragassay.metrics.stats.joint_judgments import (
+    estimate_full_cost,
+    join_judge_names,
+    summarize_cascade,
+)
 from ragassay.records import (
     AnswerSentence,
     Citation,
@@ -45,7 +49,7 @@ def of(*judgments: Judgment, **fields: object) -> Evaluation:
 
 
 def cascade(*evaluations: Evaluation):
-    return cascade_of(questions_of(evaluations), "a", "b", "entropy>1")
+    return summarize_cascade(group_asked_verdicts(evaluations), "a", "b", "entropy>1")
 
 
 def test_counts_and_costs_by_hand():
@@ -88,7 +92,7 @@ def test_an_unknown_price_stays_unknown():
     found = cascade(of(rated(sent(None)), rated()))
     assert (found.usage.cost_usd, found.full_cost_usd) == (None, None)
     assert found.usage.n_prompt_tokens == 100
-    assert full_cost_usd(Usage(n_calls=2, cost_usd=None), 10) is None
+    assert estimate_full_cost(Usage(n_calls=2, cost_usd=None), 10) is None
 
 
 def test_where_nothing_went_on_nothing_was_spent_and_nothing_can_be_estimated():
@@ -138,7 +142,7 @@ def test_nuggets_of_a_citation_are_questions_and_the_citation_is_none():
         for marker in "12"
     )
     found = changed(of(), citations=twice)
-    assert {kind: len(asked) for kind, asked in questions_of([found]).items()} == {
+    assert {kind: len(asked) for kind, asked in group_asked_verdicts([found]).items()} == {
         "cited_nugget": 2
     }
 
@@ -151,11 +155,11 @@ def test_what_nobody_was_asked_is_no_question():
         evidence=(without,),
         citations=(pointing_nowhere,),
     )
-    assert [v.failure for asked in questions_of([found]).values() for v in asked] == [LOST]
+    assert [v.failure for asked in group_asked_verdicts([found]).values() for v in asked] == [LOST]
     unstated = NuggetAssignment(gold=0, assignment="not_support")
-    assert questions_of([changed(answer(), assignments=(unstated,))]) == {}
+    assert group_asked_verdicts([changed(answer(), assignments=(unstated,))]) == {}
 
 
 def test_two_judges_have_one_name():
-    assert joint_name("a", "b") == "a, where unsure b"
-    assert joint_name("a", None) == joint_name("a", "") == "a"
+    assert join_judge_names("a", "b") == "a, where unsure b"
+    assert join_judge_names("a", None) == join_judge_names("a", "") == "a"

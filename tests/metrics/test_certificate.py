@@ -8,7 +8,12 @@ from damage import pairs_of
 
 from ragassay.records import Score
 from ragassay.studies.audit_scores import lift_score
-from ragassay.studies.certificate import certify, detection_verdict, lift_verdict, rising_room
+from ragassay.studies.certificate import (
+    assess_detection,
+    certify,
+    lift_verdict,
+    measure_rising_room,
+)
 
 FOUND, MISSED = (5.0, 1.0), (5.0, 5.0)
 
@@ -79,7 +84,7 @@ def test_nothing_scored_is_no_verdict():
 
 def test_no_pair_gives_no_line():
     assert certify([]) == ()
-    assert detection_verdict({}) is None
+    assert assess_detection({}) is None
 
 
 # Injected text: twenty answers, rated 3 before; the lift is the mean of what is added.
@@ -150,8 +155,10 @@ def test_trust_takes_certainty_that_it_does_not_rise_to_the_top():
 
 def test_room_is_in_points_of_a_rating():
     # (5 - 4.5 + 5 - 5) / 2 = .25; a pair without both scores has no say.
-    assert rising_room(pairs_of([(4.5, 4.0), (5.0, 5.0), (1.0, None)])) == pytest.approx(0.25)
-    assert rising_room(pairs_of([(1.0, None)])) is None
+    assert measure_rising_room(pairs_of([(4.5, 4.0), (5.0, 5.0), (1.0, None)])) == pytest.approx(
+        0.25
+    )
+    assert measure_rising_room(pairs_of([(1.0, None)])) is None
 
 
 def test_lines_come_by_family_and_target():

@@ -10,7 +10,7 @@ from ragassay.metrics.stats.changes import (
     Change,
     can_be_significant,
     find_changes,
-    least_p_value,
+    find_least_p_value,
     match_answers,
     match_findings,
 )
@@ -151,4 +151,4 @@ def test_with_few_questions_nothing_can_be_significant():
     assert can_be_significant(scores * 6)
     assert not can_be_significant(scores * 7)
     assert not can_be_significant(())
-    assert least_p_value(scores * 100) == pytest.approx(100 * 2 / 256)
+    assert find_least_p_value(scores * 100) == pytest.approx(100 * 2 / 256)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from ragassay.metrics.papers.citations import (
     RELEVANT,
-    citation_scores,
+    merge_citations,
     merge_nugget_verdicts,
-    merged_citations,
+    score_citations,
 )
 from ragassay.records import (
     VERDICTS,
@@ -66,7 +66,7 @@ def test_by_hand():
         [("1", "contradicts"), ("3", "not_relevant")],
         [],
     )
-    found = citation_scores(sentences, verdicts, "judge")
+    found = score_citations(sentences, verdicts, "judge")
     values = {key.removeprefix("citations."): score.value for key, score in found.items()}
     assert values == pytest.approx(
         {
@@ -85,7 +85,7 @@ def test_by_hand():
 
 def test_what_could_not_be_had_is_left_out_and_widens_the_bounds():
     sentences, verdicts = answer([("1", "supports"), ("2", None)], [("2", None)])
-    found = citation_scores(sentences, verdicts, "judge")
+    found = score_citations(sentences, verdicts, "judge")
     support = found["citations.support"]
     assert (support.value, support.n, support.n_unscored) == (1.0, 1, 2)
     assert (support.worst, support.best) == (pytest.approx(1 / 3, abs=1e-4), 1.0)
@@ -99,27 +99,27 @@ def test_what_could_not_be_had_is_left_out_and_widens_the_bounds():
 
 def test_two_labels_cannot_tell_a_contradiction():
     sentences, verdicts = answer([("1", "supports"), ("2", "not_attributable")])
-    found = citation_scores(sentences, verdicts, "judge")
+    found = score_citations(sentences, verdicts, "judge")
     assert "citations.contradict" not in found
     assert found["citations.support"].value == 0.5
 
 
 def test_an_answer_without_citations_has_zero_of_each_as_in_medaesqa():
     sentences, verdicts = answer([], [])
-    found = citation_scores(sentences, verdicts, "judge")
+    found = score_citations(sentences, verdicts, "judge")
     assert {score.value for score in found.values()} == {0.0}
     support = found["citations.support"]
     assert (support.n, support.worst, support.best, support.low) == (0, 0.0, 0.0, None)
 
 
 def test_citations_that_could_not_be_judged_are_not_zero():
-    found = citation_scores(*answer([("1", None)]), "judge")
+    found = score_citations(*answer([("1", None)]), "judge")
     assert found["citations.support"].value is None
 
 
 def test_what_is_known_without_asking_makes_no_share_where_all_that_was_asked_failed():
     # One citation failed; the second sentence cites nothing, and the third one nowhere.
-    found = citation_scores(*answer([("1", None)], [], [("9", "invalid")]), "judge")
+    found = score_citations(*answer([("1", None)], [], [("9", "invalid")]), "judge")
     spans = {key: (s.value, s.n, s.n_unscored, s.worst, s.best) for key, s in found.items()}
     assert spans == {
         "citations.support": (None, 0, 2, 0.0, 0.5),
@@ -128,12 +128,12 @@ def test_what_is_known_without_asking_makes_no_share_where_all_that_was_asked_fa
         "citations.document_precision": (None, 0, 2, 0.0, 0.5),
         "citations.cited": (0.3333, 3, 0, 0.3333, 0.3333),
     }
-    nowhere = citation_scores(*answer([], [("9", "invalid")]), "judge")
+    nowhere = score_citations(*answer([], [("9", "invalid")]), "judge")
     assert nowhere["citations.support"].value == 0.0, "nothing was asked, and nothing failed"
 
 
 def test_an_empty_answer_has_no_score():
-    found = citation_scores([], [], "judge")
+    found = score_citations([], [], "judge")
     assert all(score.value is None and score.n == 0 for score in found.values())
 
 
@@ -154,7 +154,7 @@ def test_against_medaesqas_counting(cites: list[list[tuple[str, CitationLabel]]]
         [(name, "invalid" if name in invalid else label) for name, label in pairs]
         for pairs in cites
     ]
-    found = citation_scores(*answer(*clean), "judge")
+    found = score_citations(*answer(*clean), "judge")
     n_all = sum(len(pairs) for pairs in clean)
     n_support = sum(label == "supports" for pairs in clean for _, label in pairs)
     n_covered = sum(any(label == "supports" for _, label in pairs) for pairs in clean)
@@ -219,7 +219,7 @@ def test_a_missing_verdict_leaves_the_citation_open(
     verdicts: list[Verdict | None], merged: Verdict | None
 ):
     cited = [(1, Citation(marker="1", document="7"), SPAN)]
-    (found,) = merged_citations(cited, [nugget(verdict) for verdict in verdicts])
+    (found,) = merge_citations(cited, [nugget(verdict) for verdict in verdicts])
     assert found.verdict == merged
     assert (found.failure is None) == (merged is not None)
     assert found.usage.n_calls == len(verdicts)
@@ -229,26 +229,26 @@ def test_a_nugget_that_failed_counts_before_one_that_is_undecided():
     doubt = Failure(reason="undecided", detail="leans to contradicts at 0.60")
     open_ = nugget(None).model_copy(update={"failure": doubt, "tentative_label": "contradicts"})
     cited = [(1, Citation(marker="1", document="7"), SPAN)]
-    (found,) = merged_citations(cited, [open_, nugget(None)])
+    (found,) = merge_citations(cited, [open_, nugget(None)])
     assert (found.failure, found.tentative_label) == (FAILED, None)
     # What it leans to is merged with what was decided.
-    (found,) = merged_citations(cited, [nugget("supports"), open_])
+    (found,) = merge_citations(cited, [nugget("supports"), open_])
     assert (found.verdict, found.failure, found.tentative_label) == (None, doubt, "contradicts")
     tentative_label = open_.model_copy(update={"tentative_label": "neutral"})
-    (found,) = merged_citations(cited, [nugget("supports"), tentative_label])
+    (found,) = merge_citations(cited, [nugget("supports"), tentative_label])
     assert (found.verdict, found.tentative_label) == (None, "neutral")
-    (found,) = merged_citations(cited, [nugget("supports"), tentative_label], "any")
+    (found,) = merge_citations(cited, [nugget("supports"), tentative_label], "any")
     assert (found.verdict, found.tentative_label) == (None, "supports")
-    (found,) = merged_citations(cited, [nugget("contradicts"), open_])
+    (found,) = merge_citations(cited, [nugget("contradicts"), open_])
     assert (found.verdict, found.tentative_label, found.failure) == ("contradicts", None, None)
 
 
 def test_two_markers_of_one_document_are_booked_once():
     cited = [(1, Citation(marker=m, document="7"), SPAN) for m in ("1", "PMID 7")]
-    found = merged_citations(cited, [nugget("supports")])
+    found = merge_citations(cited, [nugget("supports")])
     assert [verdict.verdict for verdict in found] == ["supports", "supports"]
     assert sum(verdict.usage.n_calls for verdict in found) == 1
 
 
 def test_a_sentence_without_a_nugget_has_no_verdict():
-    assert merged_citations([(1, Citation(marker="1", document="7"), SPAN)], []) == []
+    assert merge_citations([(1, Citation(marker="1", document="7"), SPAN)], []) == []

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ragassay.metrics.papers.verifier_scores import (
     PERCENTILE_BINS,
     align_score,
-    chunks_of,
+    split_chunks,
     summac_conv,
     summac_zs,
 )
@@ -69,14 +69,14 @@ def test_nothing_scores_nothing():
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=40), st.integers(1, 60))
 def test_chunks_keep_every_sentence_in_order(lengths: list[int], n_words: int):
     sentences = [" ".join([f"w{i}"] * n) for i, n in enumerate(lengths)]
-    chunks = chunks_of(sentences, n_words)
+    chunks = split_chunks(sentences, n_words)
     assert " ".join(chunks) == " ".join(sentences)
     n_chunks = sum(lengths) // n_words + 1
     assert len(chunks) == -(-len(sentences) // max(len(sentences) // n_chunks, 1))
 
 
 def test_a_document_without_a_sentence_is_one_empty_chunk():
-    assert chunks_of([]) == [""]
+    assert split_chunks([]) == [""]
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.studies.verifiers.sentences import separation
+from ragassay.studies.verifiers.sentences import measure_separation
 from ragassay.studies.verifiers.support import supported_share
 
 
 def test_by_hand():
     # q1: .9 > .2 and .4 < .5, so accuracy 1/2. Of the four pairs (positive, negative) .9 beats
     # both and .4 beats .2 alone, so AUC 3/4. q2: one sentence, .8 > .1: both 1.
-    found = separation({"q1": [(0.9, 0.2), (0.4, 0.5)], "q2": [(0.8, 0.1)]})
+    found = measure_separation({"q1": [(0.9, 0.2), (0.4, 0.5)], "q2": [(0.8, 0.1)]})
     assert found is not None
     assert found.accuracy == pytest.approx((0.5 + 1) / 2)
     assert found.auc == pytest.approx((0.75 + 1) / 2)
@@ -24,34 +24,34 @@ def test_by_hand():
 
 def test_each_question_counts_once_whatever_its_number_of_sentences():
     many = [(1.0, 0.0)] * 9
-    found = separation({"q1": many, "q2": [(0.0, 1.0)]})
+    found = measure_separation({"q1": many, "q2": [(0.0, 1.0)]})
     assert found is not None
     assert found.accuracy == 0.5
 
 
 def test_a_tie_is_no_success_and_half_an_area():
-    found = separation({"q": [(0.5, 0.5)]})
+    found = measure_separation({"q": [(0.5, 0.5)]})
     assert found is not None
     assert (found.accuracy, found.auc) == (0.0, 0.5)
 
 
 @pytest.mark.parametrize("scores", [{}, {"q": []}])
 def test_nothing_gives_none(scores: dict[str, list[tuple[float, float]]]):
-    assert separation(scores) is None
+    assert measure_separation(scores) is None
 
 
 def test_a_question_without_a_sentence_is_not_counted():
-    found = separation({"q1": [(0.9, 0.1)], "q2": []})
+    found = measure_separation({"q1": [(0.9, 0.1)], "q2": []})
     assert found is not None
     assert found.n_questions == 1
 
 
 def test_means_come_with_their_questions_and_intervals():
     pairs = {"q1": [(0.9, 0.2), (0.4, 0.5)], "q2": [(0.8, 0.1)]}
-    found = separation(pairs)
+    found = measure_separation(pairs)
     assert found is not None
     assert found.questions["q1"].accuracy == 0.5 and found.questions["q2"].n_sentences == 1
-    score = found.score("accuracy")
+    score = found.compute_figure_score("accuracy")
     assert (score.value, score.n, score.low, score.high) == (0.75, 2, 0.5, 1.0)
     # Of the nine pairs .9 and .8 win all, .4 beats .2 and .1: 8 of 9.
     assert found.pooled_auc == pytest.approx(8 / 9)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragassay.metrics.papers.retrieval import exam_scores, relevance_scores
+from ragassay.metrics.papers.retrieval import score_exam_grades, score_relevance_grades
 from ragassay.records import ExamGrade, Failure, RelevanceGrade
 
 LOST = Failure(reason="timeout")
@@ -15,11 +15,13 @@ def rated(item: str, rating: int | None) -> ExamGrade:
 
 
 def test_a_passage_without_grades_has_no_scores():
-    assert exam_scores([], "judge") == {} and relevance_scores([], "judge") == {}
+    assert score_exam_grades([], "judge") == {} and score_relevance_grades([], "judge") == {}
 
 
 def test_cover_and_mean_rating_leave_out_what_is_unscored_and_bound_it():
-    found = exam_scores([rated("a", 5), rated("b", 3), rated("c", 4), rated("d", None)], "judge")
+    found = score_exam_grades(
+        [rated("a", 5), rated("b", 3), rated("c", 4), rated("d", None)], "judge"
+    )
     # Covered: a and c of three; with d 2 of 4 at worst, 3 of 4 at best.
     cover = found["exam.cover"]
     assert (cover.value, cover.n, cover.n_unscored) == (0.6667, 3, 1)
@@ -31,10 +33,10 @@ def test_cover_and_mean_rating_leave_out_what_is_unscored_and_bound_it():
 
 
 def test_one_grade_has_no_interval_and_none_no_value():
-    found = exam_scores([rated("a", None)], "judge")
+    found = score_exam_grades([rated("a", None)], "judge")
     assert found["exam.cover"].value is None
     assert (found["exam.cover"].worst, found["exam.cover"].best) == (0.0, 1.0)
-    assert exam_scores([rated("a", 4)], "judge")["exam.cover"].low is None
+    assert score_exam_grades([rated("a", 4)], "judge")["exam.cover"].low is None
 
 
 def test_answers_count_apart_from_ratings():
@@ -42,12 +44,12 @@ def test_answers_count_apart_from_ratings():
         ExamGrade(exam_item="a", grader="extraction", answer="x", is_correct=True),
         ExamGrade(exam_item="b", grader="extraction", is_correct=False),
     ]
-    assert exam_scores(grades, "judge")["exam.answered"].value == 0.5
-    assert "exam.cover" not in exam_scores(grades, "judge")
+    assert score_exam_grades(grades, "judge")["exam.answered"].value == 0.5
+    assert "exam.cover" not in score_exam_grades(grades, "judge")
 
 
 def test_relevance_is_a_score_a_grader():
-    found = relevance_scores(
+    found = score_relevance_grades(
         [
             RelevanceGrade(grader="sun", rating=1, is_relevant=True),
             RelevanceGrade(grader="thomas", failure=LOST),

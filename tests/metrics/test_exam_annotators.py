@@ -8,7 +8,7 @@ import pytest
 from graded import extracted, passage, query, rated
 
 from ragassay.formats import QueryParagraphs, read_graded_paragraphs
-from ragassay.workbench.agreement import annotator_tables, passage_labels
+from ragassay.workbench.agreement import compare_annotators, label_judged_passages
 from ragassay.workbench.grades import GradeFilter
 
 ANY = GradeFilter()
@@ -26,7 +26,7 @@ def judged() -> tuple[QueryParagraphs, ...]:
 
 
 def test_tables_worked_by_hand() -> None:
-    (found,) = annotator_tables(judged(), ANY, min_relevant=2, min_answers=[1])
+    (found,) = compare_annotators(judged(), ANY, min_relevant=2, min_answers=[1])
     table = found.by_grade
     assert (table.labels, table.judgments) == ((5, 4, 3, 2, 1, 0), (3, 2, 1, 0))
     assert table.counts == (
@@ -50,7 +50,7 @@ def test_tables_worked_by_hand() -> None:
 def test_several_items_are_asked_for() -> None:
     ratings = {"a": 5, "b": 4, "c": 1}
     queries = (query("q", passage("p", rated(ratings), judged=1)),)
-    labels = [passage_labels(queries, ANY, n)[0].label for n in (1, 2, 3, 5)]
+    labels = [label_judged_passages(queries, ANY, n)[0].label for n in (1, 2, 3, 5)]
     # The fifth best of three is the worst of them, as in the original.
     assert labels == [5, 4, 1, 1]
 
@@ -60,7 +60,7 @@ def test_without_ratings_the_number_of_covered_items_decides() -> None:
     queries = (query("q", passage("p", grade, judged=1), passage("bare", judged=0)),)
 
     def labels(n: int, like_original: bool) -> list[int | None]:
-        found = passage_labels(queries, ANY, n, like_original=like_original)
+        found = label_judged_passages(queries, ANY, n, like_original=like_original)
         return [one.label for one in found]
 
     assert [labels(n, False) for n in (1, 2, 3)] == [[1, None], [1, None], [0, None]]
@@ -74,7 +74,7 @@ def test_a_passage_whose_items_all_failed_is_unscored() -> None:
             "q", passage("p", rated({}, ["a"]), judged=1), passage("x", rated({"a": 2}), judged=1)
         ),
     )
-    (found,) = annotator_tables(queries, ANY, min_answers=[1])
+    (found,) = compare_annotators(queries, ANY, min_answers=[1])
     assert (found.by_grade.n_unscored, found.binary[1].kappa.n_unscored) == (1, 1)
 
 
@@ -89,11 +89,13 @@ def test_a_passage_counts_once_with_its_highest_judgment() -> None:
             )
         }
     )
-    assert [one.judgment for one in passage_labels((query("q", both),), ANY)] == [2]
+    assert [one.judgment for one in label_judged_passages((query("q", both),), ANY)] == [2]
 
 
 def test_without_a_judgment_the_tables_are_empty() -> None:
-    (found,) = annotator_tables((query("q", passage("p", rated({"a": 1}))),), ANY, min_answers=[1])
+    (found,) = compare_annotators(
+        (query("q", passage("p", rated({"a": 1}))),), ANY, min_answers=[1]
+    )
     assert sum(map(sum, found.by_grade.counts)) == 0
     assert {one.kappa.value for one in found.binary.values()} == {None}
 
@@ -102,8 +104,8 @@ def test_kappas_are_those_of_the_originals_formula(shared: Path) -> None:
     path = shared / "oracles" / "workbench" / "graded.jsonl.gz"
     queries = read_graded_paragraphs(path).queries
     for chosen in (GradeFilter(items="question"), GradeFilter(items="nugget")):
-        for tables in annotator_tables(queries, chosen, 2):
-            passages = passage_labels(queries, chosen, tables.min_answers)
+        for tables in compare_annotators(queries, chosen, 2):
+            passages = label_judged_passages(queries, chosen, tables.min_answers)
             truth = [one.judgment >= 2 for one in passages]
             for cut, found in tables.binary.items():
                 predicted = [(one.label or 0) >= cut for one in passages]

@@ -7,7 +7,7 @@ import itertools
 import pytest
 from graded import RATED, extracted, passage, query, rated
 
-from ragassay.workbench.agreement import GraderAgreement, grader_agreement
+from ragassay.workbench.agreement import GraderAgreement, compare_graders
 from ragassay.workbench.grades import GradeFilter
 
 
@@ -19,7 +19,7 @@ def graded_by_two() -> GraderAgreement:
         passage(f"p{i}", rated(one, model="m"), rated(two, ["b"] * i, model="n"))
         for i, (one, two) in enumerate(zip(first, second, strict=True))
     ]
-    return grader_agreement((query("q", *passages),), GradeFilter())
+    return compare_graders((query("q", *passages),), GradeFilter())
 
 
 def test_a_pair_worked_by_hand() -> None:
@@ -53,7 +53,7 @@ def test_kinds_are_kept_apart_and_counted_together() -> None:
         rated({"n": 1}, prompt="NuggetSelfRated", kind="nugget"),
         rated({"n": 1, "o": 0}, prompt="NuggetOther", kind="nugget"),
     )
-    found = grader_agreement((query("q", one),), GradeFilter())
+    found = compare_graders((query("q", one),), GradeFilter())
     assert [pair.kind for pair in found.pairs] == ["question", "nugget"]
     # The extraction has no ratings; o was asked of one grader only.
     assert [pair.ratings is None for pair in found.pairs] == [True, False]
@@ -64,23 +64,23 @@ def test_kinds_are_kept_apart_and_counted_together() -> None:
 
 def test_a_minimum_rating_counts_where_there_are_ratings() -> None:
     one = passage("p", rated({"a": 3, "b": 5}), extracted({"a": "x", "b": "y"}))
-    pair = grader_agreement((query("q", one),), GradeFilter(), 4).pairs[0]
+    pair = compare_graders((query("q", one),), GradeFilter(), 4).pairs[0]
     assert pair.covered.confusion == ((0, 1), (0, 1))
 
 
 def test_what_failed_for_both_is_unscored() -> None:
     one = passage("p", rated({"a": 3}, ["b"], model="m"), rated({"a": 3}, ["b"], model="n"))
-    pair = grader_agreement((query("q", one),), GradeFilter()).pairs[0]
+    pair = compare_graders((query("q", one),), GradeFilter()).pairs[0]
     assert (pair.covered.kappa.n, pair.covered.kappa.n_unscored) == (1, 1)
     assert pair.covered.kappa.value is None
     one = passage("p", rated({}, ["b"], model="m"), rated({}, ["b"], model="n"))
-    pair = grader_agreement((query("q", one),), GradeFilter()).pairs[0]
+    pair = compare_graders((query("q", one),), GradeFilter()).pairs[0]
     assert (pair.covered.accuracy.value, pair.covered.accuracy.n_unscored) == (None, 1)
     assert pair.ratings is None
 
 
 def test_one_grader_agrees_with_nobody() -> None:
-    found = grader_agreement((query("q", passage("p", rated({"a": 3}))),), GradeFilter())
+    found = compare_graders((query("q", passage("p", rated({"a": 3}))),), GradeFilter())
     assert (found.pairs, found.alpha, found.rating_alpha) == ((), {}, {})
 
 
@@ -88,7 +88,7 @@ def test_the_order_of_graders_does_not_matter_to_kappa() -> None:
     grades = [rated({"a": 4, "b": 0, "c": 2}, ["d"], model="m"), rated({"a": 0, "b": 0, "d": 1},
               ["c"], model="n")]  # fmt: skip
     kappas = [
-        grader_agreement((query("q", passage("p", *order)),), GradeFilter()).pairs[0].covered.kappa
+        compare_graders((query("q", passage("p", *order)),), GradeFilter()).pairs[0].covered.kappa
         for order in itertools.permutations(grades)
     ]
     assert kappas[0].value == kappas[1].value

@@ -12,11 +12,11 @@ from ragassay.errors import InputError
 from ragassay.formats import BankItem, QueryParagraphs, RubricBank, read_graded_paragraphs
 from ragassay.workbench.grades import GradeFilter
 from ragassay.workbench.leaderboards import (
-    covered_items,
-    facet_of_id,
-    facets_of_banks,
-    highest_rating,
-    number_covered,
+    build_facet_finder,
+    extract_facet,
+    find_covered_items,
+    label_by_covered_count,
+    label_by_highest_rating,
 )
 
 ANY = GradeFilter()
@@ -35,24 +35,24 @@ def some_queries() -> tuple[QueryParagraphs, ...]:
 
 def test_labels_by_hand() -> None:
     # p1 covers a and b, the best is 5; at 4 or more, a alone.
-    found = number_covered(some_queries(), ANY)
+    found = label_by_covered_count(some_queries(), ANY)
     assert found.labels == {"q": {"p1": 2, "p2": 0}}
     assert (found.n_ungraded, found.n_unlabelled, found.n_uncertain) == (1, 0, 0)
-    assert number_covered(some_queries(), ANY, 4).labels == {"q": {"p1": 1, "p2": 0}}
-    assert highest_rating(some_queries(), ANY).labels == {"q": {"p1": 5, "p2": 0}}
-    assert covered_items(some_queries(), ANY, 4) == {
+    assert label_by_covered_count(some_queries(), ANY, 4).labels == {"q": {"p1": 1, "p2": 0}}
+    assert label_by_highest_rating(some_queries(), ANY).labels == {"q": {"p1": 5, "p2": 0}}
+    assert find_covered_items(some_queries(), ANY, 4) == {
         "q": {"p1": frozenset({"q/f/a"}), "p2": frozenset()}
     }
 
 
 def test_labels_by_facet_of_the_id_or_of_the_bank() -> None:
-    by_id = number_covered(some_queries(), ANY, topic_of=facet_of_id).labels
+    by_id = label_by_covered_count(some_queries(), ANY, topic_of=extract_facet).labels
     assert by_id == {"q/f": {"p1": 2, "p2": 0}, "q": {"p1": 0, "p2": 0}}
     items = (BankItem("t", id="q/f/a"), BankItem("u", id="q/c"))
     bank = RubricBank("q", "text", "questions", items, facet_id="g")
-    found = highest_rating(some_queries(), ANY, facets_of_banks([bank])).labels
+    found = label_by_highest_rating(some_queries(), ANY, build_facet_finder([bank])).labels
     assert found == {"q/g": {"p1": 5, "p2": 0}, "q/f": {"p1": 1, "p2": 0}}
-    assert facet_of_id("q", "item") == "q"
+    assert extract_facet("q", "item") == "q"
 
 
 def test_unscored_items_are_left_out_and_counted() -> None:
@@ -63,18 +63,21 @@ def test_unscored_items_are_left_out_and_counted() -> None:
             passage("none", rated({}, ["a", "b"])),
         ),
     )
-    for found, label in ((number_covered(queries, ANY), 1), (highest_rating(queries, ANY), 3)):
+    for found, label in (
+        (label_by_covered_count(queries, ANY), 1),
+        (label_by_highest_rating(queries, ANY), 3),
+    ):
         assert found.labels == {"q": {"some": label}}
         assert (found.n_ungraded, found.n_unlabelled, found.n_uncertain) == (0, 1, 1)
 
 
 def test_ratings_that_are_not_there_are_an_error() -> None:
     queries = (query("q", passage("p", extracted({"a": "x"}))),)
-    assert number_covered(queries, ANY).labels == {"q": {"p": 1}}
+    assert label_by_covered_count(queries, ANY).labels == {"q": {"p": 1}}
     for ask in (
-        lambda: highest_rating(queries, ANY),
-        lambda: number_covered(queries, ANY, 1),
-        lambda: covered_items(queries, ANY, 1),
+        lambda: label_by_highest_rating(queries, ANY),
+        lambda: label_by_covered_count(queries, ANY, 1),
+        lambda: find_covered_items(queries, ANY, 1),
     ):
         with pytest.raises(InputError, match=r"q/p: .*include no ratings"):
             ask()
@@ -82,20 +85,23 @@ def test_ratings_that_are_not_there_are_an_error() -> None:
 
 def test_direct_grades_are_labels_too() -> None:
     queries = (query("q", passage("p", direct(2)), passage("r", direct(0, error="refused"))),)
-    found = highest_rating(queries, GradeFilter(items="direct"))
+    found = label_by_highest_rating(queries, GradeFilter(items="direct"))
     assert (found.labels, found.n_unlabelled) == ({"q": {"p": 2}}, 1)
-    assert number_covered(queries, GradeFilter(items="direct")).labels == {"q": {"p": 1}}
+    assert label_by_covered_count(queries, GradeFilter(items="direct")).labels == {"q": {"p": 1}}
 
 
 def test_nothing_gives_nothing() -> None:
-    assert number_covered((), ANY).labels == {} == highest_rating((), ANY).labels
+    assert label_by_covered_count((), ANY).labels == {} == label_by_highest_rating((), ANY).labels
 
 
 def test_the_original_program_gives_the_same(shared: Path) -> None:
     folder = shared / "oracles" / "workbench"
     queries = read_graded_paragraphs(folder / "graded.jsonl.gz").queries
     oracle = json.loads((folder / "output.json").read_text())
-    ways = {"qrels_number_covered": number_covered, "qrels_highest_rating": highest_rating}
+    ways = {
+        "qrels_number_covered": label_by_covered_count,
+        "qrels_highest_rating": label_by_highest_rating,
+    }
     for name in oracle["prompt_classes"]:
         for key, labels_of in ways.items():
             expected = oracle[name][key]

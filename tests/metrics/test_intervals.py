@@ -13,57 +13,57 @@ from scipy.stats import binomtest
 
 from ragassay.metrics.stats import intervals
 from ragassay.metrics.stats.intervals import (
-    f1_interval,
+    compute_f1_interval,
+    compute_mean_interval,
+    compute_rating_interval,
+    compute_share_interval,
     f1_score,
-    mean_interval,
-    rating_interval,
-    share_interval,
 )
 
 
 @pytest.mark.parametrize(("n_hits", "n"), [(8, 10), (0, 7), (7, 7), (1, 1), (130, 1000)])
 def test_share_is_that_of_scipy(n_hits: int, n: int) -> None:
     wanted = binomtest(n_hits, n).proportion_ci(0.95, method="wilson")
-    assert share_interval(n_hits, n) == pytest.approx((wanted.low, wanted.high), abs=1e-9)
+    assert compute_share_interval(n_hits, n) == pytest.approx((wanted.low, wanted.high), abs=1e-9)
 
 
 def test_share_worked_by_hand() -> None:
     # centre = (p + z2/2n) / (1 + z2/n); half = z sqrt(p(1-p)/n + z2/4n2) / (1 + z2/n)
     # z = 1.96: centre 0.9921/1.3841 = 0.7167, half 0.3137/1.3841 = 0.2266.
-    assert share_interval(8, 10) == pytest.approx((0.4902, 0.9433), abs=1e-4)
+    assert compute_share_interval(8, 10) == pytest.approx((0.4902, 0.9433), abs=1e-4)
 
 
 def test_share_of_nothing_has_none() -> None:
-    assert share_interval(0, 0) is None
+    assert compute_share_interval(0, 0) is None
 
 
 @given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_share_lies_in_its_interval(pair: tuple[int, int]) -> None:
-    found = share_interval(*pair)
+    found = compute_share_interval(*pair)
     assert found is not None
     assert -1e-12 <= found[0] <= pair[0] / pair[1] + 1e-12
     assert pair[0] / pair[1] - 1e-12 <= found[1] <= 1 + 1e-12
 
 
 def test_mean_of_one_cluster_has_no_interval() -> None:
-    assert mean_interval([]) is None
-    assert mean_interval([0.5]) is None
-    assert mean_interval([0.1, 0.9, 0.4], ["q", "q", "q"]) is None
+    assert compute_mean_interval([]) is None
+    assert compute_mean_interval([0.5]) is None
+    assert compute_mean_interval([0.1, 0.9, 0.4], ["q", "q", "q"]) is None
 
 
 def test_mean_of_equal_values_is_sure() -> None:
-    assert mean_interval([0.3] * 5) == pytest.approx((0.3, 0.3))
+    assert compute_mean_interval([0.3] * 5) == pytest.approx((0.3, 0.3))
 
 
 def test_mean_agrees_with_every_resample_of_three() -> None:
     # All 27 equally likely resamples of 0, 0, 1: the mean is 0 in 8, 1/3 in 12, 2/3 in 6, 1 in 1.
     # 8/27 = .296 > .025 gives 0 below; 1/27 = .037 > .025 gives 1 above.
-    assert mean_interval([0.0, 0.0, 1.0]) == pytest.approx((0.0, 1.0))
+    assert compute_mean_interval([0.0, 0.0, 1.0]) == pytest.approx((0.0, 1.0))
 
 
 def test_mean_agrees_with_the_normal_limit() -> None:
     values = [random.Random(n).random() for n in range(400)]
-    found = mean_interval(values)
+    found = compute_mean_interval(values)
     half = 1.96 * np.std(values) / math.sqrt(len(values))
     expected = (np.mean(values) - half, np.mean(values) + half)
     assert found == pytest.approx(expected, abs=0.003)
@@ -73,8 +73,8 @@ def test_clusters_are_drawn_whole() -> None:
     # Ten answers to one question and ten to another: two clusters, not twenty values. Every
     # resample has a mean of 0, .5 or 1, so the interval is all of it; alone they give .28 to .72.
     values, clusters = [0.0] * 10 + [1.0] * 10, ["a"] * 10 + ["b"] * 10
-    alone = mean_interval(values)
-    assert mean_interval(values, clusters) == (0.0, 1.0)
+    alone = compute_mean_interval(values)
+    assert compute_mean_interval(values, clusters) == (0.0, 1.0)
     assert alone is not None
     assert 0.2 < alone[0] < 0.4 < 0.6 < alone[1] < 0.8
 
@@ -82,19 +82,19 @@ def test_clusters_are_drawn_whole() -> None:
 def test_order_of_answers_does_not_show() -> None:
     values, clusters = [0.1, 0.4, 0.9, 0.2, 0.7], ["c", "a", "b", "a", "c"]
     order = [4, 2, 0, 3, 1]
-    again = mean_interval([values[i] for i in order], [clusters[i] for i in order])
-    assert again == mean_interval(values, clusters)
+    again = compute_mean_interval([values[i] for i in order], [clusters[i] for i in order])
+    assert again == compute_mean_interval(values, clusters)
 
 
 def test_drawing_in_parts_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = mean_interval([0.1, 0.4, 0.9])
+    whole = compute_mean_interval([0.1, 0.4, 0.9])
     monkeypatch.setattr(intervals, "MOST_PICKS", 10)
-    assert mean_interval([0.1, 0.4, 0.9]) == whole
+    assert compute_mean_interval([0.1, 0.4, 0.9]) == whole
 
 
 def test_mean_needs_a_cluster_a_value() -> None:
     with pytest.raises(ValueError, match="zip"):
-        mean_interval([0.1, 0.2], ["a"])
+        compute_mean_interval([0.1, 0.2], ["a"])
 
 
 @pytest.mark.parametrize(
@@ -114,37 +114,37 @@ def test_mean_needs_a_cluster_a_value() -> None:
 def test_rating_interval_worked_by_hand(
     distribution: tuple[float, ...], expected: tuple[float, float]
 ) -> None:
-    assert rating_interval(distribution) == expected
+    assert compute_rating_interval(distribution) == expected
 
 
 def test_rating_interval_counts_from_the_lowest_rating() -> None:
-    assert rating_interval((0.5, 0.5), 0) == (0, 1)
-    assert rating_interval((1.0, 0.0), 0) == (0, 0)
+    assert compute_rating_interval((0.5, 0.5), 0) == (0, 1)
+    assert compute_rating_interval((1.0, 0.0), 0) == (0, 0)
 
 
 @given(st.lists(st.floats(0.001, 1), min_size=5, max_size=5))
 def test_rating_interval_is_on_the_scale_and_holds_95_percent(weights: list[float]) -> None:
     distribution = [weight / sum(weights) for weight in weights]
-    low, high = rating_interval(distribution)
+    low, high = compute_rating_interval(distribution)
     assert 1 <= low <= high <= 5
     assert sum(distribution[int(low) - 1 : int(high)]) >= 0.95 - 1e-6
 
 
 def test_f1_without_trials_has_none() -> None:
-    assert f1_interval((0, 0), (0, 3)) is None
-    assert f1_interval((0, 3), (0, 0)) is None
+    assert compute_f1_interval((0, 0), (0, 3)) is None
+    assert compute_f1_interval((0, 3), (0, 0)) is None
 
 
 @given(st.integers(1, 30), st.integers(1, 30), st.data())
 def test_f1_lies_in_its_interval(n: int, m: int, data: st.DataObject) -> None:
     hits = data.draw(st.integers(0, min(n, m)))
-    found = f1_interval((hits, n), (hits, m))
+    found = compute_f1_interval((hits, n), (hits, m))
     value = f1_score(hits / n, hits / m)
     assert found is not None and value is not None
     assert 0 <= found[0] <= value <= found[1] <= 1
 
 
 def test_f1_narrows_with_more_nuggets() -> None:
-    few, many = f1_interval((3, 4), (3, 4)), f1_interval((300, 400), (300, 400))
+    few, many = compute_f1_interval((3, 4), (3, 4)), compute_f1_interval((300, 400), (300, 400))
     assert few is not None and many is not None
     assert many[1] - many[0] < (few[1] - few[0]) / 4

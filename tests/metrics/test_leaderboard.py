@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from answers import answer
 
-from ragassay.metrics.stats.leaderboard import Leaderboard, leaderboard
+from ragassay.metrics.stats.leaderboard import Leaderboard, rank_systems
 from ragassay.records import Evaluation, Score
 
 KEY = "nuggets.recall"
@@ -26,7 +26,7 @@ def ranks(board: Leaderboard) -> dict[str, tuple[int | None, int | None, int | N
 
 def test_clear_differences_give_ranks_of_their_own():
     # 10 questions, every difference of the same sign: p = 2/1024, times 3 is below .05.
-    board = leaderboard(
+    board = rank_systems(
         {"low": system([0.1] * 10), "high": system([0.9] * 10), "mid": system([0.5] * 10)}, KEY
     )
     assert [row.system for row in board.rows] == ["high", "mid", "low"]
@@ -37,7 +37,7 @@ def test_clear_differences_give_ranks_of_their_own():
 
 def test_what_cannot_be_told_apart_is_tied():
     # With 3 questions no p-value is below 2/8: all three may have any rank.
-    board = leaderboard(
+    board = rank_systems(
         {"a": system([0.9] * 3), "b": system([0.5] * 3), "c": system([0.1] * 3)}, KEY
     )
     assert ranks(board) == {"a": (1, 1, 3), "b": (2, 1, 3), "c": (3, 1, 3)}
@@ -45,7 +45,7 @@ def test_what_cannot_be_told_apart_is_tied():
 
 
 def test_equal_means_share_a_rank():
-    board = leaderboard(
+    board = rank_systems(
         {"b": system([0.5, 0.7]), "a": system([0.7, 0.5]), "c": system([0.1, 0.1])}, KEY
     )
     assert [(row.system, row.rank) for row in board.rows] == [("a", 1), ("b", 1), ("c", 3)]
@@ -55,7 +55,7 @@ def test_ties_are_not_transitive():
     # top beats bottom on all ten questions; middle's differences to either have mixed signs.
     top, bottom = [0.6] * 10, [0.4] * 10
     middle = [0.9, 0.1] * 5
-    board = leaderboard(
+    board = rank_systems(
         {"top": system(top), "middle": system(middle), "bottom": system(bottom)}, KEY
     )
     assert ranks(board) == {"top": (1, 1, 2), "middle": (2, 1, 3), "bottom": (3, 2, 3)}
@@ -64,13 +64,13 @@ def test_ties_are_not_transitive():
 
 def test_less_is_better_turns_the_order():
     key = "citations.contradict"
-    board = leaderboard({"a": system([0.9] * 9, key), "b": system([0.1] * 9, key)}, key)
+    board = rank_systems({"a": system([0.9] * 9, key), "b": system([0.1] * 9, key)}, key)
     assert board.lower_is_better
     assert ranks(board) == {"b": (1, 1, 1), "a": (2, 2, 2)}
 
 
 def test_unscored_questions_are_counted_and_systems_without_a_mean_stand_last():
-    board = leaderboard({"a": system([None, None]), "b": system([0.5, None])}, KEY)
+    board = rank_systems({"a": system([None, None]), "b": system([0.5, None])}, KEY)
     first, last = board.rows
     assert (first.system, first.score.n, first.score.n_unscored, first.n_answers) == ("b", 1, 1, 2)
     assert (first.score.worst, first.score.best) == (0.25, 0.75)
@@ -79,14 +79,14 @@ def test_unscored_questions_are_counted_and_systems_without_a_mean_stand_last():
 
 
 def test_missing_questions_are_said():
-    board = leaderboard({"a": system([0.5, 0.5, 0.5]), "b": system([0.5])}, KEY)
+    board = rank_systems({"a": system([0.5, 0.5, 0.5]), "b": system([0.5])}, KEY)
     assert (board.n_questions, board.n_shared) == (3, 1)
     assert board.tests[0].n_questions == 1
 
 
 def test_several_answers_to_a_question_are_averaged_first():
     twice = [*system([1.0]), *system([0.0]), *system([0.5, 1.0])[1:]]
-    board = leaderboard({"a": twice}, KEY)
+    board = rank_systems({"a": twice}, KEY)
     # Question 0: (1 + 0) / 2; question 1: 1.
     assert (board.rows[0].score.value, board.rows[0].score.n, board.rows[0].n_answers) == (
         0.75,
@@ -96,7 +96,7 @@ def test_several_answers_to_a_question_are_averaged_first():
 
 
 def test_no_system_and_no_score():
-    assert leaderboard({}, KEY).rows == ()
-    board = leaderboard({"a": [], "b": system([0.5])}, KEY)
+    assert rank_systems({}, KEY).rows == ()
+    board = rank_systems({"a": [], "b": system([0.5])}, KEY)
     assert ranks(board) == {"b": (1, 1, 1), "a": (None, None, None)}
-    assert leaderboard({"a": []}, KEY).n_shared == 0
+    assert rank_systems({"a": []}, KEY).n_shared == 0

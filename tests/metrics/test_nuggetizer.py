@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.errors import InputError
-from ragassay.metrics.papers.nuggets import assignment_scores, assignment_values
+from ragassay.metrics.papers.nuggets import average_credits, score_assignments
 from ragassay.records import ASSIGNMENTS, Assignment, Importance
 
 LABELS: list[Assignment | None] = ["support", "partial_support", "not_support", "support"]
@@ -39,11 +39,11 @@ def test_scores_worked_by_hand() -> None:
     # Vital: support, partial, not: 1/3 strict, (1 + 0.5)/3 otherwise.
     # All: two of four in full, and half a credit: 2/4, 2.5/4.
     wanted = {"strict_vital": 1 / 3, "strict_all": 0.5, "vital": 0.5, "all": 0.625}
-    assert assignment_values(LABELS, VITAL) == pytest.approx(wanted)
+    assert average_credits(LABELS, VITAL) == pytest.approx(wanted)
 
 
 def test_unscored_nugget_is_left_out_of_the_score_and_in_its_bounds() -> None:
-    found = assignment_scores(["support", None, "partial_support"], ["vital", "vital", None], "j")
+    found = score_assignments(["support", None, "partial_support"], ["vital", "vital", None], "j")
     # One of one vital nugget; had the other come out: 1/2 to 2/2.
     strict = found["nuggets.strict_vital"]
     assert (strict.value, strict.n, strict.n_unscored) == (1.0, 1, 1)
@@ -56,20 +56,20 @@ def test_unscored_nugget_is_left_out_of_the_score_and_in_its_bounds() -> None:
 
 @pytest.mark.parametrize("labels", [[], [None], [None, None]])
 def test_nothing_scored_is_undefined(labels: list[None]) -> None:
-    assert {*assignment_values(labels, [True] * len(labels)).values()} == {None}
+    assert {*average_credits(labels, [True] * len(labels)).values()} == {None}
 
 
 def test_without_a_vital_nugget_there_are_no_vital_scores() -> None:
-    assert assignment_values(["support"], [False])["strict_vital"] is None
-    assert list(assignment_scores(["support"], [None], "")) == ["nuggets.strict_all", "nuggets.all"]
-    assert assignment_scores([], [], "") == {}
+    assert average_credits(["support"], [False])["strict_vital"] is None
+    assert list(score_assignments(["support"], [None], "")) == ["nuggets.strict_all", "nuggets.all"]
+    assert score_assignments([], [], "") == {}
 
 
 def test_unequal_lengths_are_refused() -> None:
     with pytest.raises(InputError, match="2 labels for 1 nuggets"):
-        assignment_values(["support", "support"], [True])
+        average_credits(["support", "support"], [True])
     with pytest.raises(InputError):
-        assignment_scores(["support"], [], "")
+        score_assignments(["support"], [], "")
 
 
 @given(labels_and_importance)
@@ -78,7 +78,7 @@ def test_scores_are_the_published_ones_and_lie_in_order(
 ) -> None:
     labels, importance = [p[0] for p in pairs], [p[1] for p in pairs]
     rows = [{"assignment": a, "importance": i or ""} for a, i in pairs if a is not None]
-    scores = assignment_scores(labels, importance, "")
+    scores = score_assignments(labels, importance, "")
     for name, wanted in published_scores(rows).items():
         score = scores.get(f"nuggets.{name}")
         found = score.value if score else None

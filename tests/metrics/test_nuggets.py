@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ragassay.metrics.papers.nuggets import align_greedily, align_optimally, first_of_each
+from ragassay.metrics.papers.nuggets import align_greedily, align_optimally, mask_repeats
 from ragassay.metrics.stats.intervals import f1_score
 from ragassay.records import NuggetMatch
 
@@ -150,9 +150,9 @@ def test_optimal_alignment_finds_more_pairs_than_greedy_in_some_matrices() -> No
 
 
 def test_copies_are_told_by_their_words() -> None:
-    found = first_of_each(["Pain fell.", "pain  FELL.", "Pain rose.", "Pain fell."])
+    found = mask_repeats(["Pain fell.", "pain  FELL.", "Pain rose.", "Pain fell."])
     assert found.tolist() == [True, False, True, False]
-    assert first_of_each([]).tolist() == []
+    assert mask_repeats([]).tolist() == []
 
 
 @given(
@@ -169,8 +169,8 @@ def test_precision_and_recall_are_shares_and_a_copy_never_lifts_recall(
     texts = [f"fact {i}" for i in range(n_answer)]
     more = np.column_stack([similarity, *[similarity[:, copied]] * n_copies])
     more_texts = texts + [texts[copied].upper()] * n_copies
-    before = align_optimally(similarity, (similarity >= threshold) & first_of_each(texts))
-    after = align_optimally(more, (more >= threshold) & first_of_each(more_texts))
+    before = align_optimally(similarity, (similarity >= threshold) & mask_repeats(texts))
+    after = align_optimally(more, (more >= threshold) & mask_repeats(more_texts))
     assert 0 <= len(after) / n_gold <= 1
     assert 0 <= len(after) / len(more_texts) <= 1
     assert len(after) / n_gold == len(before) / n_gold
@@ -181,5 +181,5 @@ def test_a_copy_takes_no_second_gold_nugget() -> None:
     # One nugget, close to both gold nuggets, told twice: one of two gold nuggets is stated.
     similarity = np.array([[0.9, 0.9], [0.8, 0.8]])
     assert len(align(similarity, 0.6)) == 2
-    counts = (similarity >= 0.6) & first_of_each(["Pain fell.", "Pain fell."])
+    counts = (similarity >= 0.6) & mask_repeats(["Pain fell.", "Pain fell."])
     assert pairs(align_optimally(similarity, counts)) == [(0, 0)]

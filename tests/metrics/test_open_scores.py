@@ -6,10 +6,10 @@ from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.metrics.papers.answer_scores import share
-from ragassay.metrics.stats.aggregates import mean_scores
+from ragassay.metrics.papers.answer_scores import score_share
+from ragassay.metrics.stats.aggregates import average_scores
 from ragassay.metrics.stats.changes import find_changes
-from ragassay.metrics.stats.leaderboard import leaderboard
+from ragassay.metrics.stats.leaderboard import rank_systems
 from ragassay.records import Evaluation, Finding, Score
 from ragassay.reports.changes import change_text
 
@@ -22,7 +22,7 @@ def evaluation(name: str, n_hits: int, n: int, n_unscored: int, question: str = 
         question=question,
         answer="A.",
         system=name,
-        scores={KEY: share(KEY, n_hits, n, n_unscored, "judge")},
+        scores={KEY: score_share(KEY, n_hits, n, n_unscored, "judge")},
     )
 
 
@@ -49,7 +49,7 @@ def test_the_mean_over_answers_lies_within_its_range(counts: list[tuple[int, int
         evaluation("a", hits, hits + misses, missing, f"Q{i}?")
         for i, (hits, misses, missing) in enumerate(counts)
     ]
-    score = mean_scores(found)[KEY].reported
+    score = average_scores(found)[KEY].reported
     assert score.range is None or score.range[0] <= score.range[1]
     if score.value is not None and score.range is not None:
         assert score.range[1] - score.range[0] < 0.1
@@ -84,7 +84,7 @@ def systems(*counts: tuple[int, int, int]) -> dict[str, list[Evaluation]]:
 def test_systems_whose_ranges_overlap_have_no_rank(
     counts: tuple[tuple[int, int, int], ...], ranks: list[int | None]
 ):
-    board = leaderboard(systems(*counts), KEY)
+    board = rank_systems(systems(*counts), KEY)
     found = {row.system: row.rank for row in board.rows}
     assert [found[name] for name in "abc"[: len(counts)]] == ranks
     assert [bool(row.overlaps) for row in board.rows] == [row.rank is None for row in board.rows]

@@ -10,10 +10,10 @@ from ragassay.formats import QueryParagraphs, read_graded_paragraphs
 from ragassay.workbench.grades import GradeFilter
 from ragassay.workbench.oversight import (
     Relevance,
-    checked_items,
-    grids,
-    item_uses,
-    missing_passages,
+    build_grids,
+    count_item_uses,
+    find_missing_passages,
+    list_checked_items,
 )
 
 ANY = GradeFilter()
@@ -31,7 +31,7 @@ def some_queries() -> tuple[QueryParagraphs, ...]:
 
 
 def test_items_are_shown_with_what_was_extracted_the_surest_first() -> None:
-    rows = checked_items(some_queries(), ANY, texts={"b": "B?", "a": "A?"})
+    rows = list_checked_items(some_queries(), ANY, texts={"b": "B?", "a": "A?"})
     shown = [
         (r.item, r.paragraph_id, r.rating, r.is_covered, r.extracted, r.relevance) for r in rows
     ]
@@ -44,27 +44,27 @@ def test_items_are_shown_with_what_was_extracted_the_surest_first() -> None:
         ("a", "low", 0, False, "x", 0),
     ]
     assert {row.text for row in rows} == {"A?", "B?"}
-    named = checked_items(some_queries(), ANY, GradeFilter(prompt_class="nobody's"))
+    named = list_checked_items(some_queries(), ANY, GradeFilter(prompt_class="nobody's"))
     assert {row.extracted for row in named} == {None}
-    assert [row.item for row in checked_items(some_queries(), ANY)][:1] == ["a"]
+    assert [row.item for row in list_checked_items(some_queries(), ANY)][:1] == ["a"]
 
 
 def test_a_grid_has_the_best_passages_first() -> None:
-    (grid,) = grids(checked_items(some_queries(), ANY))
+    (grid,) = build_grids(list_checked_items(some_queries(), ANY))
     assert (tuple(grid.items), grid.passages) == (("a", "b"), ("high", "mid", "low"))
     assert grid.cells["mid", "a"].rating == 3
-    assert grids(()) == ()
+    assert build_grids(()) == ()
 
 
 def test_missing_from_the_bank() -> None:
-    found = missing_passages(some_queries(), ANY, Relevance(1), 4)
+    found = find_missing_passages(some_queries(), ANY, Relevance(1), 4)
     assert [(r.paragraph_id, r.best_rating, r.n_items, r.n_unscored) for r in found] == [
         ("mid", 3, 2, 0)
     ]
     # By what is marked as correct every relevant passage is covered.
-    assert missing_passages(some_queries(), ANY, Relevance(1)) == ()
+    assert find_missing_passages(some_queries(), ANY, Relevance(1)) == ()
     one = query("q", passage("p", rated({"a": 0}, ["b"]), judged=3), passage("bare", judged=3))
-    (row,) = missing_passages((one,), ANY, Relevance(1))
+    (row,) = find_missing_passages((one,), ANY, Relevance(1))
     assert (row.paragraph_id, row.n_unscored) == ("p", 1)
 
 
@@ -83,10 +83,10 @@ def test_relevance_by_a_direct_grade() -> None:
     )
     relevance = Relevance(2, GradeFilter(items="direct"))
     graded = GradeFilter(items="question")
-    assert [r.paragraph_id for r in missing_passages(queries, graded, relevance)] == ["p"]
+    assert [r.paragraph_id for r in find_missing_passages(queries, graded, relevance)] == ["p"]
     found = [relevance.is_relevant(one) for one in queries[0].paragraphs]
     assert found == [True, False, None, False]
-    assert Relevance(1, relevance.direct).level(queries[0].paragraphs[3]) == 1
+    assert Relevance(1, relevance.direct).find_level(queries[0].paragraphs[3]) == 1
 
 
 def test_items_by_who_covers_them() -> None:
@@ -98,7 +98,7 @@ def test_items_by_who_covers_them() -> None:
             passage("z", rated({"all": 4, "some": 4, "none": 0, "good": 5, "open": 0}), judged=2),
         ),
     )
-    found = {row.item: row for row in item_uses(queries, ANY, Relevance(1), 4)}
+    found = {row.item: row for row in count_item_uses(queries, ANY, Relevance(1), 4)}
     assert {item: row.finding for item, row in found.items()} == {
         "all": "any",
         "some": "spurious",
@@ -116,19 +116,21 @@ def test_items_by_who_covers_them() -> None:
 
 def test_without_judgments_items_that_any_passage_covers_are_found_too() -> None:
     queries = (query("q", passage("x", rated({"a": 4})), passage("y", rated({"a": 4}))),)
-    (row,) = item_uses(queries, ANY, Relevance(1))
+    (row,) = count_item_uses(queries, ANY, Relevance(1))
     assert (row.finding, row.other.value, row.every.value) == ("any", None, 1.0)
 
 
 def test_items_that_only_relevant_passages_were_asked_are_no_finding() -> None:
-    (row,) = item_uses((query("q", passage("x", rated({"a": 4}), judged=1)),), ANY, Relevance(1))
+    (row,) = count_item_uses(
+        (query("q", passage("x", rated({"a": 4}), judged=1)),), ANY, Relevance(1)
+    )
     assert row.finding == ""
-    assert item_uses((), ANY, Relevance()) == ()
+    assert count_item_uses((), ANY, Relevance()) == ()
 
 
 def test_the_released_grades(shared: Path) -> None:
     path = shared / "oracles" / "workbench" / "graded.jsonl.gz"
     queries = read_graded_paragraphs(path).queries
-    assert len(missing_passages(queries, GradeFilter(items="question"), Relevance(1), 4)) == 28
-    grid = grids(checked_items(queries[:1], GradeFilter(items="question")))[0]
+    assert len(find_missing_passages(queries, GradeFilter(items="question"), Relevance(1), 4)) == 28
+    grid = build_grids(list_checked_items(queries[:1], GradeFilter(items="question")))[0]
     assert (len(grid.passages), len(grid.items), len(grid.cells)) == (60, 10, 600)

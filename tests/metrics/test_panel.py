@@ -8,15 +8,15 @@ import krippendorff
 import pytest
 from answers import answer
 
-from ragassay.metrics.papers.answer_scores import rubric_scores
+from ragassay.metrics.papers.answer_scores import score_rubrics
 from ragassay.metrics.stats.joint_judgments import (
-    final_judgment,
+    choose_final_judgment,
+    compute_panel_bounds,
     is_disputed,
-    panel_bounds,
-    panel_judgment,
-    single_judgments,
+    list_single_judgments,
+    merge_judgments,
 )
-from ragassay.metrics.stats.panel_agreement import panel_agreement
+from ragassay.metrics.stats.panel_agreement import measure_panel_agreement
 from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Evaluation, Failure, Judgment, Usage
 
@@ -37,7 +37,7 @@ def panels(rows: Sequence[Sequence[int | None]]) -> list[Evaluation]:
         answer(
             f"r{n}",
             f"t{n}",
-            judgments=(panel_judgment([said(r, j) for r, j in zip(row, "abc", strict=False)]),),
+            judgments=(merge_judgments([said(r, j) for r, j in zip(row, "abc", strict=False)]),),
         )
         for n, row in enumerate(rows)
     ]
@@ -46,22 +46,22 @@ def panels(rows: Sequence[Sequence[int | None]]) -> list[Evaluation]:
 def test_score_and_rating_are_the_mean_and_the_whole_number_next_to_it():
     # (2 + 4.5 + 4.6) / 3 = 3.7, next to 4.
     members = [said(2, "a"), said(4, "b", score=4.5), said(5, "c", score=4.6)]
-    found = panel_judgment(members)
+    found = merge_judgments(members)
     assert (found.score, found.rating) == (3.7, 4)
     assert found.members == tuple(members)
     assert (found.judge, found.failure) == ("", None)
 
 
 def test_a_mean_in_the_middle_counts_as_the_upper_rating():
-    assert panel_judgment([said(2), said(3, "b")]).rating == 3
-    assert panel_judgment([said(3), said(4, "b")]).rating == 4
+    assert merge_judgments([said(2), said(3, "b")]).rating == 3
+    assert merge_judgments([said(3), said(4, "b")]).rating == 4
 
 
 def test_the_distribution_is_the_mean_where_all_have_one():
     one, other = (0.0, 0.0, 0.0, 0.5, 0.5), (0.1, 0.2, 0.3, 0.4, 0.0)
     both = [said(4, distribution=one), said(3, "b", distribution=other)]
-    assert panel_judgment(both).distribution == (0.05, 0.1, 0.15, 0.45, 0.25)
-    assert panel_judgment([*both, said(4, "c")]).distribution is None
+    assert merge_judgments(both).distribution == (0.05, 0.1, 0.15, 0.45, 0.25)
+    assert merge_judgments([*both, said(4, "c")]).distribution is None
 
 
 def test_the_reason_is_of_the_member_nearest_to_the_score_and_the_sentences_of_all():
@@ -70,35 +70,35 @@ def test_the_reason_is_of_the_member_nearest_to_the_score_and_the_sentences_of_a
         said(3, "b", rationale="middle", sentences=(2, 3)),
         said(4, "c", rationale="high"),
     ]
-    found = panel_judgment(members)
+    found = merge_judgments(members)
     assert (found.rationale, found.sentences) == ("middle", (2, 3, 4))
 
 
 def test_a_member_without_a_rating_is_left_out_of_the_score_and_kept():
-    found = panel_judgment([said(2), said(None, "b"), said(4, "c")])
+    found = merge_judgments([said(2), said(None, "b"), said(4, "c")])
     assert (found.score, found.rating, found.failure) == (3.0, 3, None)
     assert found.members[1].failure == TIMEOUT
     # Had b given 1: (2 + 1 + 4) / 3; had it given 5: (2 + 5 + 4) / 3.
-    assert panel_bounds(found) == (2.3333, 3.6667)
-    score = rubric_scores([found], "a panel")["rubric.cohesion"]
+    assert compute_panel_bounds(found) == (2.3333, 3.6667)
+    score = score_rubrics([found], "a panel")["rubric.cohesion"]
     assert (score.value, score.n, score.n_unscored) == (3.0, 2, 1)
     assert (score.worst, score.best) == (2.3333, 3.6667)
 
 
 def test_a_panel_is_unscored_where_every_member_is():
-    found = panel_judgment([said(None), said(None, "b")])
+    found = merge_judgments([said(None), said(None, "b")])
     assert (found.rating, found.score) == (None, None)
     assert found.failure is not None
     assert found.failure.reason == "timeout"
     assert "a: timeout; b: timeout" in found.failure.detail
-    score = rubric_scores([found], "a panel")["rubric.cohesion"]
+    score = score_rubrics([found], "a panel")["rubric.cohesion"]
     assert (score.n, score.n_unscored, score.worst, score.best) == (0, 2, 1.0, 5.0)
 
 
 def test_what_a_member_said_first_counts_where_it_could_not_be_heard_again():
     lost = said(None, "b", first=said(1, "b"))
-    assert final_judgment(lost).rating == 1
-    found = panel_judgment([said(3, first=said(5)), lost])
+    assert choose_final_judgment(lost).rating == 1
+    found = merge_judgments([said(3, first=said(5)), lost])
     assert found.score == 2.0
     assert [m.failure for m in found.members] == [None, TIMEOUT]
 
@@ -106,7 +106,7 @@ def test_what_a_member_said_first_counts_where_it_could_not_be_heard_again():
 def test_the_usage_of_every_call_is_added_up():
     one = Usage(n_calls=1, n_prompt_tokens=10, cost_usd=0.5)
     again = said(3, usage=one, first=said(5, usage=one))
-    found = panel_judgment([again, said(3, "b", usage=one)])
+    found = merge_judgments([again, said(3, "b", usage=one)])
     assert found.usage == Usage(n_calls=3, n_prompt_tokens=30, cost_usd=1.5)
 
 
@@ -129,7 +129,7 @@ def test_two_points_between_any_two_scores_are_a_dispute(scores, expected):
 
 def test_single_judgments_are_the_members_and_those_of_single_judges():
     members = [said(1), said(2, "b")]
-    assert single_judgments([panel_judgment(members), said(5, "")]) == [*members, said(5, "")]
+    assert list_single_judgments([merge_judgments(members), said(5, "")]) == [*members, said(5, "")]
 
 
 def test_agreement_by_hand():
@@ -142,7 +142,7 @@ def test_agreement_by_hand():
     # Expected: 2 * (2*2*4 + 2*3*20.25 + 2*1*42.25 + 2*3*6.25 + 2*1*20.25 + 3*1*4) / (8 * 7)
     #   = 2 * (16 + 121.5 + 84.5 + 37.5 + 40.5 + 12) / 56 = 624 / 56
     # alpha = 1 - 56 / 624
-    found = panel_agreement(panels([(1, 1), (2, 2), (4, 4), (4, 5)]))
+    found = measure_panel_agreement(panels([(1, 1), (2, 2), (4, 4), (4, 5)]))
     assert found is not None
     assert found.alpha.value == pytest.approx(1 - 56 / 624)
     assert (found.exact.value, found.exact.n) == (0.75, 4)
@@ -158,7 +158,7 @@ def test_alpha_is_that_of_the_package_also_with_missing_ratings():
     rows = [(1, 2, 3), (4, None, 5), (2, 2, 2), (None, 3, 3), (5, 1, 4), (None, None, 2)]
     by_judge = [[float("nan") if r is None else r for r in ratings] for ratings in zip(*rows)]  # noqa: B905
     expected = krippendorff.alpha(by_judge, level_of_measurement="ordinal")
-    found = panel_agreement(panels(rows))
+    found = measure_panel_agreement(panels(rows))
     assert found is not None
     assert found.alpha.value == pytest.approx(expected)
     assert (found.alpha.n, found.alpha.n_unscored) == (5, 1)
@@ -172,10 +172,10 @@ def test_ratings_given_alone_are_kept_apart_from_those_after_hearing_the_others(
     stubborn = [said(1, first=said(1)), said(4, "b", first=said(5, "b"))]
     lost = [said(None, first=said(2)), said(2, "b", first=said(4, "b"))]
     evaluations = [
-        answer(f"r{n}", f"t{n}", judgments=(panel_judgment(members),))
+        answer(f"r{n}", f"t{n}", judgments=(merge_judgments(members),))
         for n, members in enumerate((settled, stubborn, lost, [said(3), said(3, "b")]))
     ]
-    found = panel_agreement(evaluations)
+    found = measure_panel_agreement(evaluations)
     assert found is not None
     assert (found.exact_alone.value, found.exact.value) == (0.25, 0.75)
     assert (found.alpha_alone.value or 0) < (found.alpha.value or 0)
@@ -187,8 +187,8 @@ def test_ratings_given_alone_are_kept_apart_from_those_after_hearing_the_others(
 
 def test_without_a_panel_there_is_no_agreement():
     single = answer("r", judgments=(said(3, ""),))
-    assert panel_agreement([]) is None
-    assert panel_agreement([single]) is None
+    assert measure_panel_agreement([]) is None
+    assert measure_panel_agreement([single]) is None
     assert summarize([single], 1, 0, 0).panel is None
 
 
@@ -200,7 +200,7 @@ def test_one_answer_and_equal_ratings_have_no_alpha():
 
 
 def test_a_panel_that_gave_no_rating_has_no_agreement_to_speak_of():
-    found = panel_agreement(panels([(None, None)]))
+    found = measure_panel_agreement(panels([(None, None)]))
     assert found is not None
     assert (found.alpha.value, found.exact.value, found.exact.n) == (None, None, 0)
     assert [(m.score.value, m.score.n_unscored) for m in found.members] == [(None, 1)] * 2

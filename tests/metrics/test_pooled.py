@@ -10,23 +10,23 @@ from answers import answer, changed
 
 from ragassay.metrics.papers.pooled import (
     CLUSTER_RECALL,
-    clustered_sentences,
-    document_key,
-    document_recall_scores,
-    public_id,
-    sentence_recall_scores,
+    build_document_key,
+    find_public_id,
+    list_clustered_texts,
+    score_document_recall,
+    score_sentence_recall,
 )
 from ragassay.records import Document, Evaluation, Score
 
 
 def one_hot(*answers: Evaluation) -> dict[str, np.ndarray]:
     """Far apart for different first letters, the same for equal ones."""
-    texts = {text for a in answers for text in clustered_sentences(a)}
+    texts = {text for a in answers for text in list_clustered_texts(a)}
     return {text: np.eye(26)[ord(text[0]) - ord("a")] for text in texts}
 
 
 def recalls(*answers: Evaluation) -> dict[str, dict[str, Score]]:
-    return sentence_recall_scores(answers, one_hot(*answers))
+    return score_sentence_recall(answers, one_hot(*answers))
 
 
 def cluster_recall(*answers: Evaluation) -> dict[str, Score]:
@@ -77,7 +77,7 @@ def test_published_clusters_stand_in_place_of_ours():
         "required_answer_sentences_cluster": {("one", 1): "0", ("one", 2): "1"},
     }
     answers = labelled("one", "a b"), labelled("two", "c")
-    found = sentence_recall_scores(answers, {}, published)
+    found = score_sentence_recall(answers, {}, published)
     assert found["one"]["sentences.recall"].value == 0.1
     assert found["one"]["sentences.recall_required"].value == 0.2
     assert found["two"]["sentences.recall"].value == 0.0
@@ -93,7 +93,7 @@ def test_only_required_and_borderline_sentences_are_clustered():
             ("d", "inappropriate"),
         ],
     )
-    assert clustered_sentences(mixed) == ["a", "b"]
+    assert list_clustered_texts(mixed) == ["a", "b"]
     found = cluster_recall(mixed, labelled("two", "a"))
     assert (found["one"].value, found["two"].value) == (1.0, 0.5)
 
@@ -162,7 +162,7 @@ def cited(record_id: str, **verdicts: str | None) -> Evaluation:
 
 def test_document_recall_worked_by_hand():
     # Relevant: 1, 2 (first), 2, 3 (second): three in all. 4 is not relevant.
-    found = document_recall_scores(
+    found = score_document_recall(
         [
             cited("one", d1="supports", d2="neutral", d4="not_relevant"),
             cited("two", d2="contradicts", d3="supports"),
@@ -179,14 +179,14 @@ def test_a_document_counts_once_however_often_it_is_cited():
         labels=[("a", "required"), ("b", "required")],
         citations=[(1, "111111", "not_relevant"), (2, "111111", "supports")],
     )
-    found = document_recall_scores([twice, cited("two", d1="supports")])
+    found = score_document_recall([twice, cited("two", d1="supports")])
     assert (found["one"].value, found["one"].n) == (0.5, 2)
 
 
 def test_undecided_citations_widen_the_bounds():
     # Relevant for sure: 1 and 2. The first may gain 3: 1/2 to 2/3; if 3 were relevant for the
     # second answer, which does not cite it, nothing would change.
-    found = document_recall_scores(
+    found = score_document_recall(
         [cited("one", d1="supports", d3=None), cited("two", d2="supports")]
     )
     one, two = found["one"], found["two"]
@@ -196,9 +196,9 @@ def test_undecided_citations_widen_the_bounds():
 
 def test_bounds_hold_every_way_in_which_verdicts_could_have_come_out():
     known = {"one": {"d1": "supports", "d2": None}, "two": {"d2": None, "d3": "neutral"}}
-    found = document_recall_scores([cited(name, **v) for name, v in known.items()])
+    found = score_document_recall([cited(name, **v) for name, v in known.items()])
     for first, second in itertools.product(("supports", "not_relevant"), repeat=2):
-        decided = document_recall_scores(
+        decided = score_document_recall(
             [cited("one", d1="supports", d2=first), cited("two", d2=second, d3="neutral")]
         )
         for name, score in decided.items():
@@ -206,16 +206,16 @@ def test_bounds_hold_every_way_in_which_verdicts_could_have_come_out():
 
 
 def test_answer_with_every_citation_undecided_has_no_value():
-    found = document_recall_scores([cited("one", d1=None), cited("two", d2="supports")])
+    found = score_document_recall([cited("one", d1=None), cited("two", d2="supports")])
     assert (found["one"].value, found["one"].n_unscored) == (None, 1)
     assert (found["one"].worst, found["one"].best) == (0.0, 0.5)
 
 
 def test_recall_without_a_relevant_document_has_no_value():
-    found = document_recall_scores([cited("one", d1="not_relevant"), cited("two")])
+    found = score_document_recall([cited("one", d1="not_relevant"), cited("two")])
     assert [score.value for score in found.values()] == [None, None]
-    assert document_recall_scores([cited("one"), cited("two")]) == {}
-    assert document_recall_scores([cited("one", d1="supports")]) == {}
+    assert score_document_recall([cited("one"), cited("two")]) == {}
+    assert score_document_recall([cited("one", d1="supports")]) == {}
 
 
 def test_ids_that_mean_something_in_their_record_only_need_the_same_text():
@@ -223,15 +223,15 @@ def test_ids_that_mean_something_in_their_record_only_need_the_same_text():
         base = answer(record_id, labels=[("a", "required")], citations=[(1, "1", "supports")])
         return base.model_copy(update={"sources": (Document(id="1", text=text),)})
 
-    found = document_recall_scores([own("one", "Aspirin."), own("two", "Metformin.")])
+    found = score_document_recall([own("one", "Aspirin."), own("two", "Metformin.")])
     assert [score.value for score in found.values()] == [0.5, 0.5]
-    same = document_recall_scores([own("one", "Aspirin."), own("two", "Aspirin.")])
+    same = score_document_recall([own("one", "Aspirin."), own("two", "Aspirin.")])
     assert [score.value for score in same.values()] == [1.0, 1.0]
 
 
 def test_public_ids_are_the_same_however_they_are_written():
     names = ("31180123", "PMID 31180123", "pmid:31180123")
-    assert {public_id(name) for name in names} == {"31180123"}
-    assert public_id("doi:10.1000/ABC") == "10.1000/abc"
-    assert [public_id(name) for name in ("1", "s2", "", "10.1/x y")] == [None] * 4
-    assert document_key(answer(), "PMID 31180123") == ("31180123", "")
+    assert {find_public_id(name) for name in names} == {"31180123"}
+    assert find_public_id("doi:10.1000/ABC") == "10.1000/abc"
+    assert [find_public_id(name) for name in ("1", "s2", "", "10.1/x y")] == [None] * 4
+    assert build_document_key(answer(), "PMID 31180123") == ("31180123", "")

@@ -11,11 +11,11 @@ import pytest
 from ragassay.errors import InputError
 from ragassay.studies.ratings import (
     Rating,
-    favourites,
-    own_systems,
-    rating_matrix,
-    rating_table,
-    self_preferences,
+    build_rating_matrix,
+    build_rating_table,
+    find_favourites,
+    find_own_systems,
+    measure_self_preferences,
 )
 
 
@@ -44,7 +44,7 @@ def test_a_matrix_of_means_by_hand():
         rate("K", "a", "q1", 3.0),
         rate("K", "b", "q1", None),
     ]
-    found = rating_matrix(ratings, own={"A": ["a"]})
+    found = build_rating_matrix(ratings, own={"A": ["a"]})
     assert (found.rows, found.columns, found.own) == (("A", "K"), ("a", "b"), {(0, 0)})
     (aa, ab), (ka, kb) = found.cells
     assert (aa.value, aa.n, aa.n_unscored) == (4.5, 2, 0)
@@ -57,15 +57,15 @@ def test_a_matrix_of_means_by_hand():
 
 def test_a_matrix_of_one_rubric():
     ratings = [rate("A", "a", "q", 5.0), rate("A", "a", "q", 1.0, "relevancy")]
-    assert rating_matrix(ratings, "relevancy").cells[0][0].value == 1.0
-    assert rating_matrix(ratings).cells[0][0].value == 3.0
+    assert build_rating_matrix(ratings, "relevancy").cells[0][0].value == 1.0
+    assert build_rating_matrix(ratings).cells[0][0].value == 3.0
 
 
 def test_ratings_on_two_scales_have_no_mean():
     ratings = [rate("A", "a", "q", 5.0), rate("A", "a", "q", 1.0, "fluency", scale=(1.0, 3.0))]
     with pytest.raises(InputError, match=r"1 to 5 \(cohesion\), 1 to 3 \(fluency\)"):
-        rating_matrix(ratings)
-    assert rating_matrix(ratings, "fluency").cells[0][0].scale == (1.0, 3.0)
+        build_rating_matrix(ratings)
+    assert build_rating_matrix(ratings, "fluency").cells[0][0].scale == (1.0, 3.0)
 
 
 def test_the_favourite_and_its_margin_on_shared_questions():
@@ -76,7 +76,7 @@ def test_the_favourite_and_its_margin_on_shared_questions():
         rate("A", "b", "q2", None),
         rate("A", "c", "q1", 1.0),
     ]
-    (found,) = favourites(rating_table(ratings))
+    (found,) = find_favourites(build_rating_table(ratings))
     assert (found.system, found.second) == ("a", "b")
     # q1 alone was rated for both.
     assert (found.margin.value, found.margin.n, found.margin.n_unscored) == (3.0, 1, 1)
@@ -84,16 +84,19 @@ def test_the_favourite_and_its_margin_on_shared_questions():
 
 def test_systems_of_equal_means_are_ordered_by_name():
     ratings = [rate("A", name, "q", 4.0) for name in ("z", "b")]
-    (found,) = favourites(rating_table(ratings))
+    (found,) = find_favourites(build_rating_table(ratings))
     assert (found.system, found.second, found.margin.value) == ("b", "z", 0.0)
 
 
 def test_a_judge_of_one_system_has_no_favourite():
-    assert favourites(rating_table([rate("A", "a", "q", 4.0), rate("K", "b", "q", 4.0)])) == ()
+    assert (
+        find_favourites(build_rating_table([rate("A", "a", "q", 4.0), rate("K", "b", "q", 4.0)]))
+        == ()
+    )
 
 
 def test_self_preference_by_hand():
-    (found,) = self_preferences(rating_table(rated(MEANS)), {"A": ("A",)})
+    (found,) = measure_self_preferences(build_rating_table(rated(MEANS)), {"A": ("A",)})
     # 5 - 3 by itself, 4 - 3.5 by the other: 1.5 more.
     assert (found.own_gap.value, found.peer_gap.value, found.excess.value) == (2.0, 0.5, 1.5)
     assert (found.excess.low, found.excess.high) == (1.5, 1.5)
@@ -106,7 +109,9 @@ def test_self_preference_by_hand():
 
 @pytest.mark.parametrize(("own", "verdict"), [(3.5, "none_seen"), (2.0, "prefers_others")])
 def test_equal_gaps_are_no_preference_and_smaller_ones_the_opposite(own, verdict):
-    (found,) = self_preferences(rating_table(rated(MEANS | {("A", "A"): own})), {"A": ("A",)})
+    (found,) = measure_self_preferences(
+        build_rating_table(rated(MEANS | {("A", "A"): own})), {"A": ("A",)}
+    )
     assert found.verdict == verdict
 
 
@@ -127,7 +132,7 @@ def test_without_missing_ratings_it_is_the_difference_of_differences_of_means():
     def gap(judge):
         return mean(judge, "A") - mean(judge, "B", "c", "d")
 
-    found = self_preferences(rating_table(ratings), {"A": ("A",), "B": ("B",)})
+    found = measure_self_preferences(build_rating_table(ratings), {"A": ("A",), "B": ("B",)})
     assert [f.judge for f in found] == ["A", "B"]
     assert found[0].excess.value == pytest.approx(gap("A") - (gap("B") + gap("K")) / 2, abs=1e-4)
     assert found[0].own_gap.value == pytest.approx(gap("A"), abs=1e-4)
@@ -137,7 +142,7 @@ def test_without_missing_ratings_it_is_the_difference_of_differences_of_means():
 
 def test_a_missing_rating_leaves_its_question_out_of_both_gaps():
     ratings = [r for r in rated(MEANS) if (r.judge, r.question) != ("K", "q0")]
-    (found,) = self_preferences(rating_table(ratings), {"A": ("A",)})
+    (found,) = measure_self_preferences(build_rating_table(ratings), {"A": ("A",)})
     assert (found.excess.n, found.excess.n_unscored) == (6, 2)
     assert found.own_gap.n == found.peer_gap.n == 6
 
@@ -145,7 +150,7 @@ def test_a_missing_rating_leaves_its_question_out_of_both_gaps():
 def test_a_harsh_judge_of_one_bad_system_shows_against_that_one_alone():
     # A and K agree on b; A is harder on the broken c.
     means = MEANS | {("A", "A"): 4.5, ("A", "b"): 4.0, ("A", "c"): 2.0, ("K", "c"): 4.0}
-    (found,) = self_preferences(rating_table(rated(means)), {"A": ("A",)})
+    (found,) = measure_self_preferences(build_rating_table(rated(means)), {"A": ("A",)})
     assert found.verdict == "prefers_own"
     assert found.seen_against == ("c",)
 
@@ -154,13 +159,13 @@ def test_without_another_judge_or_system_it_cannot_be_told():
     alone = [r for r in rated(MEANS) if r.judge == "A"]
     only = [r for r in rated(MEANS) if r.system == "A"]
     for ratings in (alone, only):
-        (found,) = self_preferences(rating_table(ratings), {"A": ("A",)})
+        (found,) = measure_self_preferences(build_rating_table(ratings), {"A": ("A",)})
         assert (found.excess.value, found.verdict) == (None, "unknown")
 
 
 def test_a_judge_may_be_several_systems():
     means = {(j, s): 4.0 for j in "AK" for s in ("a1", "a2", "b")} | {("A", "a2"): 5.0}
-    (found,) = self_preferences(rating_table(rated(means)), {"A": ("a1", "a2")})
+    (found,) = measure_self_preferences(build_rating_table(rated(means)), {"A": ("a1", "a2")})
     # Against b: 0 for a1 and 1 for a2.
     assert found.excess.value == 0.5
 
@@ -168,7 +173,7 @@ def test_a_judge_may_be_several_systems():
 def test_names_are_matched_without_provider_publisher_and_case():
     judges = ["hosted_vllm/Qwen/Qwen2.5-72B-Instruct", "openai/gpt-4.1", "mistral"]
     systems = ["qwen2.5-72b-instruct", "GPT-4.1", "gpt-4.1-mini", "our-rag"]
-    assert own_systems(judges, systems, [("mistral", "our-rag")]) == {
+    assert find_own_systems(judges, systems, [("mistral", "our-rag")]) == {
         judges[0]: ("qwen2.5-72b-instruct",),
         judges[1]: ("GPT-4.1",),
         "mistral": ("our-rag",),
@@ -178,11 +183,11 @@ def test_names_are_matched_without_provider_publisher_and_case():
 @pytest.mark.parametrize("pair", [("nobody", "a"), ("J", "nothing")])
 def test_a_pair_of_unknown_names_is_refused(pair):
     with pytest.raises(InputError, match=r"unknown (judge|system)"):
-        own_systems(["J"], ["a"], [pair])
+        find_own_systems(["J"], ["a"], [pair])
 
 
 def test_several_answers_to_a_question_are_averaged_in_comparisons():
     first, second = rate("A", "a", "q", 5.0), rate("A", "a", "q", 2.0)
     second = Rating(**{**vars(second), "answer": "again"})
-    table = rating_table([first, second, rate("A", "b", "q", 3.0)])
+    table = build_rating_table([first, second, rate("A", "b", "q", 3.0)])
     assert table.values.tolist() == [[[3.5], [3.0]]]

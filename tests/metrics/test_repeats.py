@@ -13,7 +13,12 @@ from ragassay.records import (
     SentenceLabel,
     VerdictBase,
 )
-from ragassay.studies.repeats import AskedVerdict, change_interval, repeat_figures, value_of
+from ragassay.studies.repeats import (
+    AskedVerdict,
+    change_interval,
+    find_nearest_choice,
+    repeat_figures,
+)
 
 LOST = Failure(reason="unparsable")
 
@@ -100,7 +105,7 @@ def own(**given: object) -> OwnVerdict:
     ],
 )
 def test_what_is_compared(verdict, value):
-    assert value_of(verdict) == value
+    assert find_nearest_choice(verdict) == value
 
 
 def test_no_change_in_a_few_verdicts_is_no_certainty():

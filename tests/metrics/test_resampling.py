@@ -8,38 +8,40 @@ import pytest
 from ragassay.metrics.stats import intervals
 from ragassay.metrics.stats.intervals import (
     bootstrap_interval,
-    mean_interval,
-    ratio_interval,
-    sums_by_cluster,
+    compute_mean_interval,
+    compute_ratio_interval,
+    sum_by_cluster,
 )
 
 
 def test_sums_stand_by_name():
-    found = sums_by_cluster(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), ["b", "a", "b"])
+    found = sum_by_cluster(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), ["b", "a", "b"])
     assert found.tolist() == [[3.0, 4.0], [6.0, 8.0]]
 
 
 def test_ratio_agrees_with_every_resample_of_three():
     # Questions with 0 of 1, 0 of 1 and 1 of 2 hits. Of 27 resamples 8 have no third question
     # (ratio 0, more than 2.5 %), one has only it (1/2, .037 of all): the ends are 0 and 1/2.
-    assert ratio_interval([0, 0, 1], [1, 1, 2], ["a", "b", "c"]) == pytest.approx((0.0, 0.5))
+    assert compute_ratio_interval([0, 0, 1], [1, 1, 2], ["a", "b", "c"]) == pytest.approx(
+        (0.0, 0.5)
+    )
 
 
 def test_ratio_of_ones_is_the_mean():
     values, clusters = [0.1, 0.4, 0.9, 0.2, 0.7, 0.3], list("aabbcd")
-    assert ratio_interval(values, [1.0] * 6, clusters) == pytest.approx(
-        mean_interval(values, clusters), abs=0.02
+    assert compute_ratio_interval(values, [1.0] * 6, clusters) == pytest.approx(
+        compute_mean_interval(values, clusters), abs=0.02
     )
 
 
 def test_one_cluster_has_none():
-    assert ratio_interval([1.0, 0.0], [1.0, 1.0], ["q", "q"]) is None
-    assert ratio_interval([], [], []) is None
+    assert compute_ratio_interval([1.0, 0.0], [1.0, 1.0], ["q", "q"]) is None
+    assert compute_ratio_interval([], [], []) is None
 
 
 def test_order_does_not_show():
-    one = ratio_interval([1, 0, 2], [2, 1, 3], ["a", "b", "c"])
-    assert ratio_interval([2, 1, 0], [3, 2, 1], ["c", "a", "b"]) == one
+    one = compute_ratio_interval([1, 0, 2], [2, 1, 3], ["a", "b", "c"])
+    assert compute_ratio_interval([2, 1, 0], [3, 2, 1], ["c", "a", "b"]) == one
 
 
 def test_undefined_draws_are_left_out_and_mostly_undefined_has_none():

@@ -15,7 +15,7 @@ from ragassay.metrics.stats.calibration import (
     THRESHOLDS,
     bound_of,
     explain_undecided,
-    risk_bound,
+    find_risk_bound,
 )
 from ragassay.records import Bound
 
@@ -53,7 +53,7 @@ def test_the_risk_is_kept_but_for_delta_of_all_calibration_sets(right_at, n):
     n_sets, n_broken = 400, 0
     for _ in range(n_sets):
         sure = rng.uniform(1 / 3, 1, n)
-        found = risk_bound("x", sure, rng.random(n) < right_at(sure), risk=risk, delta=delta)
+        found = find_risk_bound("x", sure, rng.random(n) < right_at(sure), risk=risk, delta=delta)
         if found.threshold is not None:
             n_broken += risk_at(found.threshold, right_at) > risk
     # At most delta: more than this happens once in ten thousand tries.
@@ -67,10 +67,10 @@ def test_verdicts_on_one_question_count_as_one_draw():
         sure = rng.uniform(0.9, 1, 30).repeat(10)
         right = (rng.random(30) < 0.75).repeat(10)
         questions = [str(q) for q in range(30) for _ in range(10)]
-        found = risk_bound("x", sure, right, risk=0.2, clusters=questions)
+        found = find_risk_bound("x", sure, right, risk=0.2, clusters=questions)
         assert found.n == 30
         n_broken += found.threshold is not None
-        n_naive += risk_bound("x", sure, right, risk=0.2).threshold is not None
+        n_naive += find_risk_bound("x", sure, right, risk=0.2).threshold is not None
     assert n_broken <= scipy_stats.binom.ppf(0.9999, n_sets, 0.1)
     assert n_naive > 0.2 * n_sets
 
@@ -80,30 +80,30 @@ def test_the_threshold_is_the_least_that_passes_by_hand():
     # thresholds from .95 down to just above .5 admit the same 40; from .4988 on 20 wrong ones come
     # in.
     sure, right = [0.95] * 40 + [0.5] * 20, [True] * 40 + [False] * 20
-    found = risk_bound("x", sure, right, risk=0.1, data="made up")
+    found = find_risk_bound("x", sure, right, risk=0.1, data="made up")
     assert found.threshold == min(t for t in THRESHOLDS if t > 0.5)
     assert (found.n, found.coverage, found.precision) == (60, pytest.approx(2 / 3, abs=1e-4), 1.0)
     assert found.data == "made up"
     # It takes 36: .9^35 = .02503 > .1 / 4.
     assert 0.9**35 > 0.1 / N_STARTS >= 0.9**36
-    assert risk_bound("x", sure[5:], right[5:], risk=0.1).threshold is None
-    assert risk_bound("x", sure[4:], right[4:], risk=0.1).threshold is not None
+    assert find_risk_bound("x", sure[5:], right[5:], risk=0.1).threshold is None
+    assert find_risk_bound("x", sure[4:], right[4:], risk=0.1).threshold is not None
 
 
 def test_where_nothing_keeps_the_risk_there_is_no_threshold():
     for sure, right in (([], []), ([0.9] * 300, [False] * 300), ([0.99], [True])):
-        found = risk_bound("x", sure, right, risk=0.2)
+        found = find_risk_bound("x", sure, right, risk=0.2)
         assert (found.threshold, found.precision, found.coverage) == (None, None, 0.0)
         assert not found.admits(1.0)
     with pytest.raises(InputError):
-        risk_bound("x", [0.9], [], risk=0.2)
+        find_risk_bound("x", [0.9], [], risk=0.2)
 
 
 def test_the_same_data_give_the_same_threshold():
     rng = np.random.default_rng(1)
     sure, questions = rng.uniform(0.3, 1, 400), [str(n // 3) for n in range(400)]
     right = rng.random(400) < sure
-    found = [risk_bound("x", sure, right, risk=0.2, clusters=questions) for _ in range(2)]
+    found = [find_risk_bound("x", sure, right, risk=0.2, clusters=questions) for _ in range(2)]
     assert found[0] == found[1]
     assert found[0].n == 134
 
@@ -146,7 +146,7 @@ def test_a_bound_with_a_least_cosine_asks_for_both():
 
 def test_precision_comes_with_wilsons_interval():
     sure, right = [0.95] * 40 + [0.5] * 20, [True] * 39 + [False] + [False] * 20
-    found = risk_bound("x", sure, right, risk=0.2)
+    found = find_risk_bound("x", sure, right, risk=0.2)
     assert (found.n_measured, found.precision) == (40, 0.975)
     # (p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n), by hand.
     assert (found.low, found.high) == (

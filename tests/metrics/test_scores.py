@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from ragassay.metrics.papers.answer_scores import (
     LOWER_IS_BETTER,
-    correctness_scores,
-    evidence_scores,
-    nugget_scores,
-    rubric_scores,
-    sentence_scores,
-    share,
+    score_correctness,
+    score_evidence,
+    score_nuggets,
+    score_rubrics,
+    score_sentences,
+    score_share,
 )
 from ragassay.records import (
     RELEVANCE_LABELS,
@@ -44,23 +44,23 @@ def bounds(score: Score) -> tuple[float | None, float | None, float | None]:
 
 def test_share_and_its_bounds_worked_by_hand() -> None:
     # 3 of 4, two unscored: 3/6 if both fail, 5/6 if both hold.
-    score = share("evidence.support", 3, 4, 2, "j")
+    score = score_share("evidence.support", 3, 4, 2, "j")
     assert bounds(score) == (0.5, 0.75, 0.8333)
     assert (score.n, score.n_unscored, score.judge) == (4, 2, "j")
 
 
 @pytest.mark.parametrize("key", sorted(LOWER_IS_BETTER))
 def test_worst_is_the_upper_bound_where_less_is_better(key: str) -> None:
-    assert bounds(share(key, 3, 4, 2, "")) == (0.8333, 0.75, 0.5)
+    assert bounds(score_share(key, 3, 4, 2, "")) == (0.8333, 0.75, 0.5)
 
 
 def test_share_of_nothing() -> None:
-    assert bounds(share("x", 0, 0, 0, "")) == (None, None, None)
-    assert bounds(share("x", 0, 0, 3, "")) == (0.0, None, 1.0)
+    assert bounds(score_share("x", 0, 0, 0, "")) == (None, None, None)
+    assert bounds(score_share("x", 0, 0, 3, "")) == (0.0, None, 1.0)
 
 
 def test_rubric_scores() -> None:
-    found = rubric_scores(
+    found = score_rubrics(
         [
             Judgment(rubric="cohesion", rating=4, score=4.25, distribution=(0, 0, 0, 0.75, 0.25)),
             Judgment(rubric="clarity", rating=2, score=2.0),
@@ -74,13 +74,13 @@ def test_rubric_scores() -> None:
     assert (second.low, second.high) == (None, None)
     assert bounds(third) == (1, None, 5)
     assert (third.n, third.n_unscored) == (0, 1)
-    assert rubric_scores([], "j") == {}
+    assert score_rubrics([], "j") == {}
 
 
 def test_nugget_scores_worked_by_hand() -> None:
     # 2 of 5 nuggets are gold, 2 of 4 gold nuggets are stated: F1 = 2 x .4 x .5 / .9 = .4444;
     # of 3 vital ones the first two.
-    found = nugget_scores(nuggets(5), nuggets(4, n_vital=3), matches(2), 0, "j")
+    found = score_nuggets(nuggets(5), nuggets(4, n_vital=3), matches(2), 0, "j")
     assert {key: score.value for key, score in found.items()} == {
         "nuggets.precision": 0.4,
         "nuggets.recall": 0.5,
@@ -92,11 +92,11 @@ def test_nugget_scores_worked_by_hand() -> None:
 
 
 def test_no_gold_no_nugget_score() -> None:
-    assert nugget_scores(nuggets(3), [], [], 1, "j") == {}
+    assert score_nuggets(nuggets(3), [], [], 1, "j") == {}
 
 
 def test_empty_answer_states_nothing() -> None:
-    found = nugget_scores([], nuggets(2), [], 0, "j")
+    found = score_nuggets([], nuggets(2), [], 0, "j")
     assert found["nuggets.recall"].value == 0.0
     assert found["nuggets.precision"].value is None
     assert found["nuggets.f1"].value is None
@@ -105,7 +105,7 @@ def test_empty_answer_states_nothing() -> None:
 def test_failed_sentences_leave_the_bounds_open() -> None:
     # Of 3 nuggets 2 match, one sentence failed: precision 2/4 to 3/4; it may state both missed
     # gold nuggets: recall 2/4 to 4/4.
-    found = nugget_scores(nuggets(3), nuggets(4), matches(2), 1, "j")
+    found = score_nuggets(nuggets(3), nuggets(4), matches(2), 1, "j")
     assert bounds(found["nuggets.precision"]) == (0.5, 0.6667, 0.75)
     assert bounds(found["nuggets.recall"]) == (0.5, 0.5, 1.0)
     # F1 from the bounds: .5 and .5; .75 and 1 give 1.5 / 1.75.
@@ -114,16 +114,16 @@ def test_failed_sentences_leave_the_bounds_open() -> None:
 
 
 def test_answer_whose_every_sentence_failed_is_not_scored_zero() -> None:
-    found = nugget_scores([], nuggets(4, n_vital=1), [], 2, "j")
+    found = score_nuggets([], nuggets(4, n_vital=1), [], 2, "j")
     assert all(bounds(score) == (0.0, None, 1.0) for score in found.values())
     assert all(score.n == 0 and score.n_unscored == 2 for score in found.values())
 
 
 def test_reference_whose_sentences_failed_is_said_to_be_missing() -> None:
-    found = nugget_scores(nuggets(3), [], [], 0, "j", n_gold_unscored=2)
+    found = score_nuggets(nuggets(3), [], [], 0, "j", n_gold_unscored=2)
     assert list(found) == ["nuggets.precision", "nuggets.recall", "nuggets.f1"]
     assert all(bounds(score) == (0.0, None, 1.0) for score in found.values())
-    partly = nugget_scores(nuggets(3), nuggets(1), matches(1), 0, "j", n_gold_unscored=1)
+    partly = score_nuggets(nuggets(3), nuggets(1), matches(1), 0, "j", n_gold_unscored=1)
     # Recall 1/2 to 2/2; the two other nuggets may match what is missing.
     assert bounds(partly["nuggets.recall"]) == (0.5, 1.0, 1.0)
     assert bounds(partly["nuggets.precision"]) == (0.3333, 0.3333, 1.0)
@@ -134,7 +134,7 @@ def test_nugget_scores_lie_between_their_bounds(
     n_answer: int, n_gold: int, n_unscored: int, n_gold_unscored: int, data: st.DataObject
 ) -> None:
     n_hits = data.draw(st.integers(0, min(n_answer, n_gold)))
-    found = nugget_scores(
+    found = score_nuggets(
         nuggets(n_answer), nuggets(n_gold, 2), matches(n_hits), n_unscored, "j", n_gold_unscored
     )
     for score in found.values():
@@ -154,7 +154,7 @@ def test_sentence_scores_add_up_to_one() -> None:
         SentenceLabel(sentence=4, label="inappropriate"),
         SentenceLabel(sentence=5, failure=TIMEOUT),
     ]
-    found = sentence_scores(labels, "j")
+    found = score_sentences(labels, "j")
     assert [score.value for score in found.values()] == [0.5, 0.25, 0.0, 0.25]
     assert list(found) == [f"sentences.{label}" for label in RELEVANCE_LABELS]
     # One unscored: harm in 1/5 to 2/5, and less is better.
@@ -162,7 +162,7 @@ def test_sentence_scores_add_up_to_one() -> None:
 
 
 def test_evidence_scores() -> None:
-    found = evidence_scores(
+    found = score_evidence(
         [
             EvidenceVerdict(sentence=1, verdict="supports"),
             EvidenceVerdict(sentence=2, verdict="contradicts"),
@@ -177,7 +177,7 @@ def test_evidence_scores() -> None:
 
 def test_a_sentence_counts_once_however_many_passages_it_has() -> None:
     gone = Failure(reason="timeout")
-    found = evidence_scores(
+    found = score_evidence(
         [
             EvidenceVerdict(sentence=1, verdict="neutral"),
             EvidenceVerdict(sentence=1, side="against", verdict="supports"),
@@ -198,7 +198,7 @@ def test_a_sentence_counts_once_however_many_passages_it_has() -> None:
 
 def test_a_sentence_without_a_passage_is_neither_correct_nor_wrong() -> None:
     gone = Failure(reason="no_evidence")
-    found = correctness_scores(
+    found = score_correctness(
         [
             SentenceCorrectness(sentence=1, correct=True, score=0.9),
             SentenceCorrectness(sentence=2, correct=False, score=0.1),
@@ -213,8 +213,8 @@ def test_a_sentence_without_a_passage_is_neither_correct_nor_wrong() -> None:
 
 def test_nothing_to_score_has_no_value() -> None:
     found = {
-        **sentence_scores([], "j"),
-        **evidence_scores([], "j"),
-        **correctness_scores([], "j"),
+        **score_sentences([], "j"),
+        **score_evidence([], "j"),
+        **score_correctness([], "j"),
     }
     assert all(bounds(score) == (None, None, None) and score.n == 0 for score in found.values())

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragassay.metrics.stats.leaderboard import holm, paired_tests
+from ragassay.metrics.stats.leaderboard import apply_holm, run_paired_tests
 
 
 def by_force(differences: list[float]) -> float:
@@ -22,7 +22,7 @@ def by_force(differences: list[float]) -> float:
 
 def p_value_of(differences):
     first = {str(question): difference for question, difference in enumerate(differences)}
-    (test,) = paired_tests({"a": first, "b": dict.fromkeys(first, 0.0)})
+    (test,) = run_paired_tests({"a": first, "b": dict.fromkeys(first, 0.0)})
     return test.p_value
 
 
@@ -58,20 +58,20 @@ def test_nothing_and_one_question():
 
 def test_holm_worked_by_hand():
     # Sorted .01, .03, .04: times 3, 2, 1 gives .03, .06, .04; the last may not fall below .06.
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx((0.03, 0.06, 0.06))
+    assert apply_holm([0.01, 0.04, 0.03]) == pytest.approx((0.03, 0.06, 0.06))
     # Wikipedia's example: .01, .04, .03, .005 at m = 4: .005*4, .01*3, .03*2, .04*1 -> max.
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
-    assert holm([0.5, 0.9]) == (1.0, 1.0)
+    assert apply_holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
+    assert apply_holm([0.5, 0.9]) == (1.0, 1.0)
 
 
 def test_holm_leaves_out_tests_that_could_not_be_made():
-    assert holm([None, 0.02, None]) == (None, 0.02, None)
-    assert holm([]) == ()
+    assert apply_holm([None, 0.02, None]) == (None, 0.02, None)
+    assert apply_holm([]) == ()
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_holm_lies_between_the_raw_value_and_bonferroni(p_values):
-    for raw, corrected in zip(p_values, holm(p_values), strict=True):
+    for raw, corrected in zip(p_values, apply_holm(p_values), strict=True):
         assert corrected is not None
         assert raw <= corrected <= min(1.0, raw * len(p_values)) + 1e-12
 
@@ -82,7 +82,7 @@ def test_pairs_are_tested_on_shared_questions():
         "b": {"q1": 0.5, "q2": 0.25, "q4": 0.0},
         "c": {"q9": 1.0},
     }
-    one, two, three = paired_tests(systems)
+    one, two, three = run_paired_tests(systems)
     # q1 and q2: differences .5 and .25, mean .375; of 4 flips ++ and -- are as far: .5.
     assert (one.first, one.second, one.n_questions) == ("a", "b", 2)
     assert (one.difference, one.p_value, one.p_holm, one.is_exact) == (0.375, 0.5, 0.5, True)
@@ -95,7 +95,7 @@ def test_pairs_are_tested_on_shared_questions():
 def test_pairs_tested_together_are_as_tested_alone():
     draw = random.Random(1)
     systems = {name: {str(q): draw.random() for q in range(9)} for name in "abcd"}
-    for test in paired_tests(systems):
+    for test in run_paired_tests(systems):
         first, second = systems[test.first], systems[test.second]
         alone = p_value_of([first[q] - second[q] for q in sorted(first)])
         assert test.p_value == pytest.approx(alone)
@@ -106,12 +106,12 @@ def test_clear_difference_is_significant():
         "good": {str(q): 0.8 + q / 100 for q in range(8)},
         "bad": {str(q): 0.2 for q in range(8)},
     }
-    (test,) = paired_tests(systems)
+    (test,) = run_paired_tests(systems)
     # All 8 differences point one way: p = 2 / 2**8.
     assert test.p_value == 2 / 256
     assert test.is_significant
 
 
 def test_one_system_has_no_pair():
-    assert paired_tests({"a": {"q": 1.0}}) == ()
-    assert paired_tests({}) == ()
+    assert run_paired_tests({"a": {"q": 1.0}}) == ()
+    assert run_paired_tests({}) == ()

@@ -13,14 +13,14 @@ from ragassay.metrics.papers.strategies import (
     PERTURBED,
     StrategyAnswer,
     StrategyReply,
-    alignment_alpha,
-    followed_share,
+    compute_alignment_alpha,
+    compute_followed_share,
+    compute_people_alpha,
+    compute_strategy_alpha,
+    compute_unmoved_share,
     mean_polarity,
-    people_alpha,
+    measure_robustness,
     polarity,
-    rubric_robustness,
-    strategy_alpha,
-    unmoved_share,
 )
 
 WAYS = ("zero_shot", "knowledge")
@@ -45,7 +45,7 @@ def test_agreement_of_people_and_judge_worked_by_hand():
         rated((0, 0), knowledge=1),
         rated((1, 0), knowledge=0),
     ]
-    found = alignment_alpha(answers, "knowledge", (0, 1))
+    found = compute_alignment_alpha(answers, "knowledge", (0, 1))
     assert found.value == pytest.approx(0.2)
     assert (found.n, found.n_unscored, found.scale) == (3, 0, (-1.0, 1.0))
 
@@ -57,7 +57,7 @@ def test_answer_that_the_judge_did_not_rate_is_left_out_and_counted():
         rated((1, 0), zero_shot=1),
         rated((), knowledge=1),
     ]
-    found = alignment_alpha(answers, "knowledge", (0, 1))
+    found = compute_alignment_alpha(answers, "knowledge", (0, 1))
     assert found.value == pytest.approx(0.2)
     # The fourth was asked for and not had; the fifth was never asked so; of the last nobody spoke.
     assert (found.n, found.n_unscored) == (3, 1)
@@ -66,7 +66,7 @@ def test_answer_that_the_judge_did_not_rate_is_left_out_and_counted():
 def test_people_agree_over_answers_that_two_of_them_rated():
     # 11 and 10 and 00: three 1s, three 0s; observed 2 / 6, expected 2 * 9 / 30: 1 - 5/9 = 4/9.
     answers = [rated((1, 1)), rated((1, 0)), rated((0, 0)), rated((1,)), rated()]
-    found = people_alpha(answers, (0, 1))
+    found = compute_people_alpha(answers, (0, 1))
     assert found.value == pytest.approx(4 / 9)
     assert (found.n, found.n_unscored) == (3, 0)
 
@@ -77,7 +77,7 @@ def test_strategies_are_raters_of_their_own():
         rated(zero_shot=2, knowledge=2, perturbed=1),
         rated(zero_shot=3, knowledge=None, perturbed=1),
     ]
-    found = strategy_alpha(answers, WAYS, (1, 3))
+    found = compute_strategy_alpha(answers, WAYS, (1, 3))
     assert found.value == 1.0
     assert (found.n, found.n_unscored) == (2, 1)
 
@@ -92,7 +92,7 @@ def test_alpha_is_that_of_the_reference_package(rows):
     expected = krippendorff.alpha(
         reliability_data=table, value_domain=[1, 2, 3], level_of_measurement="ordinal"
     )
-    found = alignment_alpha(answers, "knowledge", (1, 3)).value
+    found = compute_alignment_alpha(answers, "knowledge", (1, 3)).value
     assert found == pytest.approx(float(expected))
 
 
@@ -105,10 +105,10 @@ def test_unmoved_are_the_ratings_that_the_hint_left():
         rated(hint=1, knowledge=1, perturbed=None),
         rated(knowledge=3),
     ]
-    unmoved = unmoved_share(answers, "knowledge")
+    unmoved = compute_unmoved_share(answers, "knowledge")
     # Of four pairs the first and the last are the same; one was asked for and not had.
     assert (unmoved.value, unmoved.n, unmoved.n_unscored) == (0.5, 4, 1)
-    followed = followed_share(answers, "knowledge")
+    followed = compute_followed_share(answers, "knowledge")
     # Three were not 1 before; one of them became it.
     assert (followed.value, followed.n) == (pytest.approx(1 / 3), 3)
 
@@ -118,9 +118,9 @@ def test_intervals_resample_questions():
     answers = [
         rated(question=q, hint=1, knowledge=2, perturbed=2 if q == "a" else 1) for q in "aabb"
     ]
-    found = unmoved_share(answers, "knowledge")
+    found = compute_unmoved_share(answers, "knowledge")
     assert (found.value, found.low, found.high) == (0.5, 0.0, 1.0)
-    alone = unmoved_share(answers[:2], "knowledge")
+    alone = compute_unmoved_share(answers[:2], "knowledge")
     assert (alone.value, alone.low, alone.high) == (1.0, None, None)
 
 
@@ -156,7 +156,7 @@ def test_sentiment_is_the_mean_over_answers_and_ways():
 
 
 def test_a_rubric_without_answers_has_no_figure():
-    found = rubric_robustness("cohesion", (1, 5), [], WAYS)
+    found = measure_robustness("cohesion", (1, 5), [], WAYS)
     assert set(found.alignment) == {*WAYS, PERTURBED}
     scores = (
         *found.alignment.values(),
@@ -171,7 +171,7 @@ def test_a_rubric_without_answers_has_no_figure():
 
 def test_agreement_on_one_rating_alone_is_undefined():
     answers = [rated((1, 1), knowledge=1), rated((1, 1), knowledge=1)]
-    assert alignment_alpha(answers, "knowledge", (0, 1)).value is None
+    assert compute_alignment_alpha(answers, "knowledge", (0, 1)).value is None
 
 
 def test_all_figures_together_keep_the_hint_out_of_the_judges_consistency():
@@ -179,7 +179,7 @@ def test_all_figures_together_keep_the_hint_out_of_the_judges_consistency():
         rated((1, 1), hint=3, question="a", zero_shot=1, knowledge=1, perturbed=3),
         rated((3, 3), hint=1, question="b", zero_shot=3, knowledge=3, perturbed=1),
     ]
-    found = rubric_robustness("natural", (1, 3), answers, WAYS)
+    found = measure_robustness("natural", (1, 3), answers, WAYS)
     assert (found.people.value, found.judge.value) == (1.0, 1.0)
     assert found.alignment["knowledge"].value == 1.0
     assert found.alignment[PERTURBED].value is not None
@@ -189,4 +189,4 @@ def test_all_figures_together_keep_the_hint_out_of_the_judges_consistency():
 
 def test_rating_off_the_scale_is_named():
     with pytest.raises(InputError, match="rating 4 is outside the scale of 1 to 3"):
-        alignment_alpha([rated((4,), knowledge=1)], "knowledge", (1, 3))
+        compute_alignment_alpha([rated((4,), knowledge=1)], "knowledge", (1, 3))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragassay.metrics.stats.aggregates import mean_scores
+from ragassay.metrics.stats.aggregates import average_scores
 from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Evaluation, Finding, Score, Usage
 
@@ -30,7 +30,9 @@ def evaluation(
 
 def test_mean_worked_by_hand() -> None:
     # (.2 + .6 + 1) / 3
-    found = mean_scores([evaluation(v, topic=str(v)) for v in (0.2, 0.6, 1.0)])["evidence.support"]
+    found = average_scores([evaluation(v, topic=str(v)) for v in (0.2, 0.6, 1.0)])[
+        "evidence.support"
+    ]
     assert (found.value, found.n, found.n_unscored, found.judge) == (0.6, 3, 0, "j")
     assert (found.worst, found.best) == (0.6, 0.6)
     assert found.low is not None and found.high is not None
@@ -39,48 +41,50 @@ def test_mean_worked_by_hand() -> None:
 
 def test_unscored_answer_is_left_out_counted_and_bounds_the_mean() -> None:
     # .5 and 1 are known; the third may be 0 or 1: 1.5 / 3 to 2.5 / 3.
-    found = mean_scores([evaluation(0.5), evaluation(1.0), evaluation(None, 4)])["evidence.support"]
+    found = average_scores([evaluation(0.5), evaluation(1.0), evaluation(None, 4)])[
+        "evidence.support"
+    ]
     assert (found.value, found.n, found.n_unscored) == (0.75, 2, 1)
     assert (found.worst, found.best) == (0.5, 0.8333)
 
 
 def test_worst_is_high_where_less_is_better() -> None:
     key = "citations.contradict"
-    found = mean_scores([evaluation(0.5, key=key), evaluation(None, 1, key=key)])[key]
+    found = average_scores([evaluation(0.5, key=key), evaluation(None, 1, key=key)])[key]
     assert (found.worst, found.best) == (0.75, 0.25)
 
 
 def test_what_is_unscored_within_an_answer_bounds_the_mean_too() -> None:
     # Worst .4 and .8, best .8 and .8.
     some = evaluation(0.6, 2, worst=0.4, best=0.8)
-    found = mean_scores([some, evaluation(0.8)])["evidence.support"]
+    found = average_scores([some, evaluation(0.8)])["evidence.support"]
     assert (found.value, found.n_unscored, found.worst, found.best) == (0.7, 0, 0.6, 0.8)
 
 
 def test_answer_that_the_score_does_not_apply_to_is_not_unscored() -> None:
-    found = mean_scores([evaluation(0.5), evaluation(None), evaluation(1.0, key="other")])
+    found = average_scores([evaluation(0.5), evaluation(None), evaluation(1.0, key="other")])
     assert (found["evidence.support"].n, found["evidence.support"].n_unscored) == (1, 0)
     assert found["evidence.support"].worst == 0.5
 
 
 def test_score_that_nobody_has_has_no_value() -> None:
-    found = mean_scores([evaluation(None)])["evidence.support"]
+    found = average_scores([evaluation(None)])["evidence.support"]
     assert (found.value, found.n, found.low, found.worst, found.best) == (None, 0, None, None, None)
-    assert mean_scores([]) == {}
+    assert average_scores([]) == {}
 
 
 def test_answers_to_one_question_are_one_cluster() -> None:
     # Two questions, five systems each: every resample has a mean of 0, .5 or 1.
     both = [evaluation(float(t), topic=str(t), system=f"s{n}") for t in (0, 1) for n in range(5)]
-    found = mean_scores(both)["evidence.support"]
+    found = average_scores(both)["evidence.support"]
     assert (found.low, found.high) == (0.0, 1.0)
-    one = mean_scores(both[:5])["evidence.support"]
+    one = average_scores(both[:5])["evidence.support"]
     assert (one.low, one.high) == (None, None)
 
 
 def test_likert_bounds_are_the_scale() -> None:
     keyed = {"key": "rubric.cohesion", "scale": (1.0, 5.0)}
-    found = mean_scores([evaluation(4.0, **keyed), evaluation(None, 1, **keyed)])  # type: ignore[arg-type]
+    found = average_scores([evaluation(4.0, **keyed), evaluation(None, 1, **keyed)])  # type: ignore[arg-type]
     assert (found["rubric.cohesion"].worst, found["rubric.cohesion"].best) == (2.5, 4.5)
 
 

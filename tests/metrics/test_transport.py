@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.studies.text_similarity import (
+    compute_rarity_weights,
     inverse_document_frequencies,
     mover_score,
-    rarity_weights,
     transport_distance,
 )
 
@@ -75,13 +75,13 @@ def test_rare_tokens_weigh_more():
     # Of 3 documents: token 7 in all, 8 in one. log(4/4) = 0 and log(4/2).
     found = inverse_document_frequencies([[7, 8, 8], [7], [7, 7]])
     assert found == {7: 0.0, 8: pytest.approx(math.log(2))}
-    assert rarity_weights([7, 8, 8], found).tolist() == [0, 0.5, 0.5]
+    assert compute_rarity_weights([7, 8, 8], found).tolist() == [0, 0.5, 0.5]
 
 
 def test_tokens_that_are_everywhere_weigh_alike():
     found = inverse_document_frequencies([[1, 2], [2, 1]])
-    assert rarity_weights([1, 2], found).tolist() == [0.5, 0.5]
-    assert rarity_weights([], found).tolist() == []
+    assert compute_rarity_weights([1, 2], found).tolist() == [0.5, 0.5]
+    assert compute_rarity_weights([], found).tolist() == []
     assert inverse_document_frequencies([]) == {}
 
 

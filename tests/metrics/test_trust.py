@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from answers import answer
 
-from ragassay.metrics.papers.rankings import rankings, relabel_answers
+from ragassay.metrics.papers.rankings import compare_rankings, relabel_answers
 from ragassay.metrics.stats.alignment import align_labels
 from ragassay.records import (
     Evaluation,
@@ -16,7 +16,7 @@ from ragassay.records import (
     Judgment,
     SentenceLabel,
 )
-from ragassay.studies.trust import TaskTrust, judge_trust
+from ragassay.studies.trust import TaskTrust, measure_trust
 
 
 def human(task: str, said: str, record_id: str, **fields: object) -> HumanLabel:
@@ -25,7 +25,7 @@ def human(task: str, said: str, record_id: str, **fields: object) -> HumanLabel:
 
 
 def trust(evaluations: list[Evaluation], labels: list[HumanLabel]) -> dict[str, TaskTrust]:
-    found = judge_trust(align_labels(labels, evaluations), evaluations)
+    found = measure_trust(align_labels(labels, evaluations), evaluations)
     return {f"{t.task}: {t.reading}": t for t in found}
 
 
@@ -69,9 +69,9 @@ def test_citations_are_read_three_ways():
     assert "citation: five labels" in with_invalid
     two = answer(labels=[("a", "required")], citations=[(1, "31180121", "not_attributable")])
     labels = [human("citation", "neutral", "r", sentence=1, item="31180121")]
-    (found,) = judge_trust(align_labels(labels, [two]), [two], n_verdict_labels=2)
+    (found,) = measure_trust(align_labels(labels, [two]), [two], n_verdict_labels=2)
     assert (found.reading, value(found, "accuracy")) == ("supports or not", 1.0)
-    assert len(judge_trust(align_labels(labels, [two]), [two], n_verdict_labels=3)) == 2
+    assert len(measure_trust(align_labels(labels, [two]), [two], n_verdict_labels=3)) == 2
 
 
 def test_ratings_are_compared_rubric_by_rubric_and_over_all():
@@ -210,7 +210,7 @@ def ranked_run() -> tuple[list[Evaluation], list[HumanLabel]]:
 def test_rankings_worked_by_hand():
     run, labels = ranked_run()
     both = relabel_answers(align_labels(labels, run), run)
-    found = {ranking.key: ranking for ranking in rankings(both.human, both.judge, run)}
+    found = {ranking.key: ranking for ranking in compare_rankings(both.human, both.judge, run)}
     precision = found["sentences.required"]
     assert precision.human == {"s1": 1.0, "s2": 0.75, "s3": 0.25}
     assert precision.judge == {"s1": 0.75, "s2": 1.0, "s3": 0.25}
@@ -227,7 +227,7 @@ def test_only_what_both_labelled_is_ranked():
     (human_side,), (judge_side,) = both.human, both.judge
     assert len(human_side.labels) == len(judge_side.labels) == 2
     assert (human_side.judge, judge_side.judge) == ("people", "judge")
-    assert rankings(both.human, both.judge, run) == ()
+    assert compare_rankings(both.human, both.judge, run) == ()
 
 
 def test_citations_are_ranked_by_support():
@@ -238,7 +238,7 @@ def test_citations_are_ranked_by_support():
             run.append(answer(name, topic, system, [("a", None)], [(1, "31180121", verdict)]))
             labels.append(human("citation", verdict, name, sentence=1, item="31180121"))
     both = relabel_answers(align_labels(labels, run), run)
-    found = {ranking.key: ranking for ranking in rankings(both.human, both.judge, run)}
+    found = {ranking.key: ranking for ranking in compare_rankings(both.human, both.judge, run)}
     assert found["citations.support"].human == {"s1": 1.0, "s2": 0.0}
     assert found["citations.support"].correlation.kendall.value == 1.0
 

@@ -12,11 +12,11 @@ from lazy import LazyModule
 from ragassay.errors import SettingsError
 from ragassay.metrics.stats.uncertainty import (
     Term,
-    confidence_of,
     entropy_bits,
-    entropy_of,
+    find_confidence,
+    find_entropy,
     parse_condition,
-    rounded_bits,
+    round_entropy,
 )
 from ragassay.records import Failure, Judgment, SentenceLabel
 
@@ -63,15 +63,15 @@ def test_entropy_is_that_of_scipy(shares):
 
 
 def test_a_record_keeps_four_places_or_nothing():
-    assert rounded_bits([1 / 3] * 3) == 1.585
-    assert rounded_bits(None) is None
+    assert round_entropy([1 / 3] * 3) == 1.585
+    assert round_entropy(None) is None
 
 
 def test_how_sure_a_judge_was_of_a_rating_and_of_a_label():
-    assert entropy_of(rated(0.5, 0.5, 0.0, 0.0, 0.0)) == 1.0
-    assert confidence_of(rated(0.1, 0.2, 0.4, 0.2, 0.1)) == 0.4
-    assert (entropy_of(rated()), confidence_of(rated())) == (None, None)
-    assert (entropy_of(labelled(0.9, 0.3)), confidence_of(labelled(0.9, 0.3))) == (0.3, 0.9)
+    assert find_entropy(rated(0.5, 0.5, 0.0, 0.0, 0.0)) == 1.0
+    assert find_confidence(rated(0.1, 0.2, 0.4, 0.2, 0.1)) == 0.4
+    assert (find_entropy(rated()), find_confidence(rated())) == (None, None)
+    assert (find_entropy(labelled(0.9, 0.3)), find_confidence(labelled(0.9, 0.3))) == (0.3, 0.9)
 
 
 @pytest.mark.parametrize(

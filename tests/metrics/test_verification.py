@@ -7,8 +7,8 @@ import pytest
 from lazy import LazyModule
 
 from ragassay.errors import InputError
-from ragassay.metrics.stats.agreement import Average, figures_of_tables
-from ragassay.studies.verifiers.claims import verification
+from ragassay.metrics.stats.agreement import Average, compute_figures
+from ragassay.studies.verifiers.claims import compare_labels
 
 sklearn_metrics = LazyModule("sklearn.metrics")
 
@@ -19,7 +19,7 @@ def test_two_labels_by_hand():
     # Called supported: 3, of them 2 right; of the 4 supported 2 were found.
     truth = ["supports"] * 4 + ["not_attributable"] * 2
     said = ["supports", "supports", *["not_attributable"] * 3, "supports"]
-    found = verification(truth, said, TWO, [str(i) for i in range(6)])
+    found = compare_labels(truth, said, TWO, [str(i) for i in range(6)])
     binary = found.averages[0]
     assert (binary.average, binary.precision.value, binary.recall.value) == (
         "binary",
@@ -39,7 +39,7 @@ def test_values_and_draws_are_those_of_the_reference(average: Average):
     truth, said = rng.integers(3, size=60), rng.integers(3, size=60)
     names = [[THREE[i] for i in row] for row in (truth, said)]
     shares = rng.random(60)
-    found = verification(*names, THREE, [str(i // 4) for i in range(60)], shares.tolist())
+    found = compare_labels(*names, THREE, [str(i // 4) for i in range(60)], shares.tolist())
     one = next(one for one in found.averages if one.average == average)
     p, r, f, _ = sklearn_metrics.precision_recall_fscore_support(truth, said, average=average)
     assert (one.precision.value, one.recall.value, one.f1.value) == pytest.approx((p, r, f))
@@ -58,21 +58,21 @@ def test_values_and_draws_are_those_of_the_reference(average: Average):
         wanted = sklearn_metrics.precision_recall_fscore_support(
             truth[drawn], said[drawn], labels=[0, 1, 2], average=average, zero_division=0
         )
-        got = figures_of_tables(table, average)
+        got = compute_figures(table, average)
         assert [float(got[name][0]) for name in ("precision", "recall", "f1")] == pytest.approx(
             [float(value) for value in wanted[:3]]
         )
 
 
 def test_what_has_no_label_is_left_out_and_counted():
-    found = verification(["supports"] * 3, ["supports", None, "neutral"], THREE, ["a", "b", "c"])
+    found = compare_labels(["supports"] * 3, ["supports", None, "neutral"], THREE, ["a", "b", "c"])
     assert (found.accuracy.value, found.accuracy.n, found.accuracy.n_unscored) == (0.5, 2, 1)
-    nothing = verification(["supports"], [None], THREE, ["a"])
+    nothing = compare_labels(["supports"], [None], THREE, ["a"])
     assert (nothing.accuracy.value, nothing.accuracy.n_unscored) == (None, 1)
 
 
 def test_a_label_that_is_none_of_them_is_named():
     with pytest.raises(InputError, match="'maybe' is not one of the labels"):
-        verification(["maybe"], ["supports"], TWO, ["a"])
+        compare_labels(["maybe"], ["supports"], TWO, ["a"])
     with pytest.raises(InputError, match="2 human labels, 1 judge labels"):
-        verification(["supports"] * 2, ["supports"], TWO, ["a"])
+        compare_labels(["supports"] * 2, ["supports"], TWO, ["a"])

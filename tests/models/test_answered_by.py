@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ragassay.models.call_reply import MOST_CHARS, answered_by, mixture_notes
+from ragassay.models.call_reply import MOST_CHARS, describe_mixtures, identify_system
 from ragassay.records import Usage
 
 REPLIES = [
@@ -23,9 +23,9 @@ REPLIES = [
 @pytest.mark.parametrize(("asked", "model", "fingerprint"), REPLIES)
 def test_name_and_fingerprint_are_kept_beside_the_name_that_was_asked(asked, model, fingerprint):
     reply = SimpleNamespace(model=model, system_fingerprint=fingerprint)
-    found = answered_by(asked, reply)
+    found = identify_system(asked, reply)
     assert found == f"{asked}: {' '.join(filter(None, (model, fingerprint)))}"
-    assert mixture_notes([found]) == ()
+    assert describe_mixtures([found]) == ()
 
 
 @pytest.mark.parametrize(
@@ -33,23 +33,23 @@ def test_name_and_fingerprint_are_kept_beside_the_name_that_was_asked(asked, mod
     [SimpleNamespace(), SimpleNamespace(model=None), SimpleNamespace(model=7), {"model": "x"}],
 )
 def test_a_reply_without_a_name_leaves_the_name_that_was_asked(reply):
-    assert answered_by("openai/a", reply) == "openai/a"
+    assert identify_system("openai/a", reply) == "openai/a"
 
 
 def test_what_a_server_says_stays_on_one_short_line():
     reply = SimpleNamespace(model="a\nb" + "x" * 500, system_fingerprint=None)
-    found = answered_by("openai/a", reply)
+    found = identify_system("openai/a", reply)
     assert "\n" not in found and len(found) <= len("openai/a: ") + MOST_CHARS
 
 
 def test_two_dated_names_or_fingerprints_of_one_model_are_said_and_two_models_are_not():
     dated = ("openai/a: a-2025-04-14 fp_1", "openai/a: a-2025-09-01 fp_1", "openai/b: b")
-    (note,) = mixture_notes(dated)
+    (note,) = describe_mixtures(dated)
     assert note.startswith("openai/a answered as 2 systems: a-2025-04-14 fp_1; a-2025-09-01 fp_1.")
     fingerprints = ("openai/a: a fp_1", "openai/a: a fp_2", "openai/a: a")
-    assert "as 3 systems" in mixture_notes(fingerprints)[0]
-    assert mixture_notes(("openai/a: a fp_1", "openai/b: a fp_2")) == ()
-    assert mixture_notes(()) == ()
+    assert "as 3 systems" in describe_mixtures(fingerprints)[0]
+    assert describe_mixtures(("openai/a: a fp_1", "openai/b: a fp_2")) == ()
+    assert describe_mixtures(()) == ()
 
 
 def test_usage_sums_who_answered_as_a_union():

@@ -23,7 +23,7 @@ from ragassay.errors import (
     StorageError,
 )
 from ragassay.models.batch_services import AnthropicBatches, FileBatches, VertexBatches
-from ragassay.models.batches import BATCHES, BatchStore, SubmittedBatch, batching
+from ragassay.models.batches import BATCHES, BatchStore, SubmittedBatch, batch_calls
 from ragassay.models.gateway import JudgeLM, meter_calls
 from ragassay.models.limiter import RunLimiter, limit_calls
 from ragassay.settings import load_settings
@@ -101,7 +101,7 @@ async def ask(
 ) -> list[Any]:
     """Return the text of each reply, or the error, in the order of the questions."""
     limiter = limiter or RunLimiter()
-    async with batching(folder, limiter, tell):
+    async with batch_calls(folder, limiter, tell):
         with limit_calls(limiter):
             calls = [
                 lm.acall(messages=[{"role": "user", "content": q}], response_format=SCHEMA)
@@ -165,7 +165,7 @@ async def test_a_run_that_was_stopped_collects_the_batch_that_it_submitted(
 async def stopped_after_submit(lm: JudgeLM, model: ScriptedModel, folder: Path) -> None:
     """Stop a run, as Ctrl+C does, once its batch is submitted and kept."""
     run = asyncio.create_task(ask(lm, QUESTIONS, folder))
-    while not any(batch.id for batch in BatchStore(folder).batches()):
+    while not any(batch.id for batch in BatchStore(folder).read_batches()):
         ended, _ = await asyncio.wait({run}, timeout=0.02)
         assert not ended
     run.cancel()
@@ -190,7 +190,7 @@ async def test_a_run_killed_while_it_submitted_finds_its_batch_by_name(
     plan.takes_s = 60.0
     await stopped_after_submit(judge(model), model, tmp_path)
     store = BatchStore(tmp_path)
-    (batch,) = store.batches()
+    (batch,) = store.read_batches()
     store.forget(batch)
     name = batch.name if is_known else "ragassay-never-arrived"
     store.save(batch.model_copy(update={"id": "", "name": name}))
@@ -203,11 +203,11 @@ async def test_a_batch_that_the_provider_has_deleted_is_submitted_again(model, t
     lm = judge(model)
     await ask(lm, QUESTIONS, tmp_path)
     store = BatchStore(tmp_path)
-    (batch,) = store.batches()
+    (batch,) = store.read_batches()
     store.forget(batch)
     store.save(batch.model_copy(update={"id": "batch_99", "state": "submitted"}))
     assert await ask(judge(model), QUESTIONS, tmp_path) == QUESTIONS
-    assert [batch.id for batch in store.batches()] == ["batch_2"]
+    assert [batch.id for batch in store.read_batches()] == ["batch_2"]
 
 
 async def test_a_batch_of_another_model_or_endpoint_is_left_alone(model, tmp_path):
@@ -221,7 +221,7 @@ async def test_a_batch_of_another_model_or_endpoint_is_left_alone(model, tmp_pat
     for batch in others:
         store.save(batch)
     await ask(judge(model), QUESTIONS, tmp_path)
-    assert [batch for batch in store.batches() if batch.id != "batch_1"] == others
+    assert [batch for batch in store.read_batches() if batch.id != "batch_1"] == others
 
 
 async def test_the_same_question_asked_three_times_has_three_replies(model, tmp_path):
@@ -315,7 +315,7 @@ async def test_an_endpoint_without_batches_says_so(tmp_path):
         found = await ask(judge(model), QUESTIONS[:1], tmp_path)
     assert isinstance(found[0], FatalModelError)
     assert "has no batch API (404); remove --batch" in str(found[0])
-    assert not BatchStore(tmp_path).batches()
+    assert not BatchStore(tmp_path).read_batches()
 
 
 @pytest.mark.parametrize("most", [{"most_requests": 4}, {"most_bytes": 2_000}])
@@ -373,7 +373,7 @@ def test_a_damaged_batch_says_what_to_do(tmp_path):
     (tmp_path / BATCHES).mkdir()
     (tmp_path / BATCHES / "ragassay-1.json").write_text('{"id": ')
     with pytest.raises(StorageError, match=r"is damaged; move it away"):
-        BatchStore(tmp_path).batches()
+        BatchStore(tmp_path).read_batches()
 
 
 REFUSED = [

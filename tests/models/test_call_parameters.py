@@ -10,9 +10,9 @@ from ragassay.models.call_parameters import (
     REASONING,
     REFUSABLE,
     apply_learned,
-    learnt_note,
-    options_of,
-    refused_parameter,
+    describe_refusals,
+    find_refused_parameter,
+    list_call_options,
 )
 
 SENT: dict[str, Any] = {
@@ -61,7 +61,7 @@ REFUSALS = (
 
 
 def test_refusals_are_known_by_their_words() -> None:
-    found = {words: refused_parameter(status, words, SENT) for status, words, _ in REFUSALS}
+    found = {words: find_refused_parameter(status, words, SENT) for status, words, _ in REFUSALS}
     assert found == {words: refused for _, words, refused in REFUSALS}
 
 
@@ -70,12 +70,12 @@ def test_examples_of_the_table_are_refusals() -> None:
         sent = {name: 1 for name in one.sent_as}
         if one.sent_as == ("response_format",):
             sent = {"response_format": {"type": one.name}}
-        assert refused_parameter(400, one.example, sent) == one.name
+        assert find_refused_parameter(400, one.example, sent) == one.name
 
 
 def test_what_was_not_sent_is_not_refused() -> None:
     for status, words, _ in REFUSALS:
-        assert refused_parameter(status, words, {"temperature": None}) == ""
+        assert find_refused_parameter(status, words, {"temperature": None}) == ""
 
 
 @each_case(
@@ -104,9 +104,9 @@ def test_a_call_carries_what_its_endpoint_takes(
 
 
 def test_the_note_says_what_was_left_out() -> None:
-    assert learnt_note("openai/m", ()) == ""
-    note = learnt_note("openai/m", ["temperature", "logprobs"])
+    assert describe_refusals("openai/m", ()) == ""
+    note = describe_refusals("openai/m", ["temperature", "logprobs"])
     assert note.startswith("openai/m: ")
     assert "no log-probabilities" in note
     assert "the endpoint's default temperature" in note
-    assert options_of("logprobs") == ("logprobs", "top_logprobs")
+    assert list_call_options("logprobs") == ("logprobs", "top_logprobs")

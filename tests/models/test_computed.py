@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ragassay.models import minilm
 from ragassay.models.adapters import WHOLE
-from ragassay.models.computed import caching_results, computed_once
+from ragassay.models.computed import cache_results, compute_arrays
 from ragassay.models.embeddings import Embedder
 from ragassay.models.verifiers import AdaptedVerifier
 
@@ -32,14 +32,14 @@ class Counting:
 
 
 def lengths(compute: Counting, texts: Sequence[str], digest: str = "d") -> list[list[float]]:
-    return [one.tolist() for one in computed_once("length", digest, texts, compute)]
+    return [one.tolist() for one in compute_arrays("length", digest, texts, compute)]
 
 
 def test_a_later_run_reads_what_an_earlier_one_computed(tmp_path: Path) -> None:
     compute = Counting()
-    with caching_results(tmp_path, 10):
+    with cache_results(tmp_path, 10):
         first = lengths(compute, ["a", "bb", "a"])
-    with caching_results(tmp_path, 10):
+    with cache_results(tmp_path, 10):
         second = lengths(compute, ["bb", "a", "ccc"])
     assert first == [first[0], first[1], first[0]]
     assert second == [first[1], first[0], [3.0, first[0][1]]]
@@ -52,13 +52,13 @@ def test_nothing_is_kept_without_a_digest_or_room(
 ) -> None:
     compute = Counting()
     for _ in range(2):
-        with caching_results(tmp_path, most_mb):
+        with cache_results(tmp_path, most_mb):
             lengths(compute, ["a"], digest)
     assert compute.asked == ["a", "a"]
 
 
 def test_runs_beside_each_other_end_in_any_order(tmp_path: Path) -> None:
-    one, other, compute = caching_results(tmp_path, 10), caching_results(tmp_path, 10), Counting()
+    one, other, compute = cache_results(tmp_path, 10), cache_results(tmp_path, 10), Counting()
     one.__enter__()
     other.__enter__()
     lengths(compute, ["a"])
@@ -72,7 +72,7 @@ def test_runs_beside_each_other_end_in_any_order(tmp_path: Path) -> None:
 
 def test_another_model_computes_anew(tmp_path: Path) -> None:
     compute = Counting()
-    with caching_results(tmp_path, 10):
+    with cache_results(tmp_path, 10):
         lengths(compute, ["a"], "one")
         lengths(compute, ["a"], "other")
     assert compute.asked == ["a", "a"]
@@ -81,7 +81,7 @@ def test_another_model_computes_anew(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made_keeps_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     compute = Counting()
-    with caching_results(tmp_path / "file" / "folder", 10):
+    with cache_results(tmp_path / "file" / "folder", 10):
         assert lengths(compute, ["a"]) == [[1.0, pytest.approx(0.1)]]
 
 
@@ -102,7 +102,7 @@ def test_a_malformed_database_is_set_aside_and_made_again(tmp_path: Path) -> Non
     for damage, n_computed in ((damage_database, [1, 2, 2, 2]), (damage_pages, [1, 2, 3, 3])):
         folder, compute, found = tmp_path / damage.__name__, Counting(), []
         for run in range(4):
-            with caching_results(folder, 10):
+            with cache_results(folder, 10):
                 assert lengths(compute, ["a"]) == [[1.0, pytest.approx(0.1)]], damage
             found.append(len(compute.asked))
             if run == 0:
@@ -129,8 +129,8 @@ def test_an_entry_that_cannot_be_read_is_computed_again_and_stored(tmp_path: Pat
             return [np.zeros(20_000, dtype=np.float32) for _ in given]
 
         for n_computed in (1, 2, 2):
-            with caching_results(folder, 10):
-                (array,) = computed_once("zeros", "d", ["a"], compute)
+            with cache_results(folder, 10):
+                (array,) = compute_arrays("zeros", "d", ["a"], compute)
             assert array.shape == (20_000,), case
             assert len(asked) == n_computed, case
             if n_computed == 1:
@@ -140,19 +140,19 @@ def test_an_entry_that_cannot_be_read_is_computed_again_and_stored(tmp_path: Pat
 
 def test_a_locked_database_delays_no_run_for_long(tmp_path: Path) -> None:
     compute = Counting()
-    with caching_results(tmp_path, 10), closing(sqlite3.connect(tmp_path / "cache.db")) as other:
+    with cache_results(tmp_path, 10), closing(sqlite3.connect(tmp_path / "cache.db")) as other:
         lengths(compute, ["a"])
         other.execute("BEGIN IMMEDIATE")
         began = time.monotonic()
         assert lengths(compute, ["bb", "a", "ccc", "dddd"])[0] == [2.0, pytest.approx(0.1)]
-        with caching_results(tmp_path, 10):
+        with cache_results(tmp_path, 10):
             lengths(compute, ["eeeee"])
         assert time.monotonic() - began < 10
     assert compute.asked == ["a", "bb", "ccc", "dddd", "eeeee"]
 
 
 def test_the_text_is_not_stored(tmp_path: Path) -> None:
-    with caching_results(tmp_path, 10):
+    with cache_results(tmp_path, 10):
         lengths(Counting(), ["a very private sentence"])
     stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert stored
@@ -164,17 +164,17 @@ def test_stored_vectors_and_probabilities_are_those_computed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts, pairs = ["Drug A helps.", "It rained."], [("Drug A helps.", "Drug A helped most.")]
-    with caching_results(tmp_path, 10):
+    with cache_results(tmp_path, 10):
         embedder, verifier = Embedder(), AdaptedVerifier(WHOLE, Path())
         vectors = embedder.encode(texts)
         tokens = embedder.encode_tokens(texts)
-        shares = verifier.probabilities(pairs)
-    with caching_results(tmp_path, 10):
+        shares = verifier.predict_probabilities(pairs)
+    with cache_results(tmp_path, 10):
         embedder, verifier = Embedder(), AdaptedVerifier(WHOLE, Path())
-        monkeypatch.setattr(minilm, "minilm_texts", lambda: pytest.fail("a model is loaded"))
+        monkeypatch.setattr(minilm, "load_minilm_texts", lambda: pytest.fail("a model is loaded"))
         assert (embedder.encode(texts) == vectors).all()
         for one, other in zip(embedder.encode_tokens(texts), tokens, strict=True):
             assert (one.vector == other.vector).all()
             assert (one.tokens == other.tokens).all()
-        assert (verifier.probabilities(pairs) == shares).all()
+        assert (verifier.predict_probabilities(pairs) == shares).all()
         assert shares.shape == (1, 3)

@@ -14,7 +14,7 @@ import pytest
 from case_tables import each_case
 
 from ragassay.agents.base import Agent, AgentRequest
-from ragassay.agents.rubric_judge import judgment_of, rating_signature
+from ragassay.agents.rubric_judge import build_judgment, build_rating_signature
 from ragassay.models.decisions import decide
 from ragassay.models.gateway import JudgeLM, takes_decisions
 from ragassay.models.litellm_library import import_litellm
@@ -142,19 +142,21 @@ class Rater(Agent):
     )
 
     def request(self) -> AgentRequest:
-        return AgentRequest(rating_signature((1, 5)), {}, (), lambda found, usage: (found, usage))
+        return AgentRequest(
+            build_rating_signature((1, 5)), {}, (), lambda found, usage: (found, usage)
+        )
 
 
 async def rate(lm: JudgeLM) -> tuple[dspy.Prediction, Any]:
     with dspy.context(lm=lm):
-        return await Rater(rating_signature((1, 5))).acall()
+        return await Rater(build_rating_signature((1, 5))).acall()
 
 
 async def test_a_rating_has_the_probabilities_of_a_second_call_without_text(serve):
     server = serve({"1": 0.0, "2": 0.0, "3": 0.25, "4": 0.5, "5": 0.25})
     found, usage = await rate(judge(server))
     case: Any = SimpleNamespace(sentences=())
-    judgment = judgment_of(found, usage, case, "cohesion", (1, 5))
+    judgment = build_judgment(found, usage, case, "cohesion", (1, 5))
     # 3 / 4 + 4 / 2 + 5 / 4 = 4
     assert (judgment.rating, judgment.score) == (4, 4.0)
     assert judgment.distribution == (0, 0, 0.25, 0.5, 0.25)

@@ -15,7 +15,7 @@ from ragassay.models.entailment import (
     SUPPORTS,
     CachedEntailment,
     NliModel,
-    entailment_columns,
+    map_entailment_columns,
 )
 
 PAIRS = [("Alpha lowers pressure.", "Alpha lowered pressure in a trial."), ("Beta.", "Gamma.")]
@@ -30,7 +30,7 @@ PAIRS = [("Alpha lowers pressure.", "Alpha lowered pressure in a trial."), ("Bet
     ],
 )
 def test_labels_are_told_by_their_names(labels: tuple[str, ...], columns: tuple[int, ...]):
-    assert entailment_columns(dict(enumerate(labels))) == dict(enumerate(columns))
+    assert map_entailment_columns(dict(enumerate(labels))) == dict(enumerate(columns))
 
 
 def tiny_model(folder: Path, labels: tuple[str, ...]) -> str:
@@ -50,7 +50,7 @@ def tiny_model(folder: Path, labels: tuple[str, ...]) -> str:
 @pytest.mark.parametrize("labels", [("CONTRADICTION", "NEUTRAL", "ENTAILMENT"), ("no", "entailed")])
 def test_a_classifier_of_the_hub_gives_probabilities(tmp_path: Path, labels: tuple[str, ...]):
     model = NliModel(tiny_model(tmp_path, labels))
-    found = model.probabilities(PAIRS)
+    found = model.predict_probabilities(PAIRS)
     assert found.shape == (2, 3)
     assert found.sum(axis=1) == pytest.approx([1, 1])
 
@@ -65,16 +65,16 @@ def test_a_remembered_model_is_asked_once_about_a_pair_while_it_is_kept():
         name, digest = "counting", ""
         asked: ClassVar[list[str]] = []
 
-        def probabilities(self, pairs):
+        def predict_probabilities(self, pairs):
             self.asked.extend(claim for claim, _ in pairs)
             return np.array([[len(claim), 0.0, 0.0] for claim, _ in pairs])
 
     model = CachedEntailment(Counting(), n_kept=2)
-    found = model.probabilities([("a", "x"), ("bb", "x"), ("a", "x")])
+    found = model.predict_probabilities([("a", "x"), ("bb", "x"), ("a", "x")])
     assert found[:, 0].tolist() == [1, 2, 1]
-    assert model.probabilities([("bb", "x"), ("ccc", "x")])[:, 0].tolist() == [2, 3]
+    assert model.predict_probabilities([("bb", "x"), ("ccc", "x")])[:, 0].tolist() == [2, 3]
     assert Counting.asked == ["a", "bb", "ccc"]
     # Two are kept: the first was forgotten.
-    assert model.probabilities([("a", "x")])[:, 0].tolist() == [1]
+    assert model.predict_probabilities([("a", "x")])[:, 0].tolist() == [1]
     assert Counting.asked == ["a", "bb", "ccc", "a"]
-    assert model.probabilities([]).shape == (0, 3)
+    assert model.predict_probabilities([]).shape == (0, 3)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from case_tables import each_case
 
-from ragassay.models.provider_errors import MEANINGS, meaning_of
+from ragassay.models.provider_errors import MEANINGS, detect_meaning
 
 
 def test_examples_of_the_table_have_their_meanings() -> None:
-    assert {words: meaning_of(400, words) for _, _, words in MEANINGS} == {
+    assert {words: detect_meaning(400, words) for _, _, words in MEANINGS} == {
         words: meaning for meaning, _, words in MEANINGS
     }
 
@@ -30,4 +30,4 @@ def test_examples_of_the_table_have_their_meanings() -> None:
 def test_what_passes_by_itself_is_no_gone_quota(
     status: int, words: str, meaning: str | None
 ) -> None:
-    assert meaning_of(status, words) == meaning
+    assert detect_meaning(status, words) == meaning

@@ -18,19 +18,19 @@ from tiny_verifiers import tiny_inference
 
 from ragassay.errors import SettingsError
 from ragassay.instruments.encoder_verifier import EncoderVerifier
-from ragassay.metrics.papers.verifier_scores import filled_chunks
+from ragassay.metrics.papers.verifier_scores import fill_chunks
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import (
     CONTRADICTS,
     SUPPORTS,
-    labels_known,
-    reads_whole,
-    unsupported_spans,
+    can_read_documents,
+    count_labels,
+    find_unsupported_spans,
 )
 from ragassay.models.fitted_models import FittedThresholds, FittedVerifier
-from ragassay.models.verifiers import entailment_model, present_model
+from ragassay.models.verifiers import open_entailment_model, require_verifier
 from ragassay.prompts.model_forms import load_verifier_kinds
-from ragassay.text.search import ALL_WORDS, passage_of_sentences
+from ragassay.text.search import ALL_WORDS, build_passage
 
 HERE = Path(__file__).parent
 CASES = json.loads((HERE / "fact_checker_cases.json").read_text("utf-8"))
@@ -38,7 +38,7 @@ OUTPUTS = json.loads((HERE / "fact_checker_outputs.json").read_text("utf-8"))
 PAIRS = [
     (
         case["claim"],
-        passage_of_sentences(case["claim"], case["sentences"] * case["times"], n_words=ALL_WORDS),
+        build_passage(case["claim"], case["sentences"] * case["times"], n_words=ALL_WORDS),
     )
     for case in CASES
 ]
@@ -61,7 +61,7 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.mark.parametrize("key", KINDS)
 def test_scores_are_those_of_the_published_program(key: str, names: dict[str, str], tmp_path: Path):
-    found = entailment_model(names[key], tmp_path).probabilities(PAIRS)
+    found = open_entailment_model(names[key], tmp_path).predict_probabilities(PAIRS)
     assert found[:, SUPPORTS] == pytest.approx(OUTPUTS[key], abs=2e-5)
     assert (found[:, CONTRADICTS] == 0).all() and found.sum(axis=1) == pytest.approx(1)
     assert len(set(OUTPUTS[key])) == len(CASES)
@@ -69,9 +69,9 @@ def test_scores_are_those_of_the_published_program(key: str, names: dict[str, st
 
 def test_spans_are_those_of_lettucedetects_program(names: dict[str, str], tmp_path: Path):
     """Its tokens begin with the space before a word; spans here do not."""
-    model = entailment_model(names["lettucedetect"], tmp_path)
+    model = open_entailment_model(names["lettucedetect"], tmp_path)
     for pair, wanted in zip(PAIRS, OUTPUTS["lettucedetect spans"], strict=True):
-        found = unsupported_spans(model, pair)
+        found = find_unsupported_spans(model, pair)
         assert [pair[0][one.start : one.end] for one in found] == [w[3].strip() for w in wanted]
         assert [one.score for one in found] == pytest.approx([w[2] for w in wanted], abs=2e-4)
         assert [one.end for one in found] == [w[1] for w in wanted]
@@ -81,8 +81,8 @@ def test_spans_are_those_of_lettucedetects_program(names: dict[str, str], tmp_pa
 def test_a_checker_has_two_labels_and_reads_whole_documents(
     key: str, names: dict[str, str], tmp_path: Path
 ):
-    model = entailment_model(names[key], tmp_path)
-    assert labels_known(model) == 2 and reads_whole(model)
+    model = open_entailment_model(names[key], tmp_path)
+    assert count_labels(model) == 2 and can_read_documents(model)
     assert model.name == names[key].partition("@")[0]
     assert len(model.digest) == 64
     verifier = EncoderVerifier(model, Embedder(), n_labels=4)
@@ -92,13 +92,13 @@ def test_a_checker_has_two_labels_and_reads_whole_documents(
 
 @pytest.mark.parametrize("key", KINDS)
 def test_empty_and_huge_texts_have_scores(key: str, names: dict[str, str], tmp_path: Path):
-    model = entailment_model(names[key], tmp_path)
+    model = open_entailment_model(names[key], tmp_path)
     # Longer than the 2,048 tokens of the models but for HHEM and LettuceDetect.
     long = " ".join(["It raised pain in 12 of 340 men"] * 240)
     pairs = [("It fell.", ""), ("It fell.", "\n"), ("It fell.", f"\n{long}."), (long, "\nIt fell.")]
-    found = model.probabilities(pairs)
+    found = model.predict_probabilities(pairs)
     assert found.shape == (4, 3) and np.isfinite(found).all()
-    assert model.probabilities([]).shape == (0, 3)
+    assert model.predict_probabilities([]).shape == (0, 3)
 
 
 MARKED = [
@@ -116,7 +116,7 @@ def test_judged_text_cannot_set_the_marks_of_a_tokenizer(
     key: str, names: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """The count of each mark in the input is that of a text without marks."""
-    model: Any = entailment_model(names[key], tmp_path)
+    model: Any = open_entailment_model(names[key], tmp_path)
     scorer = model.scorer
     tokenizer, inner = scorer.model.load()
     seen: list[list[int]] = []
@@ -158,7 +158,7 @@ FORMS = {
 def test_the_input_has_the_form_of_the_program(
     key: str, names: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    model: Any = entailment_model(names[key], tmp_path)
+    model: Any = open_entailment_model(names[key], tmp_path)
     tokenizer, inner = model.scorer.model.load()
     seen: list[str] = []
 
@@ -170,7 +170,7 @@ def test_the_input_has_the_form_of_the_program(
             return inner(**tokens)
 
     monkeypatch.setattr(model.scorer.model, "load", lambda: (tokenizer, Recorder()))
-    model.probabilities([("It fell.", "Zetamab.\nIt rose.")])
+    model.predict_probabilities([("It fell.", "Zetamab.\nIt rose.")])
     (text,) = seen
     # Byte and space marks of the tokenizers are no part of the form.
     for mark in ("\N{LATIN CAPITAL LETTER G WITH DOT ABOVE}", "\u2581", "<unk>"):
@@ -180,9 +180,11 @@ def test_the_input_has_the_form_of_the_program(
 
 def test_a_long_sentence_never_pushes_the_claim_out(names: dict[str, str], tmp_path: Path):
     """A chunk of one sentence of 2,000 words: the claim still decides."""
-    model = entailment_model(names["minicheck roberta"], tmp_path)
+    model = open_entailment_model(names["minicheck roberta"], tmp_path)
     passage = "\n" + " ".join(["pain"] * 2_000)
-    found = model.probabilities([("It fell.", passage), ("Zetamab did not change mood.", passage)])
+    found = model.predict_probabilities(
+        [("It fell.", passage), ("Zetamab did not change mood.", passage)]
+    )
     assert found[0, SUPPORTS] != pytest.approx(found[1, SUPPORTS], abs=1e-6)
 
 
@@ -199,7 +201,7 @@ CHUNKS = [
 
 def test_chunks_take_sentences_until_they_are_full():
     for sentences, size, wanted in CHUNKS:
-        assert filled_chunks(sentences, size, lambda text: len(text.split())) == wanted
+        assert fill_chunks(sentences, size, lambda text: len(text.split())) == wanted
 
 
 @pytest.mark.parametrize(
@@ -244,7 +246,7 @@ ABSENT = ("minicheck", "minicheck-roberta", "lytang/MiniCheck-DeBERTa-v3-Large",
 @pytest.mark.parametrize("name", [*ABSENT, "lettucedetect"])
 def test_an_absent_checker_is_never_replaced_and_says_how_to_get_it(name: str, tmp_path: Path):
     with pytest.raises(SettingsError, match=r"ragassay models get [a-z]") as told:
-        present_model(name, tmp_path)
+        require_verifier(name, tmp_path)
     assert "\n" not in str(told.value)
 
 
@@ -259,10 +261,10 @@ def test_models_of_another_kind_are_refused(names: dict[str, str], tmp_path: Pat
         (f"minicheck:{lettuce}", "architecture modernbert"),
     ):
         with pytest.raises(SettingsError, match=problem):
-            entailment_model(name, tmp_path)
-    other = entailment_model(f"hhem:{roberta}@{base}", tmp_path)
+            open_entailment_model(name, tmp_path)
+    other = open_entailment_model(f"hhem:{roberta}@{base}", tmp_path)
     with pytest.raises(SettingsError, match=r"no HHEM-2\.1-Open weights"):
-        other.probabilities(PAIRS[:1])
+        other.predict_probabilities(PAIRS[:1])
 
 
 def test_a_score_at_the_cut_of_minicheck_does_not_support():
@@ -274,7 +276,7 @@ def test_a_score_at_the_cut_of_minicheck_does_not_support():
 def test_spans_are_kept_in_the_verdict_and_through_fitted_thresholds(
     names: dict[str, str], tmp_path: Path
 ):
-    model = entailment_model(names["lettucedetect"], tmp_path)
+    model = open_entailment_model(names["lettucedetect"], tmp_path)
     claim, passage = PAIRS[0]
     found = EncoderVerifier(model, Embedder()).compare(claim, passage.replace("\n", " ").strip())
     assert [claim[one.start : one.end] for one in found.spans] == ["pain", "of 340 men."]
@@ -292,5 +294,5 @@ def test_spans_are_kept_in_the_verdict_and_through_fitted_thresholds(
     verifier = EncoderVerifier(FittedVerifier(fitted, model), Embedder())
     again = verifier.compare(claim, passage.replace("\n", " ").strip())
     assert again.verdict == "supports" and again.spans == found.spans
-    other = entailment_model(names["hhem"], tmp_path)
+    other = open_entailment_model(names["hhem"], tmp_path)
     assert EncoderVerifier(other, Embedder()).compare(claim, passage).spans == ()

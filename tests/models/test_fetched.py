@@ -14,8 +14,8 @@ from typer.testing import CliRunner, Result
 from ragassay.cli import app
 from ragassay.errors import InputError, SettingsError
 from ragassay.models.availability import fetch, read_fetched
-from ragassay.models.verifiers import present_model
-from ragassay.models.weights import folder_digest
+from ragassay.models.verifiers import require_verifier
+from ragassay.models.weights import hash_folder
 
 T5_MODEL = "lytang/MiniCheck-Flan-T5-Large"
 HHEM = "vectara/hallucination_evaluation_model"
@@ -58,7 +58,7 @@ def test_a_checker_is_fetched_once_with_commit_licence_and_digest(
 ):
     done = call("get", "minicheck")
     assert done.exit_code == 0, done.output
-    digest = folder_digest(str(folders[T5_MODEL]))
+    digest = hash_folder(str(folders[T5_MODEL]))
     for told in (
         T5_MODEL,
         COMMIT,
@@ -85,9 +85,9 @@ def test_a_fetched_checker_runs_without_the_hub(
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     n_asked = len(hub.asked)
     for name, repository in (("minicheck", T5_MODEL), ("hhem", HHEM), ("lettucedetect", LETTUCE)):
-        model = present_model(name, tmp_path / "cache")
+        model = require_verifier(name, tmp_path / "cache")
         assert model.name == repository and len(model.digest) == 64
-        assert model.probabilities([("It fell.", "\nIt rose.")]).shape == (1, 3)
+        assert model.predict_probabilities([("It fell.", "\nIt rose.")]).shape == (1, 3)
     assert len(hub.asked) == n_asked
 
 

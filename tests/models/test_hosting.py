@@ -17,10 +17,10 @@ from tiny_verifiers import tiny_alignscore, tiny_causal, tiny_inference, tiny_wr
 from ragassay.errors import SettingsError
 from ragassay.models import adapters
 from ragassay.models.entailment import NliModel
-from ragassay.models.hosting import OwnModels, Recipe, computed_by_host, use_host
+from ragassay.models.hosting import OwnModels, Recipe, run_on_host, use_host
 from ragassay.models.local_readers import SpanReader, Text2Text
 from ragassay.models.scorers import AlignScore
-from ragassay.models.verifiers import AdaptedVerifier, entailment_model
+from ragassay.models.verifiers import AdaptedVerifier, open_entailment_model
 from ragassay.models.written_labels import CausalText
 
 PAIR = ("alpha lowers pressure .", "A trial.\nalpha lowers pressure in adults .")
@@ -45,24 +45,26 @@ class Elsewhere(OwnModels):
 
 
 def nli(folder: Path) -> Any:
-    return NliModel(tiny_inference(folder)).probabilities([PAIR])
+    return NliModel(tiny_inference(folder)).predict_probabilities([PAIR])
 
 
 def adapted(folder: Path) -> Any:
-    return AdaptedVerifier(adapters.WHOLE, folder).probabilities([PAIR])
+    return AdaptedVerifier(adapters.WHOLE, folder).predict_probabilities([PAIR])
 
 
 def writes(folder: Path) -> Any:
     model = Text2Text(tiny_writer(folder), is_halved=True)
     return (
-        model.shares([PROMPT], ["attributable", "not"]),
+        model.predict_word_shares([PROMPT], ["attributable", "not"]),
         model.write_replies([PROMPT]),
-        model.fits(PROMPT),
+        model.can_fit_prompt(PROMPT),
     )
 
 
 def goes_on(folder: Path) -> Any:
-    return CausalText(tiny_causal(folder), 64).shares([PROMPT], ["attributable", "not"])
+    return CausalText(tiny_causal(folder), 64).predict_word_shares(
+        [PROMPT], ["attributable", "not"]
+    )
 
 
 def aligns(folder: Path) -> Any:
@@ -92,10 +94,10 @@ def _parts(found: Any) -> tuple[Any, ...]:
 @pytest.mark.parametrize("kind", ["", "summac-zs:", "flan:"])
 def test_a_verifier_is_computed_elsewhere_whatever_its_name_says(kind: str, tmp_path: Path):
     folder = (tiny_writer if kind == "flan:" else tiny_inference)(tmp_path)
-    verifier, host = entailment_model(f"{kind}{folder}", tmp_path), Elsewhere()
-    here = verifier.probabilities([PAIR])
+    verifier, host = open_entailment_model(f"{kind}{folder}", tmp_path), Elsewhere()
+    here = verifier.predict_probabilities([PAIR])
     with use_host(host):
-        assert np.array_equal(verifier.probabilities([PAIR]), here, equal_nan=True)
+        assert np.array_equal(verifier.predict_probabilities([PAIR]), here, equal_nan=True)
     assert {name for name, _ in host.asked} == {"Text2Text" if kind == "flan:" else "NliModel"}
 
 
@@ -114,7 +116,7 @@ class Counted:
         type(self).n_made += 1
         self.made_of = (name,)
 
-    @computed_by_host
+    @run_on_host
     def ask(self, text: str) -> str:
         return text.upper()
 

@@ -24,7 +24,7 @@ from ragassay.models.call_parameters import (
     REASONING,
     REASONING_FACTOR,
     REFUSABLE,
-    learned_parameters,
+    list_learned_parameters,
 )
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.probe import check_judges
@@ -137,7 +137,7 @@ async def test_reply_used_up_by_reasoning_is_asked_for_again_with_more(
         settings = settings_for(model)
         assert (await judged(settings)).rating == 4
         assert len([one for one in model.requests if one.refused is None]) == 2
-        assert REASONING in learned_parameters(settings.judge.model, settings.judge.api_base)
+        assert REASONING in list_learned_parameters(settings.judge.model, settings.judge.api_base)
 
 
 async def test_cut_reply_says_which_setting_to_raise() -> None:
@@ -187,7 +187,9 @@ async def test_a_probe_of_one_token_shows_no_reasoning(monkeypatch: pytest.Monke
         settings = settings_for(model)
         await asyncio.to_thread(check_judges, [settings])
         assert len(model.probes) == 1
-        assert REASONING not in learned_parameters(settings.judge.model, settings.judge.api_base)
+        assert REASONING not in list_learned_parameters(
+            settings.judge.model, settings.judge.api_base
+        )
 
 
 async def test_refused_option_of_the_user_stops_the_run() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from ragassay.errors import BudgetError
 from ragassay.models import limiter as limiters
-from ragassay.models.limiter import HEADROOM, RunLimiter, current_limiter, limit_calls
+from ragassay.models.limiter import HEADROOM, RunLimiter, get_current_limiter, limit_calls
 
 START = 1000.0
 
@@ -141,7 +141,7 @@ async def test_tokens_are_counted_as_calls_end():
     for n_tokens in (7, 5):
         await limiter.admit("one")
         await limiter.settle(0.0, n_tokens)
-    assert await limiter.n_tokens() == 12
+    assert await limiter.count_spent_tokens() == 12
 
 
 async def test_an_unknown_price_is_said_and_not_taken_for_nothing():
@@ -154,7 +154,7 @@ async def test_an_unknown_price_is_said_and_not_taken_for_nothing():
 
 def test_a_model_uses_the_limiter_of_the_run_that_calls_it():
     own, shared = RunLimiter(), RunLimiter()
-    assert current_limiter(own) is own
+    assert get_current_limiter(own) is own
     with limit_calls(shared):
-        assert current_limiter(own) is shared
-    assert current_limiter(own) is own
+        assert get_current_limiter(own) is shared
+    assert get_current_limiter(own) is own

@@ -13,7 +13,7 @@ from local_doubles import ANSWERS, serve_double
 
 from ragassay.errors import InputError
 from ragassay.models.local_answers import NO_JUDGE_NAMES
-from ragassay.models.local_servers import KINDS, as_url, default_urls, find_servers
+from ragassay.models.local_servers import KINDS, as_url, find_servers, list_default_urls
 
 pytestmark = pytest.mark.integration
 
@@ -41,7 +41,7 @@ def test_a_server_is_told_apart_and_its_judges_are_named(kind: str) -> None:
     with serve_double(kind) as double:
         (server,) = find_servers([double.url])
     assert (server.kind, server.version) == (kind, version)
-    assert [server.judge_name(model) for model in server.models] == names
+    assert [server.build_judge_name(model) for model in server.models] == names
     assert server.n_left_out == n_left_out
     assert server.api_base == f"{double.url}/v1"
 
@@ -162,7 +162,7 @@ def test_what_is_no_address_is_refused(text: str) -> None:
 
 def test_the_environment_names_further_addresses() -> None:
     usual = [f"http://127.0.0.1:{port}" for port in (11434, 1234, 8000, 8080)]
-    assert list(default_urls({})) == usual
+    assert list(list_default_urls({})) == usual
     for environment, first in (
         ({"OLLAMA_HOST": "0.0.0.0:7000"}, "http://127.0.0.1:7000"),
         ({"OLLAMA_API_BASE": "http://gpu:11434"}, "http://gpu:11434"),
@@ -170,12 +170,12 @@ def test_the_environment_names_further_addresses() -> None:
         ({"HOSTED_VLLM_API_BASE": "http://gpu:8000/v1"}, "http://gpu:8000"),
         ({"LLAMAFILE_API_BASE": "http://127.0.0.1:7002/v1"}, "http://127.0.0.1:7002"),
     ):
-        assert list(default_urls(environment)) == [first, *usual]
-    assert list(default_urls({"OLLAMA_HOST": "localhost"})) == [
+        assert list(list_default_urls(environment)) == [first, *usual]
+    assert list(list_default_urls({"OLLAMA_HOST": "localhost"})) == [
         "http://localhost:11434",
         *usual[1:],
     ], "the same port is asked once"
-    assert list(default_urls({"OLLAMA_HOST": " "})) == usual
+    assert list(list_default_urls({"OLLAMA_HOST": " "})) == usual
 
 
 @pytest.mark.parametrize(("pattern", "example"), NO_JUDGE_NAMES)

@@ -147,10 +147,10 @@ def test_transformers_turns_the_rows_back() -> None:
 def test_folder_and_gguf_of_the_packaged_model_agree(weights_cache: Path, tmp_path: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
-    from ragassay.models.weights import smollm2_folder
+    from ragassay.models.weights import prepare_smollm2
 
-    base = AutoModelForCausalLM.from_pretrained(smollm2_folder(weights_cache), dtype=torch.float32)
-    tokenizer = AutoTokenizer.from_pretrained(smollm2_folder(weights_cache))
+    base = AutoModelForCausalLM.from_pretrained(prepare_smollm2(weights_cache), dtype=torch.float32)
+    tokenizer = AutoTokenizer.from_pretrained(prepare_smollm2(weights_cache))
     tokens = tokenizer.encode("Brelozant lowered monthly migraine days in a trial of adults.")
     before = logits(base, tokens)
     expected = logits(random_adapter(base, tmp_path / "adapter", "smollm2-135m", 0.1), tokens)

@@ -18,7 +18,7 @@ from safetensors.torch import load_file
 from ragassay.model_names import MINILM
 from ragassay.models.adapters import CLOSEST, SIGNALS, WHOLE, Adapter
 from ragassay.models.cross_encoder import CrossEncoder
-from ragassay.models.entailment import pair_encoder
+from ragassay.models.entailment import load_pair_encoder
 from ragassay.models.minilm import MiniLMPairs, MiniLMTexts
 from training.encoder_weights import published_folder
 
@@ -39,33 +39,33 @@ def test_vectors_of_texts_and_tokens_are_those_of_sentence_transformers() -> Non
     model, texts = SentenceTransformer(str(published_folder()), device="cpu"), MiniLMTexts()
     for text in TEXTS:
         (row,) = model.encode([text], output_value=None, show_progress_bar=False)
-        vector, tokens = texts.vector_and_tokens(text)
+        vector, tokens = texts.embed_text_and_tokens(text)
         expected = row["sentence_embedding"].numpy()
         unit = vector / np.linalg.norm(vector)
         assert np.allclose(unit, expected, rtol=0, atol=5e-4)
         assert 1 - unit @ expected < 1e-6
         is_special = np.isin(row["input_ids"].numpy(), model.tokenizer.all_special_ids)
         assert np.allclose(tokens, row["token_embeddings"].numpy()[~is_special], rtol=0, atol=5e-3)
-        assert texts.lengths([text]) == [len(row["input_ids"])]
-        assert np.allclose(texts.vectors([text, text]), vector, atol=1e-5)
+        assert texts.count_text_tokens([text]) == [len(row["input_ids"])]
+        assert np.allclose(texts.embed_texts([text, text]), vector, atol=1e-5)
 
 
 @pytest.mark.parametrize("adapter", [WHOLE, CLOSEST, SIGNALS], ids=lambda one: one.model)
 def test_probabilities_of_pairs_are_those_of_torch(adapter: Adapter, tmp_path: Path) -> None:
     pairs = [(claim or "Nothing.", passage) for claim in TEXTS for passage in TEXTS]
-    found = MiniLMPairs(adapter).probabilities(pairs)
-    encoder = pair_encoder(MINILM, tmp_path)
-    expected = CrossEncoder.load(adapter, encoder).probabilities(pairs)
+    found = MiniLMPairs(adapter).predict_probabilities(pairs)
+    encoder = load_pair_encoder(MINILM, tmp_path)
+    expected = CrossEncoder.load(adapter, encoder).predict_probabilities(pairs)
     assert np.allclose(found, expected, rtol=0, atol=1e-5)
-    published = pair_encoder(MINILM, tmp_path)
+    published = load_pair_encoder(MINILM, tmp_path)
     weights = load_file(published_folder() / "model.safetensors")
     published.base.load_state_dict(weights, strict=False)
-    expected = CrossEncoder.load(adapter, published).probabilities(pairs)
+    expected = CrossEncoder.load(adapter, published).predict_probabilities(pairs)
     assert np.allclose(found, expected, rtol=0, atol=2e-3)
 
 
 def test_no_pair_gives_no_row() -> None:
-    assert MiniLMPairs(WHOLE).probabilities([]).shape == (0, 3)
+    assert MiniLMPairs(WHOLE).predict_probabilities([]).shape == (0, 3)
 
 
 def test_the_default_runs_without_torch(tmp_path: Path) -> None:

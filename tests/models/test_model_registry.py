@@ -12,12 +12,12 @@ from ragassay.errors import InputError
 from ragassay.models.registry import (
     ModelFile,
     check,
+    find_registered_model,
     is_sound,
-    item_of,
-    registered_models,
-    served_models,
+    list_registered_models,
+    list_served_models,
 )
-from ragassay.models.weights import sha256_of
+from ragassay.models.weights import compute_sha256
 
 NOTE = {
     "task": "judge",
@@ -39,23 +39,23 @@ def adapter(folder: Path) -> Path:
     weights = folder / "adapter_model.safetensors"
     weights.write_bytes(b"weights")
     (folder / "adapter_config.json").write_text("{}")
-    note = NOTE | {"weights_sha256": sha256_of(weights)}
+    note = NOTE | {"weights_sha256": compute_sha256(weights)}
     (folder / "ragassay.json").write_text(json.dumps(note))
     return folder
 
 
 def test_every_model_has_a_name_a_role_and_files() -> None:
-    items = registered_models()
+    items = list_registered_models()
     names = [item.name for item in items]
     assert len(set(names)) == len(names)
     assert {"ragassay/smollm2-135m", "all-MiniLM-L6-v2", "ragassay/signals"} <= set(names)
     assert all(item.role and item.source and item.files for item in items)
-    assert set(served_models()) <= set(names)
-    assert served_models()[-1] == "ragassay/smollm2-135m"
+    assert set(list_served_models()) <= set(names)
+    assert list_served_models()[-1] == "ragassay/smollm2-135m"
 
 
 def test_what_is_installed_is_intact() -> None:
-    for item in registered_models():
+    for item in list_registered_models():
         if item.is_installed:
             found = check(item)
             assert is_sound(found), item.name
@@ -66,7 +66,7 @@ def test_what_is_installed_is_intact() -> None:
 def test_an_adapter_in_a_folder_is_read_by_its_path(tmp_path: Path) -> None:
     folder = adapter(tmp_path / "mine")
     for name in (str(folder), f"ragassay/{folder}"):
-        item = item_of(name)
+        item = find_registered_model(name)
         assert item.folder == folder and "rates answers" in item.role
         assert {file.name: file.state for file in check(item)} == {
             "adapter_config.json": "unproven",
@@ -79,7 +79,7 @@ def test_an_adapter_in_a_folder_is_read_by_its_path(tmp_path: Path) -> None:
 def test_damage_is_found(tmp_path: Path, name: str) -> None:
     folder = adapter(tmp_path / "mine")
     (folder / name).write_bytes(b'{"something": "else"}')
-    found = check(item_of(str(folder)))
+    found = check(find_registered_model(str(folder)))
     assert not is_sound(found)
     assert "damaged" in {file.state for file in found}
 
@@ -87,14 +87,14 @@ def test_damage_is_found(tmp_path: Path, name: str) -> None:
 def test_a_missing_file_is_found(tmp_path: Path) -> None:
     folder = adapter(tmp_path / "mine")
     (folder / "adapter_model.safetensors").unlink()
-    found = {file.name: file.state for file in check(item_of(str(folder)))}
+    found = {file.name: file.state for file in check(find_registered_model(str(folder)))}
     assert found["adapter_model.safetensors"] == "missing"
-    absent = replace(registered_models()[-1], files=(ModelFile(None, "f" * 64),))
+    absent = replace(list_registered_models()[-1], files=(ModelFile(None, "f" * 64),))
     assert not absent.is_installed and absent.n_bytes == 0
     assert [file.state for file in check(absent)] == ["missing"]
 
 
 def test_a_name_is_found_with_and_without_its_provider() -> None:
-    assert item_of("signals") == item_of("ragassay/signals")
+    assert find_registered_model("signals") == find_registered_model("ragassay/signals")
     with pytest.raises(InputError, match=r"'nope'.*ragassay/signals"):
-        item_of("nope")
+        find_registered_model("nope")

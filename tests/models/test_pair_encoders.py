@@ -18,7 +18,7 @@ from ragassay.models.cross_encoder import (
     StandardisedHead,
     pad_rows,
 )
-from ragassay.models.entailment import pair_encoder
+from ragassay.models.entailment import load_pair_encoder
 
 nn = LazyModule("torch.nn")
 torch = LazyModule("torch")
@@ -37,7 +37,7 @@ def said(row, name: str) -> str:
 
 
 def test_a_pair_is_read_passage_first_and_its_parts_are_marked(encoder: CausalEncoder):
-    row = encoder.row("alpha helps", "alpha helped many", 128)
+    row = encoder.encode_pair("alpha helps", "alpha helped many", 128)
     assert said(row, "claim") == "alpha helps"
     assert said(row, "question") == QUESTION
     assert said(row, "attention_mask").startswith("Passage:\nalpha helped many\n\nClaim: alpha")
@@ -45,22 +45,24 @@ def test_a_pair_is_read_passage_first_and_its_parts_are_marked(encoder: CausalEn
 
 
 def test_of_a_long_pair_the_end_of_the_passage_is_cut(encoder: CausalEncoder):
-    whole = encoder.row("alpha helps", "one two three " * 200, 4_000)
-    cut = encoder.row("alpha helps", "one two three " * 200, 200)
+    whole = encoder.encode_pair("alpha helps", "one two three " * 200, 4_000)
+    cut = encoder.encode_pair("alpha helps", "one two three " * 200, 200)
     assert len(whole["input_ids"]) > 200 == len(cut["input_ids"])
     assert said(cut, "claim") == "alpha helps" and said(cut, "question") == QUESTION
-    long = encoder.row("alpha " * 500, "one two", 4_000)
+    long = encoder.encode_pair("alpha " * 500, "one two", 4_000)
     assert sum(long["claim"]) == 120 and said(long, "question") == QUESTION
 
 
 def test_text_that_spells_a_mark_of_the_model_stays_text(encoder: CausalEncoder):
-    row = encoder.row("alpha <|im_end|> helps", "<|im_start|>system", 200)
+    row = encoder.encode_pair("alpha <|im_end|> helps", "<|im_start|>system", 200)
     assert said(row, "claim") == "alpha <|im_end|> helps"
     assert not {0, 1} & set(row["input_ids"])
 
 
 def test_a_pair_is_pooled_alike_alone_and_beside_a_longer_one(encoder: CausalEncoder):
-    rows = [encoder.row(c, p, 256) for c, p in (("alpha", "beta"), ("alpha " * 9, "beta " * 30))]
+    rows = [
+        encoder.encode_pair(c, p, 256) for c, p in (("alpha", "beta"), ("alpha " * 9, "beta " * 30))
+    ]
     with torch.inference_mode():
         alone, together = encoder.pool(pad_rows(rows[:1])), encoder.pool(pad_rows(rows))
     assert together.shape == (2, 2 * encoder.base.config.hidden_size)
@@ -70,7 +72,7 @@ def test_a_pair_is_pooled_alike_alone_and_beside_a_longer_one(encoder: CausalEnc
 def test_what_comes_before_the_claim_changes_how_it_is_read(encoder: CausalEncoder):
     with torch.inference_mode():
         one, other = (
-            encoder.pool(pad_rows([encoder.row("alpha helps", passage, 256)]))
+            encoder.pool(pad_rows([encoder.encode_pair("alpha helps", passage, 256)]))
             for passage in ("alpha helped", "alpha harmed")
         )
     assert not torch.allclose(one, other)
@@ -90,10 +92,10 @@ def test_a_head_brings_features_to_the_same_mean_and_spread_and_starts_undecided
 
 
 def test_text_that_spells_a_mark_of_minilm_stays_text():
-    encoder = pair_encoder(MINILM, Path())
-    plain = encoder.row("It fell.", "It rose.", 64)["input_ids"]
+    encoder = load_pair_encoder(MINILM, Path())
+    plain = encoder.encode_pair("It fell.", "It rose.", 64)["input_ids"]
     start, end = plain[0], plain[-1]
-    spelled = encoder.row("It fell. [SEP] [CLS]", "[SEP] It rose.", 64)["input_ids"]
+    spelled = encoder.encode_pair("It fell. [SEP] [CLS]", "[SEP] It rose.", 64)["input_ids"]
     assert spelled.count(start) == plain.count(start) == 1
     assert spelled.count(end) == plain.count(end) == 2
     assert len(spelled) > len(plain)
@@ -101,29 +103,34 @@ def test_text_that_spells_a_mark_of_minilm_stays_text():
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_a_base_is_read_as_its_architecture_reads(architecture: str, tmp_path: Path):
-    encoder = pair_encoder(save_base(tmp_path / "base", architecture), tmp_path).eval()
+    encoder = load_pair_encoder(save_base(tmp_path / "base", architecture), tmp_path).eval()
     is_causal = architecture != "bert"
     assert isinstance(encoder, CausalEncoder if is_causal else BidirectionalEncoder)
     assert encoder.base_name == str(tmp_path / "base") and encoder.base_sha256 == ""
     stacks = [m for m in encoder.base.modules() if isinstance(m, nn.ModuleList)]
     assert [len(stack) for stack in stacks] == [2 if is_causal else 3]  # two thirds of three
-    rows = [encoder.row("alpha", "beta", 64), encoder.row("alpha " * 5, "beta " * 9, 64)]
+    rows = [
+        encoder.encode_pair("alpha", "beta", 64),
+        encoder.encode_pair("alpha " * 5, "beta " * 9, 64),
+    ]
     with torch.inference_mode():
-        alone, together = encoder(encoder.batch(rows[:1])), encoder(encoder.batch(rows))
+        alone, together = encoder(encoder.build_batch(rows[:1])), encoder(encoder.build_batch(rows))
     assert together.shape == (2, 3)
     torch.testing.assert_close(together[:1], alone, rtol=1e-4, atol=1e-5)
 
 
 def test_a_mark_at_the_start_is_set_where_the_tokenizer_wants_one(tmp_path: Path):
     base = save_base(tmp_path / "base", "llama", start="<|im_start|>")
-    marked = pair_encoder(base, tmp_path).row("alpha", "beta", 64)
-    plain = pair_encoder(save_base(tmp_path / "plain", "llama"), tmp_path).row("alpha", "beta", 64)
+    marked = load_pair_encoder(base, tmp_path).encode_pair("alpha", "beta", 64)
+    plain = load_pair_encoder(save_base(tmp_path / "plain", "llama"), tmp_path).encode_pair(
+        "alpha", "beta", 64
+    )
     assert list(marked["input_ids"]) == [0, *plain["input_ids"]]
 
 
 def test_what_cannot_be_a_base_is_refused_in_words(tmp_path: Path):
     with pytest.raises(SettingsError, match="is unavailable"):
-        pair_encoder(str(tmp_path / "absent"), tmp_path)
+        load_pair_encoder(str(tmp_path / "absent"), tmp_path)
     transformers.T5Config().save_pretrained(tmp_path / "t5")
     with pytest.raises(SettingsError, match="pass a text encoder or decoder"):
-        pair_encoder(str(tmp_path / "t5"), tmp_path)
+        load_pair_encoder(str(tmp_path / "t5"), tmp_path)

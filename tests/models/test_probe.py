@@ -11,7 +11,7 @@ from case_tables import each_case
 
 from ragassay.errors import FatalModelError
 from ragassay.models.probe import check_judges
-from ragassay.models.provider_errors import PROVIDERS, refusal, unreachable
+from ragassay.models.provider_errors import PROVIDERS, explain_client_error, explain_unreachable
 from ragassay.settings import Settings, load_settings
 from ragassay.testing import Fault, ScriptedModel
 
@@ -189,8 +189,8 @@ def test_models_of_this_process_are_not_asked():
 
 
 def test_other_errors_are_no_missing_endpoint():
-    assert unreachable(TimeoutError("slow")) == ""
-    assert refusal(403, "", "openai/a", "http://x/v1").startswith(
+    assert explain_unreachable(TimeoutError("slow")) == ""
+    assert explain_client_error(403, "", "openai/a", "http://x/v1").startswith(
         "http://x/v1 rejected the key (403)"
     )
 

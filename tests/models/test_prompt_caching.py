@@ -15,7 +15,7 @@ from ragassay.agents.rubric_judge import RubricJudge
 from ragassay.errors import ModelError
 from ragassay.models import gateway
 from ragassay.models.gateway import JudgeLM
-from ragassay.models.prompt_caching import MARKED, PromptCaching, SharedPrompt, way_of
+from ragassay.models.prompt_caching import MARKED, PromptCaching, SharedPrompt, detect_caching_way
 from ragassay.records import Usage
 from ragassay.settings import load_settings
 
@@ -206,7 +206,7 @@ def test_usage_adds_up_field_by_field():
 )
 def test_who_caches_and_how(model, api_base, way):
     gateway.import_litellm()
-    assert way_of(model, api_base) == way
+    assert detect_caching_way(model, api_base) == way
 
 
 def test_a_prompt_remembers_how_far_its_context_reaches():
@@ -232,7 +232,7 @@ class Calls:
 
     async def make(self, name: str, shared: str = SHARED, form: str = "rubric") -> None:
         options = {"response_format": {"name": form}}
-        async with self.caching.first_alone(messages_of(shared, name), options):
+        async with self.caching.wait_for_prefix(messages_of(shared, name), options):
             self.begun.append(name)
             self.gates[name] = asyncio.get_running_loop().create_future()
             await self.gates[name]

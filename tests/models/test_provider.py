@@ -32,10 +32,10 @@ WANTED: dict[str, Any] = {
 
 def test_options_become_a_prompt() -> None:
     messages = [{"role": "user", "content": [{"type": "text", "text": "a"}, {"text": "b"}]}]
-    assert provider.prompt_of(messages, WANTED) == Prompt(
+    assert provider.build_prompt(messages, WANTED) == Prompt(
         (("user", "ab"),), json.dumps(RATING), max_tokens=60, n_top=5
     )
-    bare = provider.prompt_of([{"role": "assistant", "content": None}], {})
+    bare = provider.build_prompt([{"role": "assistant", "content": None}], {})
     assert bare == Prompt((("assistant", ""),), None, n_top=0)
 
 
@@ -107,11 +107,11 @@ def test_the_packaged_judge_writes_what_transformers_writes(weights_cache: Path)
     import torch
     from transformers import AutoModelForCausalLM
 
-    from ragassay.models.weights import smollm2_folder
+    from ragassay.models.weights import prepare_smollm2
 
     engine = loading.load_engine("smollm2-135m", weights_cache, "float32")
     model: Any = AutoModelForCausalLM.from_pretrained(
-        smollm2_folder(weights_cache), dtype=torch.float32
+        prepare_smollm2(weights_cache), dtype=torch.float32
     ).eval()
     questions = ["What is migraine?", "What is migraine treated with?", "Name a planet."]
     prompts = [Prompt((("user", question),), max_tokens=24) for question in questions]

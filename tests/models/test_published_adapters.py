@@ -10,7 +10,7 @@ from lazy import LazyModule
 from tiny_llama import tiny_model, tiny_tokenizer
 
 from ragassay.agents.published_judge import read_rating, render
-from ragassay.model_names import FORMS, form_of
+from ragassay.model_names import FORMS, detect_judge_form
 from ragassay.models.local.loading import load_engine
 from ragassay.models.local.replies import Prompt
 from ragassay.prompts import load_rubrics
@@ -81,5 +81,8 @@ def test_a_tiny_judge_says_what_transformers_says(
 
 def test_a_folder_is_asked_in_its_form_where_the_user_says_so(folders: tuple[Path, Path]) -> None:
     name = f"ragassay/{folders[1]}"
-    assert form_of(name) is None and form_of(name, "yescieval") is FORMS["yescieval"]
+    assert (
+        detect_judge_form(name) is None
+        and detect_judge_form(name, "yescieval") is FORMS["yescieval"]
+    )
     assert read_rating(FORMS["yescieval"], '{"rating": "3"}', "cohesion").rating == 3

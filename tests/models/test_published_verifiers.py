@@ -20,9 +20,9 @@ from ragassay.errors import SettingsError
 from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.models.correctness import EntailmentCorrectness
 from ragassay.models.embeddings import Embedder
-from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, NliModel, labels_known
-from ragassay.models.scorers import AlignScore, ScoringVerifier, SummaC, weights_file
-from ragassay.models.verifiers import FallbackVerifier, entailment_model, present_model
+from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, NliModel, count_labels
+from ragassay.models.scorers import AlignScore, ScoringVerifier, SummaC, fetch_weights_file
+from ragassay.models.verifiers import FallbackVerifier, open_entailment_model, require_verifier
 from ragassay.models.written_labels import WrittenLabels
 from ragassay.prompts.model_forms import load_verifier_kinds
 
@@ -63,7 +63,7 @@ class Heard:
     def __init__(self, *shares: float) -> None:
         self._shares, self.prompts, self.words = shares, [], []
 
-    def shares(self, prompts, words):
+    def predict_word_shares(self, prompts, words):
         self.prompts, self.words = ["".join(prompt) for prompt in prompts], list(words)
         return np.array([self._shares] * len(prompts))
 
@@ -75,11 +75,11 @@ def asked(kind: str, n_labels: int, *shares: float) -> tuple[Heard, WrittenLabel
 
 def test_true_is_asked_in_the_form_of_its_card():
     model, verifier = asked("true", 3, 0.6, 0.3)
-    found = verifier.probabilities([("It {fell}.", "\nOne fell.\nTwo rose.")])
+    found = verifier.predict_probabilities([("It {fell}.", "\nOne fell.\nTwo rose.")])
     assert model.prompts == ["premise: One fell. Two rose. hypothesis: It {fell}."]
     assert model.words == ["1", "0"]
     assert found[0] == pytest.approx([2 / 3, 0, 1 / 3])
-    assert labels_known(verifier) == 2
+    assert count_labels(verifier) == 2
 
 
 def test_attrscore_is_asked_in_the_form_that_it_was_trained_on():
@@ -87,7 +87,7 @@ def test_attrscore_is_asked_in_the_form_that_it_was_trained_on():
     them: an instruction, an input of claim and reference with a line break behind it, a response.
     """
     model, verifier = asked("attrscore", 2, 0.2, 0.5, 0.1)
-    found = verifier.probabilities([("It fell.", "T.\nOne fell.")])
+    found = verifier.predict_probabilities([("It fell.", "T.\nOne fell.")])
     text = model.prompts[0]
     assert text.startswith("Below is an instruction that describes a task, paired with an input")
     assert "\n\n### Input:\nClaim: It fell.\n\nReference: T. One fell.\n\n\n### Response:" in text
@@ -105,19 +105,19 @@ def test_attrscore_is_asked_in_the_form_that_it_was_trained_on():
 )
 def test_flan_is_asked_for_as_many_labels_as_are_wanted(n_labels: int, words: list[str]):
     model, verifier = asked("flan", n_labels, *[0.9 / len(words)] * len(words))
-    assert verifier.probabilities(PAIRS).sum(axis=1) == pytest.approx([1, 1])
+    assert verifier.predict_probabilities(PAIRS).sum(axis=1) == pytest.approx([1, 1])
     assert model.words == words and all(word in model.prompts[0] for word in words)
     assert verifier.n_labels == len(words)
 
 
 def test_what_would_rather_say_something_else_gives_no_label_and_no_score():
     _, verifier = asked("true", 2, 0.3, 0.1)
-    assert np.isnan(verifier.probabilities(PAIRS)).all()
+    assert np.isnan(verifier.predict_probabilities(PAIRS)).all()
     found = EncoderVerifier(verifier, Embedder()).compare("It fell.", "It fell.")
     assert (found.verdict, found.failure.reason) == (None, "unparsable")  # type: ignore[union-attr]
     model = EntailmentCorrectness(verifier)
-    assert np.isnan(model.scores(PAIRS)).all()
-    assert model.doubt(PAIRS).reason == "unparsable"  # type: ignore[union-attr]
+    assert np.isnan(model.score_pairs(PAIRS)).all()
+    assert model.find_doubt(PAIRS).reason == "unparsable"  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -126,16 +126,16 @@ def test_what_would_rather_say_something_else_gives_no_label_and_no_score():
 def test_an_encoder_decoder_gives_the_probabilities_of_its_labels(
     tmp_path: Path, reply: str, column: int
 ):
-    model = entailment_model(f"flan:{tiny_writer(tmp_path, reply)}", tmp_path)
-    found = model.probabilities(PAIRS)
+    model = open_entailment_model(f"flan:{tiny_writer(tmp_path, reply)}", tmp_path)
+    found = model.predict_probabilities(PAIRS)
     assert found.shape == (2, 3) and found.sum(axis=1) == pytest.approx([1, 1])
     assert found.argmax(axis=1).tolist() == [column, column]
-    assert np.array_equal(found, model.probabilities(PAIRS))
+    assert np.array_equal(found, model.predict_probabilities(PAIRS))
 
 
 def test_a_causal_model_gives_the_probabilities_of_its_labels(tmp_path: Path):
-    model = entailment_model(f"attrscore:{tiny_causal(tmp_path, 'Contradictory')}", tmp_path)
-    found = model.probabilities(PAIRS)
+    model = open_entailment_model(f"attrscore:{tiny_causal(tmp_path, 'Contradictory')}", tmp_path)
+    found = model.predict_probabilities(PAIRS)
     assert found.argmax(axis=1).tolist() == [CONTRADICTS, CONTRADICTS]
     assert len(model.digest) == 64
 
@@ -156,7 +156,7 @@ def test_probabilities_of_a_causal_model_are_those_of_its_own_tokens(tmp_path: P
         with torch.inference_mode():
             shares = model(tokens).logits[0, -1].softmax(-1)
         wanted *= float(shares[tokenizer.convert_tokens_to_ids(word)])
-    found = CausalText(folder, 64).shares(
+    found = CausalText(folder, 64).predict_word_shares(
         [("Claim : ", "alpha", " Response : ")], ["not attributable"]
     )
     assert found[0, 0] == pytest.approx(wanted, rel=1e-4)
@@ -166,7 +166,7 @@ def test_summac_zs_is_the_mean_over_sentences_of_what_entails_less_what_contradi
     inference = NliModel(tiny_inference(tmp_path))
     claims = ["Then alpha lowers pressure.", "Then beta raises pain."]
     lines = ["alpha lowers pressure in adults .", "gamma raises pain in the trial ."]
-    rows = [inference.probabilities([(said, line) for line in lines]) for said in claims]
+    rows = [inference.predict_probabilities([(said, line) for line in lines]) for said in claims]
     wanted = np.mean([row[:, SUPPORTS].max() - row[:, CONTRADICTS].max() for row in rows])
     found = SummaC(inference).score(" ".join(claims), "\n".join(lines))
     assert found == pytest.approx(wanted) and -1 <= found <= 1
@@ -183,7 +183,7 @@ def test_summac_leaves_out_what_is_too_short_for_a_sentence(tmp_path: Path):
 def test_summac_conv_reads_published_weights(tmp_path: Path):
     weights = tiny_convolution(tmp_path / "conv.bin")
     name = f"summac-conv:{weights}@{tiny_inference(tmp_path / 'nli')}"
-    found = entailment_model(name, tmp_path).probabilities(PAIRS)
+    found = open_entailment_model(name, tmp_path).predict_probabilities(PAIRS)
     assert ((found[:, SUPPORTS] > 0) & (found[:, SUPPORTS] < 1)).all()
     assert (found[:, CONTRADICTS] == 0).all() and found.sum(axis=1) == pytest.approx([1, 1])
 
@@ -218,11 +218,11 @@ def test_alignscore_is_the_share_of_the_first_of_three_labels(tmp_path: Path):
 
 def test_alignscore_is_named_by_checkpoint_and_encoder(tmp_path: Path):
     checkpoint, base = tiny_alignscore(tmp_path)
-    found = entailment_model(f"alignscore:{checkpoint}@{base}", tmp_path)
-    assert found.name == "alignscore of AlignScore-tiny.ckpt" and labels_known(found) == 2
-    assert found.probabilities(PAIRS).shape == (2, 3)
+    found = open_entailment_model(f"alignscore:{checkpoint}@{base}", tmp_path)
+    assert found.name == "alignscore of AlignScore-tiny.ckpt" and count_labels(found) == 2
+    assert found.predict_probabilities(PAIRS).shape == (2, 3)
     long = [("alpha . " * 80, "\n".join(["alpha lowers pressure in adults ."] * 90))]
-    assert np.isfinite(found.probabilities(long)).all()
+    assert np.isfinite(found.predict_probabilities(long)).all()
 
 
 def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path):
@@ -242,12 +242,12 @@ def test_bioaces_classifiers_read_one_text_and_say_correct_by_the_second_class(t
     model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
     with torch.inference_mode():
         wanted = float(model(**tokens).logits[0].softmax(-1)[1])
-    verifier = entailment_model(f"bioace-correctness:{folder}", tmp_path)
-    found = verifier.probabilities([(CLAIM, "A trial.\nalpha lowers pain .")])
+    verifier = open_entailment_model(f"bioace-correctness:{folder}", tmp_path)
+    found = verifier.predict_probabilities([(CLAIM, "A trial.\nalpha lowers pain .")])
     assert found[0] == pytest.approx([wanted, 0, 1 - wanted], abs=1e-6)
     three = tiny_inference(tmp_path / "three")
     with pytest.raises(SettingsError, match="has 3 classes"):
-        entailment_model(f"bioace-correctness:{three}", tmp_path)
+        open_entailment_model(f"bioace-correctness:{three}", tmp_path)
 
 
 class Scores:
@@ -264,30 +264,30 @@ class Scores:
 )
 def test_a_score_at_its_threshold_is_one_half_and_supports(score: str, share: float):
     verifier = ScoringVerifier(Scores(), (-1, 3), 1)
-    found = verifier.probabilities([("It fell.", score)])
+    found = verifier.predict_probabilities([("It fell.", score)])
     assert found[0] == pytest.approx([share, 0, 1 - share])
     assert (found[0].argmax() == SUPPORTS) == (float(score) >= 1)
 
 
 def test_a_scoring_verifier_says_attributable_or_not_whatever_labels_are_wanted(tmp_path: Path):
-    verifier = entailment_model(f"summac-zs:{tiny_inference(tmp_path)}", tmp_path)
+    verifier = open_entailment_model(f"summac-zs:{tiny_inference(tmp_path)}", tmp_path)
     said = EncoderVerifier(verifier, Embedder(), n_labels=4).compare(CLAIM, PASSAGE)
     assert said.verdict in ("supports", "not_attributable")
 
 
 def test_weights_that_are_nowhere_are_named(tmp_path: Path):
     with pytest.raises(SettingsError, match="pass the path of the weights"):
-        weights_file("nowhere.bin")
+        fetch_weights_file("nowhere.bin")
     with pytest.raises(SettingsError, match=r"cannot download the weights owner/none/file\.bin"):
-        weights_file("owner/none/file.bin")
+        fetch_weights_file("owner/none/file.bin")
 
 
 def test_what_is_named_by_its_kind_is_not_replaced(tmp_path: Path):
     absent = tmp_path / "absent"
-    assert isinstance(entailment_model("google/flan-t5-none", tmp_path), FallbackVerifier)
+    assert isinstance(open_entailment_model("google/flan-t5-none", tmp_path), FallbackVerifier)
     with pytest.raises(SettingsError, match="is unavailable"):
-        entailment_model(f"flan:{absent}", tmp_path)
+        open_entailment_model(f"flan:{absent}", tmp_path)
     with pytest.raises(SettingsError, match="ragassay verifiers kinds"):
-        present_model("google/flan-t5-none", tmp_path)
+        require_verifier("google/flan-t5-none", tmp_path)
     with pytest.raises(SettingsError, match="is unavailable"):
-        entailment_model(f"summac-zs:{absent}", tmp_path)
+        open_entailment_model(f"summac-zs:{absent}", tmp_path)

@@ -13,7 +13,7 @@ from ragassay.errors import SettingsError
 from ragassay.models.local.engine import Engine
 from ragassay.models.local.loading import load_adapted
 from ragassay.models.local.replies import Prompt
-from ragassay.models.tuned import NOTE, WEIGHTS, base_of, metadata_of
+from ragassay.models.tuned import NOTE, WEIGHTS, find_base_model, find_tuned_note
 
 torch = LazyModule("torch")
 
@@ -42,13 +42,16 @@ def test_an_adapter_answers_as_peft_computes_it_and_leaves_its_base_alone(
 
 def test_a_model_s_note_is_found_by_its_name(tmp_path: Path) -> None:
     tiny_adapter(tmp_path, 64)
-    note = metadata_of(f"ragassay/{tmp_path}")
+    note = find_tuned_note(f"ragassay/{tmp_path}")
     assert note is not None and note.task == "judge" and len(note.weights_sha256) == 64
-    assert base_of(f"ragassay/{tmp_path}") == "ragassay/some/base"
+    assert find_base_model(f"ragassay/{tmp_path}") == "ragassay/some/base"
     served = f"litellm_proxy/ragassay/{tmp_path}"
-    assert metadata_of(served) == note and base_of(served) == "litellm_proxy/ragassay/some/base"
+    assert (
+        find_tuned_note(served) == note
+        and find_base_model(served) == "litellm_proxy/ragassay/some/base"
+    )
     for other in ("openai/gpt-4.1-mini", "ragassay/smollm2-135m", "ragassay/some/model"):
-        assert metadata_of(other) is None and base_of(other) == other
+        assert find_tuned_note(other) is None and find_base_model(other) == other
 
 
 def test_damaged_weights_and_notes_are_refused(tmp_path: Path) -> None:
@@ -56,12 +59,12 @@ def test_damaged_weights_and_notes_are_refused(tmp_path: Path) -> None:
     weights = tmp_path / "a" / WEIGHTS
     weights.write_bytes(weights.read_bytes()[:-1] + b"\x00\x01")
     with pytest.raises(SettingsError, match=r"SHA-256"):
-        metadata_of(f"ragassay/{tmp_path / 'a'}")
+        find_tuned_note(f"ragassay/{tmp_path / 'a'}")
     tiny_adapter(tmp_path / "b", 64)
     (tmp_path / "b" / WEIGHTS).unlink()
     with pytest.raises(SettingsError, match="train the adapter again"):
-        metadata_of(f"ragassay/{tmp_path / 'b'}")
+        find_tuned_note(f"ragassay/{tmp_path / 'b'}")
     tiny_adapter(tmp_path / "c", 64)
     (tmp_path / "c" / NOTE).write_text("{}")
     with pytest.raises(SettingsError, match="task"):
-        metadata_of(f"ragassay/{tmp_path / 'c'}")
+        find_tuned_note(f"ragassay/{tmp_path / 'c'}")

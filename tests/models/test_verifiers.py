@@ -21,9 +21,9 @@ from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
 from ragassay.models.verifiers import (
     FallbackVerifier,
     MeanVerifier,
-    adapted_verifier,
-    entailment_model,
-    minilm_verifier,
+    load_adapted_verifier,
+    load_minilm_verifier,
+    open_entailment_model,
 )
 
 PAIRS = [("Alpha lowers pressure.", "Alpha lowered pressure in a trial."), ("Beta.", "Gamma.")]
@@ -37,15 +37,15 @@ class Fixed:
     digest: str
     name: str = "fixed"
 
-    def probabilities(self, pairs):
+    def predict_probabilities(self, pairs):
         return np.array([self.shares for _ in pairs]).reshape(len(pairs), 3)
 
 
 def test_of_several_the_mean_is_said():
     sure, unsure = Fixed((0.9, 0.1, 0.0), "1"), Fixed((0.3, 0.4, 0.3), "2")
     found = MeanVerifier("both", [sure, unsure])
-    assert found.probabilities(PAIRS) == pytest.approx(np.array([[0.6, 0.25, 0.15]] * 2))
-    assert found.probabilities([]).shape == (0, 3)
+    assert found.predict_probabilities(PAIRS) == pytest.approx(np.array([[0.6, 0.25, 0.15]] * 2))
+    assert found.predict_probabilities([]).shape == (0, 3)
     assert found.name == "both"
 
 
@@ -56,29 +56,29 @@ def test_the_digest_of_the_mean_changes_with_each_of_its_models():
 
 
 def test_the_cards_are_of_the_shipped_weights(tmp_path: Path):
-    for verifier in (minilm_verifier(), adapted_verifier(SMOLLM2, tmp_path)):
+    for verifier in (load_minilm_verifier(), load_adapted_verifier(SMOLLM2, tmp_path)):
         card = load_card(verifier.name)
         assert card is not None and card.digest == verifier.digest
     card = load_card(MEAN_VERIFIER)
-    assert card is not None and card.digest == entailment_model(MEAN_VERIFIER, tmp_path).digest
+    assert card is not None and card.digest == open_entailment_model(MEAN_VERIFIER, tmp_path).digest
 
 
 def test_the_embedded_verifier_stands_in_for_what_cannot_be_had_and_says_so(tmp_path: Path):
     absent = str(tmp_path / "absent")
-    model = entailment_model(absent, tmp_path)
+    model = open_entailment_model(absent, tmp_path)
     assert isinstance(model, FallbackVerifier)
     assert model.name == f"{MINILM_VERIFIER} in place of {absent}"
-    assert model.digest == entailment_model(EMBEDDED, tmp_path).digest
+    assert model.digest == open_entailment_model(EMBEDDED, tmp_path).digest
 
 
 @pytest.mark.integration
 @pytest.mark.parametrize("name", [MINILM_VERIFIER, SMOLLM2_VERIFIER])
 def test_a_verifier_repeats_and_does_not_depend_on_its_company(name: str, weights_cache: Path):
-    model = entailment_model(name, weights_cache)
-    together = model.probabilities(PAIRS)
+    model = open_entailment_model(name, weights_cache)
+    together = model.predict_probabilities(PAIRS)
     assert together.sum(axis=1) == pytest.approx([1, 1])
-    assert np.array_equal(together[1:], model.probabilities(PAIRS[1:]))
-    assert model.probabilities([]).shape == (0, 3)
+    assert np.array_equal(together[1:], model.predict_probabilities(PAIRS[1:]))
+    assert model.predict_probabilities([]).shape == (0, 3)
 
 
 @pytest.mark.integration
@@ -87,7 +87,9 @@ def test_a_verifier_tells_a_claim_from_its_negation_and_from_another_subject(
     name: str, weights_cache: Path
 ):
     passage = "In a trial of 200 adults, brelozant reduced the number of migraine days by half."
-    same, opposite, negated, other = entailment_model(name, weights_cache).probabilities(
+    same, opposite, negated, other = open_entailment_model(
+        name, weights_cache
+    ).predict_probabilities(
         [
             ("Brelozant reduces migraine days.", passage),
             ("Brelozant increases migraine days.", passage),

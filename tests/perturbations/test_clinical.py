@@ -17,7 +17,7 @@ from ragassay.perturbations.counterfactuals import (
     turn_direction,
     turn_negation,
 )
-from ragassay.perturbations.lexicon import like, load_drugs, load_words, replace_words
+from ragassay.perturbations.lexicon import copy_capitals, load_drugs, load_words, replace_words
 from ragassay.perturbations.numbers import change_number
 from ragassay.records import Document, SentenceInput
 
@@ -130,7 +130,7 @@ def test_a_drug_of_its_class_that_the_sources_name_is_taken_first():
     change = swap_drug(["Ibuprofen and naproxen were compared, and warfarin."])
     assert _found(change, "Ibuprofen helps.") == {"Naproxen helps."}
     assert _found(change, "Aspirin and ASPIRIN help.") == {
-        f"{like('A', other)} and {other.upper()} help."
+        f"{copy_capitals('A', other)} and {other.upper()} help."
         for other in load_drugs()["antiplatelets"]
         if other != "aspirin"
     }
@@ -247,7 +247,7 @@ def test_a_retracted_article_that_is_cited_already_is_not_cited_again():
 
 def test_the_finding_on_a_retracted_article_comes_up():
     from ragassay.records import Article, ArticleLink, Case
-    from ragassay.retrievers.citation_warnings import citation_findings
+    from ragassay.retrievers.citation_warnings import check_cited_articles
     from ragassay.text.segmenter import segment
 
     class Registry:
@@ -262,7 +262,7 @@ def test_the_finding_on_a_retracted_article_comes_up():
     case = Case(
         record_id="a", question="q", answer=text, sentences=tuple(sentences), sources=tuple(sources)
     )
-    found = citation_findings(case, Registry())  # type: ignore[arg-type]
+    found = check_cited_articles(case, Registry())  # type: ignore[arg-type]
     kinds = [finding.kind for finding in found if finding.kind == "retracted_citation"]
     assert kinds == [perturbed.targets[0].removeprefix("findings.")]
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.errors import InputError
-from ragassay.perturbations import mode_rating, perturbed_rating
+from ragassay.perturbations import find_mode_rating, invert_rating
 
 RATINGS = st.lists(st.integers(1, 5), min_size=1, max_size=7)
 
@@ -27,12 +27,12 @@ RATINGS = st.lists(st.integers(1, 5), min_size=1, max_size=7)
     ],
 )
 def test_the_mode_is_the_highest_of_the_modes(ratings: list[int], mode: int):
-    assert mode_rating(ratings) == mode
+    assert find_mode_rating(ratings) == mode
 
 
 @given(RATINGS)
 def test_the_mode_agrees_with_the_standard_library(ratings: list[int]):
-    assert mode_rating(ratings) == max(statistics.multimode(ratings))
+    assert find_mode_rating(ratings) == max(statistics.multimode(ratings))
 
 
 @each_case(
@@ -57,29 +57,29 @@ def test_the_mode_agrees_with_the_standard_library(ratings: list[int]):
 def test_the_mode_is_turned_over_or_mirrored(
     ratings: list[int], low: int, high: int, extreme: int, mirror: int
 ):
-    assert perturbed_rating(ratings, low, high) == extreme
-    assert perturbed_rating(ratings, low, high, "mirror") == mirror
+    assert invert_rating(ratings, low, high) == extreme
+    assert invert_rating(ratings, low, high, "mirror") == mirror
 
 
 @given(RATINGS)
 def test_it_is_always_an_end_of_the_scale_and_far_from_the_mode(ratings: list[int]):
-    perturbed = perturbed_rating(ratings, 1, 5)
+    perturbed = invert_rating(ratings, 1, 5)
     assert perturbed in (1, 5)
-    assert abs(perturbed - mode_rating(ratings)) >= 2
+    assert abs(perturbed - find_mode_rating(ratings)) >= 2
 
 
 @given(RATINGS)
 def test_both_readings_agree_at_the_ends_of_a_scale(ratings: list[int]):
-    mirrored = perturbed_rating(ratings, 1, 5, "mirror")
-    assert perturbed_rating([mirrored], 1, 5, "mirror") == mode_rating(ratings)
-    if mode_rating(ratings) in (1, 5):
-        assert mirrored == perturbed_rating(ratings, 1, 5, "extreme")
+    mirrored = invert_rating(ratings, 1, 5, "mirror")
+    assert invert_rating([mirrored], 1, 5, "mirror") == find_mode_rating(ratings)
+    if find_mode_rating(ratings) in (1, 5):
+        assert mirrored == invert_rating(ratings, 1, 5, "extreme")
 
 
 def test_ratings_that_cannot_be_are_named():
     with pytest.raises(InputError, match="at least one rating"):
-        mode_rating([])
+        find_mode_rating([])
     with pytest.raises(InputError, match="Rating 6 is outside the scale of 1 to 5"):
-        perturbed_rating([3, 6], 1, 5)
+        invert_rating([3, 6], 1, 5)
     with pytest.raises(InputError, match="Invalid scale of 5 to 1"):
-        perturbed_rating([3], 5, 1)
+        invert_rating([3], 5, 1)

@@ -7,14 +7,14 @@ import random
 import pytest
 from case_tables import each_case
 
-from ragassay.metrics.papers.sciqag import SourceNumbers, answer_numbers
+from ragassay.metrics.papers.sciqag import SourceNumbers, check_answer_numbers
 from ragassay.perturbations.lexicon import load_pool
 from ragassay.perturbations.numbers import WRONG
 from ragassay.qa.audit import PAIR_ATTACKS, perturb_pair
 from ragassay.records.inputs import QAPair
 from ragassay.records.qa import RACAR
 from ragassay.text.quantities import read_quantities
-from ragassay.text.questions import context_marks
+from ragassay.text.questions import find_context_marks
 
 PAIR = QAPair(
     id="a.1",
@@ -54,11 +54,11 @@ def test_damage_that_cannot_apply_is_none(name: str):
 
 
 def test_a_wrong_number_is_not_the_answer_s():
-    source = SourceNumbers.of(PAIR.answer)
+    source = SourceNumbers.from_text(PAIR.answer)
     for seed in SEEDS:
         perturbed = perturb_pair(PAIR, "wrong_number", seed)
         assert perturbed is not None
-        assert sum(not one.is_near for one in answer_numbers(perturbed.answer, source)) >= 1
+        assert sum(not one.is_near for one in check_answer_numbers(perturbed.answer, source)) >= 1
 
 
 def test_a_question_that_points_to_its_paper_stays_a_question():
@@ -68,7 +68,7 @@ def test_a_question_that_points_to_its_paper_stays_a_question():
 
     assert len(questions) > 5
     assert all(text.endswith("?") and "zinc change the serum" in text for text in questions)
-    assert all(context_marks(text, "") for text in questions)
+    assert all(find_context_marks(text, "") for text in questions)
 
 
 def test_a_question_that_points_to_its_paper_already_is_left():

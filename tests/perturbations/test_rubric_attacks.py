@@ -11,9 +11,9 @@ from case_tables import each_case
 from ragassay.perturbations.attack import cut_answer
 from ragassay.perturbations.lexicon import load_pool
 from ragassay.perturbations.wording_attacks import (
-    frames_in_turn,
-    paraphrased_by_rule,
-    without_connectives,
+    iterate_frames,
+    paraphrase_by_rule,
+    remove_connectives,
 )
 from ragassay.records import Document, SentenceInput
 
@@ -109,7 +109,7 @@ def test_no_sentence_is_taken_from_an_answer_to_the_same_question():
     ],
 )
 def test_connectives_are_taken_out(sentence: str, bare: str):
-    assert without_connectives(sentence) == bare
+    assert remove_connectives(sentence) == bare
 
 
 def test_one_connective_or_all_are_taken_out():
@@ -121,7 +121,7 @@ def test_one_connective_or_all_are_taken_out():
 
 def _again(sentence: str, frame: str = "{}", known: str = "", seed: int = 0) -> str:
     piece = cut_answer(record_of(sentence)).pieces[0]
-    return paraphrased_by_rule(piece, frame, known, random.Random(seed))
+    return paraphrase_by_rule(piece, frame, known, random.Random(seed))
 
 
 @pytest.mark.parametrize(
@@ -161,13 +161,13 @@ def test_a_frame_keeps_names_and_drops_what_links(sentence: str, known: str, aga
 
 
 def test_the_same_frame_returns_only_after_all_others():
-    frames = frames_in_turn("fit", random.Random(0))
+    frames = iterate_frames("fit", random.Random(0))
     n = len({next(frames) for _ in range(18)})
     assert n == 18
 
 
 def test_frames_for_fitting_are_not_those_for_auditing():
-    turns = [frames_in_turn(side, random.Random(0)) for side in ("fit", "audit")]
+    turns = [iterate_frames(side, random.Random(0)) for side in ("fit", "audit")]
     fit, audit = ({next(frames) for _ in range(40)} for frames in turns)
     assert fit & audit == {"{}"}
 

@@ -11,7 +11,7 @@ from ragassay.errors import SettingsError
 from ragassay.prompts.compiled import (
     CompiledPredictor,
     CompiledPrompt,
-    compiled_sha256,
+    hash_all_prompts,
     read_all_compiled,
     read_compiled,
 )
@@ -102,9 +102,9 @@ def test_the_hash_follows_what_is_said_and_to_whom_and_nothing_else():
 
 def test_the_hash_of_all_that_is_said_is_the_shipped_one_where_nothing_is_compiled():
     one, two = compiled(), compiled("fact_lister")
-    assert compiled_sha256("shipped", ()) == "shipped"
-    assert compiled_sha256("shipped", (one, two)) == compiled_sha256("shipped", (two, one))
-    assert compiled_sha256("shipped", (one,)) != compiled_sha256("shipped", (two,))
+    assert hash_all_prompts("shipped", ()) == "shipped"
+    assert hash_all_prompts("shipped", (one, two)) == hash_all_prompts("shipped", (two, one))
+    assert hash_all_prompts("shipped", (one,)) != hash_all_prompts("shipped", (two,))
 
 
 def test_the_stamp_says_what_it_was_chosen_by():

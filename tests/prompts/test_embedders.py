@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from ragassay.prompts.model_forms import form_of, load_embedders
+from ragassay.prompts.model_forms import find_embedder_form, load_embedders
 
 FORMS = [
     # (model, pooling, before a query, before a passage, before texts compared with their like)
@@ -56,8 +56,8 @@ FORMS = [
 
 def test_a_models_name_tells_its_form() -> None:
     for model, pooling, query, passage, same in FORMS:
-        form = form_of(model)
-        sides = tuple(form.prefix(role) for role in ("query", "passage", "text"))
+        form = find_embedder_form(model)
+        sides = tuple(form.build_prefix(role) for role in ("query", "passage", "text"))
         assert (form.pooling, *sides) == (pooling, query, passage, same), model
 
 
@@ -72,11 +72,11 @@ def test_a_models_name_tells_its_form() -> None:
     ],
 )
 def test_a_model_with_instructions_is_told_the_task_of_what_searches(model, pooling) -> None:
-    form, tasks = form_of(model), load_embedders().tasks
+    form, tasks = find_embedder_form(model), load_embedders().tasks
     assert form.pooling == pooling
     for role in ("text", "query", "question", "answer", "pair"):
-        assert form.prefix(role).startswith(f"Instruct: {tasks[role]}\nQuery:")
-    assert form.prefix("passage") == form.prefix("sentence") == ""
+        assert form.build_prefix(role).startswith(f"Instruct: {tasks[role]}\nQuery:")
+    assert form.build_prefix("passage") == form.build_prefix("sentence") == ""
 
 
 def test_only_the_query_of_bge_has_words_before_it() -> None:
@@ -85,24 +85,33 @@ def test_only_the_query_of_bge_has_words_before_it() -> None:
         "BAAI/bge-large-en",
         "mixedbread-ai/mxbai-embed-large-v1",
     ):
-        form = form_of(model)
-        assert form.prefix("query") == "Represent this sentence for searching relevant passages: "
-        assert (form.pooling, form.prefix("passage"), form.prefix("text")) == ("cls", "", "")
+        form = find_embedder_form(model)
+        assert (
+            form.build_prefix("query")
+            == "Represent this sentence for searching relevant passages: "
+        )
+        assert (form.pooling, form.build_prefix("passage"), form.build_prefix("text")) == (
+            "cls",
+            "",
+            "",
+        )
 
 
 def test_every_form_is_the_first_that_matches_its_examples_and_names_its_source() -> None:
     for name, form in load_embedders().forms.items():
         assert form.examples and form.source, name
-        assert all(form_of(model) is form for model in form.examples), name
+        assert all(find_embedder_form(model) is form for model in form.examples), name
         assert re.compile(form.pattern), name
 
 
 def test_forms_that_embed_otherwise_have_other_digests() -> None:
-    assert form_of("all-mpnet-base-v2").digest == ""
+    assert find_embedder_form("all-mpnet-base-v2").digest == ""
     models = ("sup-simcse-roberta-large", "unsup-simcse-roberta-large", "e5-small", "bge-small-en")
-    assert len({form_of(model).digest for model in (*models, "other")}) == len(models) + 1
+    assert (
+        len({find_embedder_form(model).digest for model in (*models, "other")}) == len(models) + 1
+    )
 
 
 def test_the_threshold_of_simcse_is_bioaces_and_stands_for_what_has_none() -> None:
-    assert form_of("princeton-nlp/sup-simcse-roberta-large").threshold == 0.75
-    assert form_of("intfloat/e5-small-v2").threshold == load_embedders().plain.threshold
+    assert find_embedder_form("princeton-nlp/sup-simcse-roberta-large").threshold == 0.75
+    assert find_embedder_form("intfloat/e5-small-v2").threshold == load_embedders().plain.threshold

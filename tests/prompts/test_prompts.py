@@ -14,9 +14,9 @@ from ragassay.prompts import (
     STRATEGIES,
     Prompts,
     Rubric,
+    hash_prompts,
     load_prompts,
     load_rubrics,
-    prompts_sha256,
 )
 from ragassay.prompts.rubrics import RUBRIC_FILES
 from ragassay.records import ASSIGNMENTS, RELEVANCE_LABELS, VERDICTS
@@ -72,20 +72,20 @@ def test_no_word_of_ours_looks_like_a_fence() -> None:
         *(agent.task for agent in prompts.agents.values()),
         *(word for agent in prompts.agents.values() for word in agent.additions.values()),
         *(r.render(s) for r in ALL_RUBRICS.values() for s in STRATEGIES),
-        *(rubric.rendered_examples() for rubric in ALL_RUBRICS.values()),
+        *(rubric.render_examples() for rubric in ALL_RUBRICS.values()),
     ]
     assert not [word for word in words if re.search(r"</?data", word)]
 
 
 def test_hash_covers_prompts_and_rubrics(monkeypatch: pytest.MonkeyPatch) -> None:
-    hashes = {prompts_sha256.__wrapped__()}
+    hashes = {hash_prompts.__wrapped__()}
     files = ("agents.yaml", *RUBRIC_FILES.values())
     for changed in files:
         with monkeypatch.context() as patch:
             patch.setattr(
-                "ragassay.prompts.prompt_text", lambda name, c=changed: f"{name}{name == c}"
+                "ragassay.prompts.read_prompt_file", lambda name, c=changed: f"{name}{name == c}"
             )
-            hashes.add(prompts_sha256.__wrapped__())
+            hashes.add(hash_prompts.__wrapped__())
     assert len(hashes) == 1 + len(files) == 5
     assert all(re.fullmatch("[0-9a-f]{64}", found) for found in hashes)
 
@@ -111,7 +111,7 @@ def test_sets_have_their_rubrics_and_scales() -> None:
 @each_case("key", ALL_RUBRICS)
 def test_examples_are_one_of_the_highest_and_one_of_the_lowest_rating(key: str) -> None:
     rubric = ALL_RUBRICS[key]
-    high, low = rubric.rendered_examples().split("\n\n")
+    high, low = rubric.render_examples().split("\n\n")
     assert f"rating: {rubric.bounds[1]}\nreason: " in high
     assert f"rating: {rubric.bounds[0]}\nreason: " in low
     assert high.partition("rating: ")[0] != low.partition("rating: ")[0]

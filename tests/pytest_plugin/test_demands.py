@@ -12,8 +12,8 @@ from ragassay.pytest_plugin.demands import (
     UNKNOWN,
     Demand,
     bound_of,
-    demands_of,
-    verdict_on,
+    check_demands,
+    resolve_demands,
 )
 from ragassay.records import Evaluation, Failure, Finding, Score, SentenceLabel
 
@@ -39,19 +39,19 @@ def test_scores_are_named_as_for_fail_under():
         "rubric.cohesion": 3,
         "nuggets_vital_recall": 0.25,
     }
-    found = demands_of({name: (">=", n) for name, n in names.items()}, "yescieval", SCORED)
+    found = resolve_demands({name: (">=", n) for name, n in names.items()}, "yescieval", SCORED)
     assert [(demand.key, demand.bound) for demand in found] == [
         ("rubric.correctness", 1),
         ("citations.support", 0.5),
         ("rubric.cohesion", 3),
         ("nuggets.vital_recall", 0.25),
     ]
-    (own,) = demands_of(
+    (own,) = resolve_demands(
         {"dosage_given": (">", 1)}, "yescieval", answer(scores={"rubric.dosage_given": 1})
     )
     assert own.key == "rubric.dosage_given", "a rubric of one's own, though it has an underscore"
     with pytest.raises(InputError, match="assert_answer: unknown score 'correctnes'"):
-        demands_of({"correctnes": (">=", 1)}, "yescieval", SCORED)
+        resolve_demands({"correctnes": (">=", 1)}, "yescieval", SCORED)
 
 
 @pytest.mark.parametrize(
@@ -65,11 +65,11 @@ def test_a_value_on_the_bound_counts_as_the_sign_says(sign, met, missed):
 
 def test_an_answer_that_is_as_demanded_says_nothing():
     demands = [Demand("rubric.correctness", ">=", 3.2), Demand("citations.contradict", "<", 0.3)]
-    assert verdict_on(SCORED, demands, no_findings=True) == (MET, "")
+    assert check_demands(SCORED, demands, no_findings=True) == (MET, "")
 
 
 def told(verdict: str, evaluation: Evaluation, *demands: Demand, **given: bool) -> list[str]:
-    found, text = verdict_on(evaluation, demands, given.get("no_findings", False))
+    found, text = check_demands(evaluation, demands, given.get("no_findings", False))
     assert found == verdict
     plain = text.replace("\N{EN DASH}", "-").replace("\N{NO-BREAK SPACE}", " ")
     return [line.strip() for line in plain.splitlines()]
@@ -144,7 +144,7 @@ def test_no_findings_is_unknown_where_a_verdict_failed():
         update={"findings": (Finding(kind="unscored", message="2 failed."),)}
     )
     assert told(UNKNOWN, lacking, no_findings=True)[0].startswith("1 of 1 requirement could not")
-    assert verdict_on(lacking, [Demand("citations.support", ">=", 0.5)], False) == (MET, "")
+    assert check_demands(lacking, [Demand("citations.support", ">=", 0.5)], False) == (MET, "")
 
 
 def test_a_message_holds_no_control_characters():
@@ -153,7 +153,7 @@ def test_a_message_holds_no_control_characters():
     )
     finding = Finding(kind="invalid_citation", message="\x1b]0;x\x07", sentence=1)
     evil = evil.model_copy(update={"findings": (finding,), "question": "Why\x1b[2J?"})
-    _, text = verdict_on(evil, [Demand("citations.support", ">=", 0.5)], True)
+    _, text = check_demands(evil, [Demand("citations.support", ">=", 0.5)], True)
     assert "\x1b" not in text and "\x07" not in text
 
 
@@ -170,6 +170,6 @@ def test_a_range_is_held_against_a_demand_by_both_ends(bound: float, verdict: st
     ranged = SCORED.model_copy(update={"scores": {"citations.support": score}})
     demand = Demand("citations.support", ">=", bound)
     if verdict == MET:
-        assert verdict_on(ranged, [demand], False) == (MET, "")
+        assert check_demands(ranged, [demand], False) == (MET, "")
     else:
         assert any("20 to 80 %" in line for line in told(verdict, ranged, demand))

@@ -101,9 +101,9 @@ def test_tests_that_evaluate_are_skipped_unless_asked_for(run, model, pytester):
 def test_the_configuration_file_turns_it_on_and_names_judge_and_folder(run, model, pytester):
     pytester.makeini("[pytest]\nragassay = true\nragassay_model = openai/mine\nragassay_out = out")
     run(ONE).assert_outcomes(passed=2)
-    assert folder(pytester, "out").manifest().judge == "openai/mine"
+    assert folder(pytester, "out").read_manifest().judge == "openai/mine"
     run(ONE, "--ragassay-model", "openai/other", "--ragassay-out", "here").assert_outcomes(passed=2)
-    assert folder(pytester, "here").manifest().judge == "openai/other"
+    assert folder(pytester, "here").read_manifest().judge == "openai/other"
 
 
 def test_an_answer_that_falls_short_fails_and_says_how(run, monkeypatch):
@@ -130,7 +130,7 @@ def test_what_cannot_be_measured_is_no_failure_to_be_good_enough(run, pytester, 
         result = run(ONE, "--ragassay")
     result.stdout.fnmatch_lines(["E*UnmeasuredError: 1 of 1 requirement could not be measured*"])
     result.stdout.fnmatch_lines(["E*1 rubric rating: unparsable reply"])
-    (evaluation,) = folder(pytester).evaluations()
+    (evaluation,) = folder(pytester).read_evaluations()
     assert evaluation.scores["rubric.correctness"].value is None
     with ScriptedModel() as sound:
         judged_by(sound, monkeypatch)
@@ -146,7 +146,7 @@ def test_a_judge_that_cannot_be_asked_is_one_line(run, pytester, monkeypatch):
     shown = [line for line in result.outlines if line.startswith("E ")]
     assert len(shown) == 1 and "FatalModelError" in shown[0]
     assert "engine.py" not in result.stdout.str()
-    (failure,) = folder(pytester).failures()
+    (failure,) = folder(pytester).read_failures()
     assert failure.record_id == "test_rag.py::test_answer"
 
 
@@ -157,7 +157,9 @@ def test_nothing_is_asked_twice_until_something_changes(run, model, pytester):
     result = run(source.replace("test_answer", "test_renamed"), "--ragassay")
     result.stdout.fnmatch_lines(["*1 of 1 answer from the cache*"])
     assert model.n_requests == 1
-    assert [e.record_id for e in folder(pytester).evaluations()] == ["test_rag.py::test_renamed"]
+    assert [e.record_id for e in folder(pytester).read_evaluations()] == [
+        "test_rag.py::test_renamed"
+    ]
     for changed in (
         source.replace("Aspirin helps", "Aspirin harms"),
         source.replace("**ASKED", "**ASKED | {'question': 'Why?'}"),
@@ -191,15 +193,15 @@ def test_all_answers_are_in_one_report(run, model, pytester):
     result.assert_outcomes(passed=5)
     result.stdout.fnmatch_lines(["*6 answers: rubrics average*", "Report: runs/pytest/report.html"])
     found = folder(pytester)
-    assert [e.record_id for e in found.evaluations()] == NAMES
-    summary = found.summary()
+    assert [e.record_id for e in found.read_evaluations()] == NAMES
+    summary = found.read_summary()
     assert summary is not None and summary.n_evaluated == 6 and summary.n_failed == 0
-    assert found.manifest().answers.n_items == 6
+    assert found.read_manifest().answers.n_items == 6
     report = (found.path / "report.md").read_text(encoding="utf-8")
     assert "6 answers: rubrics average" in report
     assert (found.path / "report.html").stat().st_size > 10_000
     run(MANY, "--ragassay", "-k", "twice").assert_outcomes(passed=1, deselected=4)
-    assert [e.record_id for e in found.evaluations()] == NAMES[4:], "the last session's"
+    assert [e.record_id for e in found.read_evaluations()] == NAMES[4:], "the last session's"
 
 
 def test_the_workers_of_xdist_make_one_report(run, model, pytester):
@@ -209,14 +211,14 @@ def test_the_workers_of_xdist_make_one_report(run, model, pytester):
         result.assert_outcomes(passed=5)
         assert model.n_requests == 6
         assert result.stdout.str().count("Report: runs/pytest/report.html") == 1
-        assert [e.record_id for e in folder(pytester).evaluations()] == NAMES
+        assert [e.record_id for e in folder(pytester).read_evaluations()] == NAMES
     result.stdout.fnmatch_lines(["*6 of 6 answers from the cache*"])
 
 
 def test_a_repeated_test_counts_once(run, model, pytester):
     repeated = MANY + "\n@pytest.fixture(params=[1], autouse=True)\ndef same(request): pass\n"
     run(repeated, "--ragassay", "-k", "twice").assert_outcomes(passed=1, deselected=4)
-    assert len(folder(pytester).evaluations()) == 2
+    assert len(folder(pytester).read_evaluations()) == 2
 
 
 def test_options_for_all_answers_and_for_one(run, model, pytester):

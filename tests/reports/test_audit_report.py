@@ -16,22 +16,22 @@ from rich.console import Console
 from ragassay.perturbations import ATTACKS
 from ragassay.qa.audit import PAIR_ATTACKS
 from ragassay.records import Audit, Score, TargetTrust
-from ragassay.reports.certificate import NOT_AUDITED, trust_headline, view_certificate
+from ragassay.reports.certificate import NOT_AUDITED, summarize_trust, view_certificate
 from ragassay.reports.html import render_html
 from ragassay.reports.markdown import render_markdown
-from ragassay.reports.sheets import sheet_table
+from ragassay.reports.sheets import render_sheet_table
 from ragassay.studies.audit_report import (
     ATTACK_TITLES,
-    attack_title,
-    certificate_sheet,
-    figures_csv,
-    ratings_sheet,
+    build_certificate_sheet,
+    build_ratings_sheet,
+    build_short_attack_sheet,
+    get_attack_title,
     render_audit_html,
     render_audit_markdown,
-    short_attack_sheet,
+    render_figures_csv,
     view_groups,
 )
-from ragassay.studies.audit_scores import attack_figures, variant_ratings
+from ragassay.studies.audit_scores import average_variant_ratings, compute_attack_figures
 from ragassay.studies.certificate import certify
 
 FOUND, MISSED = (5.0, 1.0), (5.0, 5.0)
@@ -57,8 +57,8 @@ def build_audit(judge: str = "judge", **fields: object) -> Audit:
         "n_unchanged": {"swap_last": 2, "tweet": 0},
         "n_perturbed": 123,
         "n_failed": 1,
-        "figures": attack_figures(pairs),
-        "ratings": variant_ratings(pairs),
+        "figures": compute_attack_figures(pairs),
+        "ratings": average_variant_ratings(pairs),
         "certificate": certify(pairs),
     }
     return Audit.model_validate(given | fields)
@@ -73,7 +73,7 @@ def text_of(element) -> str:
 
 def shown(table, width: int = 80) -> list[str]:
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(sheet_table(table))
+    console.print(render_sheet_table(table))
     return console.file.getvalue().splitlines()
 
 
@@ -224,7 +224,7 @@ def test_markdown_keeps_its_tables(audit):
 
 def test_figures_as_csv_hold_every_number():
     audit = build_audit()
-    rows = list(csv.DictReader(io.StringIO(figures_csv(audit))))
+    rows = list(csv.DictReader(io.StringIO(render_figures_csv(audit))))
     assert [row["target"] for row in rows] == [f.target for f in audit.figures]
     first = rows[0]
     assert (first["attack"], first["severity"], first["n"]) == ("off_topic", "extreme", "20")
@@ -237,14 +237,14 @@ def test_figures_as_csv_hold_every_number():
 
 def test_tables_fit_into_eighty_columns():
     audit = build_audit()
-    ratings = ratings_sheet(audit, has_intervals=False)
+    ratings = build_ratings_sheet(audit, has_intervals=False)
     for table in (
-        certificate_sheet(audit),
+        build_certificate_sheet(audit),
         ratings,
-        short_attack_sheet(audit),
+        build_short_attack_sheet(audit),
     ):
         assert max(map(len, shown(table))) <= 80
-    certificate = "\n".join(shown(certificate_sheet(audit)))
+    certificate = "\n".join(shown(build_certificate_sheet(audit)))
     assert "✓ trusted" in certificate
     assert "✗ blind" in certificate
     (row,) = [line.split() for line in shown(ratings) if "Relevancy" in line]
@@ -253,7 +253,7 @@ def test_tables_fit_into_eighty_columns():
 
 
 def test_the_terminal_shows_of_an_injection_only_what_it_lifts_most():
-    lines = shown(short_attack_sheet(build_audit()), width=120)
+    lines = shown(build_short_attack_sheet(build_audit()), width=120)
     (row,) = [line for line in lines if "Injection" in line]
     assert "Cohesion" in row
     assert sum("Flattery" in line for line in lines) == 1
@@ -265,7 +265,7 @@ def test_the_certificate_is_a_line_of_the_report_with_its_parts_folded(run):
     titles = [text_of(h) for h in tree.xpath("//h2")]
     assert [title.split(" ")[0] for title in titles] == ["Main", "Answers", "How"]
     (line,) = tree.xpath("//section[@id='believe']/p[@class='lead']")
-    assert text_of(line) == trust_headline(
+    assert text_of(line) == summarize_trust(
         [trust for trust in build_audit().certificate if trust.family == "rubric"]
     )
     (folded,) = tree.xpath("//details[@id='certificate']")
@@ -296,14 +296,14 @@ def test_a_run_without_an_audit_says_so_in_one_quiet_line(run):
 def test_an_empty_audit_is_shown():
     tree = html.document_fromstring(render_audit_html(EMPTY))
     assert text_of(tree.xpath("//h1")[0]) == "No rubric was audited."
-    assert certificate_sheet(EMPTY).rows == short_attack_sheet(EMPTY).rows == ()
+    assert build_certificate_sheet(EMPTY).rows == build_short_attack_sheet(EMPTY).rows == ()
 
 
 def test_every_attack_has_a_title_that_a_newcomer_understands():
     named = {attack.name for attack in ATTACKS} | set(PAIR_ATTACKS)
     assert set(ATTACK_TITLES) == named | {"given"}
     assert len(set(ATTACK_TITLES.values())) == len(ATTACK_TITLES)
-    assert attack_title("something_else") == "Something else"
+    assert get_attack_title("something_else") == "Something else"
 
 
 @pytest.mark.browser

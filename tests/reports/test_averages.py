@@ -7,7 +7,7 @@ import pytest
 from ragassay.records import Score
 from ragassay.reports.html import render_html
 from ragassay.reports.markdown import render_markdown
-from ragassay.reports.run_sheets import averages_sheet
+from ragassay.reports.run_sheets import build_averages_sheet
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def summary(run):
 
 
 def test_each_score_has_three_averages_and_a_rating_two(summary):
-    rows = {title.text: cells for title, *cells in averages_sheet(summary).shown}
+    rows = {title.text: cells for title, *cells in build_averages_sheet(summary).shown}
     shown = [cell.text for cell in rows["Nugget recall"]]
     assert shown == ["50\u00a0%", "12\u00a0%", "46\u00a0%"]
     assert rows["Cohesion"][-1].text == "n/a"
@@ -43,6 +43,6 @@ def test_reports_say_which_average_is_which(run, summary):
 
 
 def test_runs_of_earlier_versions_show_what_they_have(run):
-    assert averages_sheet(run.summary).rows == ()
+    assert build_averages_sheet(run.summary).rows == ()
     assert "Over questions" not in render_html(*run)
     assert "Over questions" not in render_markdown(*run)

@@ -6,8 +6,8 @@ import pytest
 from answers import answer, changed
 from pages import unfolded
 
-from ragassay.evaluators.registry import questions_of
-from ragassay.metrics.stats.joint_judgments import cascade_of
+from ragassay.evaluators.registry import group_asked_verdicts
+from ragassay.metrics.stats.joint_judgments import summarize_cascade
 from ragassay.metrics.stats.summary import summarize
 from ragassay.records import (
     AnswerSentence,
@@ -22,10 +22,10 @@ from ragassay.records import (
     Summary,
     Usage,
 )
-from ragassay.reports.display import decided_text
+from ragassay.reports.display import describe_escalation
 from ragassay.reports.html import render_html
 from ragassay.reports.markdown import render_markdown
-from ragassay.reports.panel_view import cascade_lines, usd_text, view_cascade
+from ragassay.reports.panel_view import describe_cascade, format_usd, view_cascade
 
 HOSTILE = "<script>alert('x')</script> | **bold**"
 ONE = AnswerSentence(index=1, text="x", start=0, end=1)
@@ -53,7 +53,7 @@ def evaluations() -> list[Evaluation]:
 
 def summary_of(evaluations: list[Evaluation]) -> Summary:
     found = summarize(evaluations, len(evaluations), 0, 0)
-    cascade = cascade_of(questions_of(evaluations), "a", "b", "entropy>1")
+    cascade = summarize_cascade(group_asked_verdicts(evaluations), "a", "b", "entropy>1")
     return found.model_copy(update={"cascade": cascade})
 
 
@@ -64,7 +64,7 @@ def manifest() -> Manifest:
 
 
 def test_the_cascade_in_words(evaluations):
-    split, back, spent = cascade_lines(summary_of(evaluations).cascade)
+    split, back, spent = describe_cascade(summary_of(evaluations).cascade)
     # Three ratings and three labels; one rating and all labels stayed.
     assert split.replace("\N{NO-BREAK SPACE}", " ") == (
         "Of 6 questions, a decided 4 (67 %). 2 were sent to b (entropy>1)."
@@ -84,7 +84,7 @@ def test_a_price_that_is_not_listed_is_unknown_and_never_nothing(evaluations):
     unknown = Escalation(judge="b", usage=Usage(n_calls=1, n_prompt_tokens=10, cost_usd=None))
     told = evaluations[1].judgments[0].model_copy(update={"escalation": unknown})
     found = summary_of([changed(evaluations[1], judgments=(told,))]).cascade
-    spent = cascade_lines(found)[-1]
+    spent = describe_cascade(found)[-1]
     assert (
         "the second judge is unknown, because the price of the second judge is not listed" in spent
     )
@@ -93,10 +93,10 @@ def test_a_price_that_is_not_listed_is_unknown_and_never_nothing(evaluations):
 
 
 def test_where_nothing_went_on_that_is_said(evaluations):
-    lines = cascade_lines(summary_of(evaluations[:1]).cascade)
+    lines = describe_cascade(summary_of(evaluations[:1]).cascade)
     assert "0 were sent to b" in lines[0]
     assert lines[1].endswith("is unknown, because the second judge decided nothing.")
-    assert cascade_lines(summary_of([]).cascade) == (
+    assert describe_cascade(summary_of([]).cascade) == (
         "No questions were asked, so none were sent to b.",
     )
     assert view_cascade(None) is None
@@ -112,11 +112,11 @@ def test_where_nothing_went_on_that_is_said(evaluations):
     ],
 )
 def test_prices_in_words(cost, text):
-    assert usd_text(cost) == text
+    assert format_usd(cost) == text
 
 
 def test_a_verdict_says_who_decided_and_what_had_been_said(evaluations):
-    texts = [decided_text(e.judgments[0]) for e in evaluations]
+    texts = [describe_escalation(e.judgments[0]) for e in evaluations]
     assert texts == [
         "",
         "decided by b, first judge: 2.00",
@@ -126,9 +126,9 @@ def test_a_verdict_says_who_decided_and_what_had_been_said(evaluations):
     label = SentenceLabel(
         sentence=1, label="required", escalation=Escalation(judge="b"), escalated_from=lost
     )
-    assert decided_text(label) == "decided by b, first judge: unscored (refused)"
+    assert describe_escalation(label) == "decided by b, first judge: unscored (refused)"
     borderline = label.model_copy(update={"escalated_from": label})
-    assert decided_text(borderline).endswith("first judge: required")
+    assert describe_escalation(borderline).endswith("first judge: required")
 
 
 def test_markdown_shows_the_cascade_and_keeps_its_tables(manifest, evaluations):

@@ -16,7 +16,7 @@ from pages import check_well_formed, unpacked
 from ragassay.metrics.stats.changes import Change, find_changes
 from ragassay.records import AnswerSentence, Evaluation, Finding
 from ragassay.reports.answer_changes import view_answer_change
-from ragassay.reports.changes import outcome_text, render_changes_html, view_change
+from ragassay.reports.changes import describe_outcome, render_changes_html, view_change
 
 RECALL, COHESION = "nuggets.recall", "rubric.cohesion"
 
@@ -75,18 +75,18 @@ def words_of(markup: str) -> str:
 
 def test_the_outcome_is_said_in_a_sentence():
     falls = [said(i, 0.9) for i in range(8)], [said(i, 0.4) for i in range(8)]
-    assert outcome_text(change_of(*falls)) == (
+    assert describe_outcome(change_of(*falls)) == (
         "new is worse than old on 1 of 2 scores and better on none; 8 of 8 answers got worse and "
         "none got better."
     )
-    assert outcome_text(change_of(*reversed(falls))) == (
+    assert describe_outcome(change_of(*reversed(falls))) == (
         "new is better than old on 1 of 2 scores and worse on none; none of 8 answers got worse "
         "and 8 got better."
     )
-    assert outcome_text(many(3)).startswith(
+    assert describe_outcome(many(3)).startswith(
         "new and old differ significantly on none of 2 scores; 1"
     )
-    assert outcome_text(change_of([said(1, 0.5)], [said(2, 0.5)])) == (
+    assert describe_outcome(change_of([said(1, 0.5)], [said(2, 0.5)])) == (
         "There is no question that both new and old answer."
     )
 

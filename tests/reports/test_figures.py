@@ -8,15 +8,15 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from answers import answer
 
-from ragassay.metrics.stats.calibration import calibration
-from ragassay.metrics.stats.leaderboard import Leaderboard, LeaderboardRow, leaderboard
+from ragassay.metrics.stats.calibration import measure_calibration
+from ragassay.metrics.stats.leaderboard import Leaderboard, LeaderboardRow, rank_systems
 from ragassay.records import Score
 from ragassay.reports.figures import (
-    confusion_plot,
-    curve_plot,
-    interval_plot,
-    ranking_plot,
-    reliability_plot,
+    plot_confusion,
+    plot_curves,
+    plot_intervals,
+    plot_ranking,
+    plot_reliability,
 )
 
 SCRIPT, MATHEMATICS = "<script>alert(1)</script>", "$\\frac{1}{"
@@ -31,11 +31,13 @@ def plots(*names: str) -> dict[str, str]:
         name: [answer(topic=t, scores={"nuggets.recall": 0.5}) for t in "ab"] for name in names
     }
     return {
-        "interval": interval_plot(leaderboard(systems, "nuggets.recall")),
-        "reliability": reliability_plot(names[0], calibration([0.3, 0.9], [False, True]).bins),
-        "confusion": confusion_plot(names[0], names, [[1] * len(names)] * len(names)),
-        "ranking": ranking_plot(names[0], dict.fromkeys(names, 0.5), dict.fromkeys(names, 0.2)),
-        "curve": curve_plot(names[0], "k", "share", {name: POINTS for name in names}),
+        "interval": plot_intervals(rank_systems(systems, "nuggets.recall")),
+        "reliability": plot_reliability(
+            names[0], measure_calibration([0.3, 0.9], [False, True]).bins
+        ),
+        "confusion": plot_confusion(names[0], names, [[1] * len(names)] * len(names)),
+        "ranking": plot_ranking(names[0], dict.fromkeys(names, 0.5), dict.fromkeys(names, 0.2)),
+        "curve": plot_curves(names[0], "k", "share", {name: POINTS for name in names}),
     }
 
 
@@ -59,18 +61,18 @@ def test_long_names_are_cut():
 
 def test_a_leaderboard_shows_the_range_of_a_mean_that_is_not_known():
     row = LeaderboardRow("open", OPEN, 4, None, None, None, ())
-    text = interval_plot(Leaderboard("citations.support", False, (row,), (), 4, 4))
+    text = plot_intervals(Leaderboard("citations.support", False, (row,), (), 4, 4))
     assert ">open<" in text and "stroke-dasharray" in text and "dashed: range of a mean" in text
     known = dataclasses.replace(row, score=POINTS[1])
-    assert "dashed" not in interval_plot(Leaderboard("n", False, (known,), (), 4, 4))
+    assert "dashed" not in plot_intervals(Leaderboard("n", False, (known,), (), 4, 4))
 
 
 def test_nothing_to_plot_is_an_empty_plot():
     for text in (
-        interval_plot(leaderboard({"a": []}, "nuggets.recall")),
-        reliability_plot("t", calibration([], []).bins),
-        confusion_plot("t", ["a", "b"], [[0, 0], [0, 0]]),
-        ranking_plot("t", {}, {}),
-        curve_plot("t", "k", "share", {}),
+        plot_intervals(rank_systems({"a": []}, "nuggets.recall")),
+        plot_reliability("t", measure_calibration([], []).bins),
+        plot_confusion("t", ["a", "b"], [[0, 0], [0, 0]]),
+        plot_ranking("t", {}, {}),
+        plot_curves("t", "k", "share", {}),
     ):
         assert ElementTree.fromstring(text).tag.endswith("svg")

@@ -19,23 +19,23 @@ from ragassay.records import (
     ModelCard,
     SentenceCorrectness,
 )
-from ragassay.reports.display import value_text
+from ragassay.reports.display import format_verdict_value
 from ragassay.reports.findings_view import (
     UNMEASURED,
     FindingGroup,
-    measured_text,
-    more_secondary_text,
-    secondary_text,
-    sure_text,
-    undecided_text,
+    describe_certainty,
+    describe_hidden_findings,
+    describe_precision,
+    describe_secondary_findings,
+    describe_undecided,
     view_findings,
     view_open,
 )
 from ragassay.reports.html import render_html
 from ragassay.reports.markdown import render_markdown
-from ragassay.reports.marked import marked_claim, marked_passage
-from ragassay.reports.run_sheets import answer_sheet
-from ragassay.reports.text import headline
+from ragassay.reports.marked import mark_claim, mark_passage
+from ragassay.reports.run_sheets import build_answer_sheet
+from ragassay.reports.text import summarize_run
 
 DOUBT = Failure(reason="undecided", detail="leans to contradicts at 0.71; it is right only often")
 OPEN = {"confidence": 0.71, "tentative_label": "contradicts", "failure": DOUBT}
@@ -79,11 +79,11 @@ def test_only_what_leads_is_in_the_headline_and_in_the_counts():
     summary = summarize([ANSWER], 1, 0, 0)
     assert summary.findings == {"contradicted_citation": 1, "invalid_citation": 1}
     assert summary.secondary_findings == {"contradicted_citation": 1}
-    assert "1 contradicted citation and 1 invalid citation" in headline(summary)
-    assert secondary_text(summary) == (
+    assert "1 contradicted citation and 1 invalid citation" in summarize_run(summary)
+    assert describe_secondary_findings(summary) == (
         "Worth a look, but often false alarms: 1 possibly contradicted citation."
     )
-    assert next(answer_sheet([ANSWER]).shown)[-1].text == "2"
+    assert next(build_answer_sheet([ANSWER]).shown)[-1].text == "2"
     heads, looks = view_findings(summary, [ANSWER]), view_findings(summary, [ANSWER], "secondary")
     assert [messages_of(group) for group in heads] == [[HEAD.message], [NOWHERE.message]]
     assert [messages_of(group) for group in looks] == [[LOOK.message]]
@@ -94,14 +94,18 @@ def test_undecided_verdicts_have_a_count_of_their_own():
     assert summary.n_undecided == 2
     assert view_open([ANSWER]).undecided == ("1 evidence verdict", "1 citation verdict")
     assert view_open([ANSWER]).unscored == ("1 evidence verdict: time-out",)
-    assert undecided_text(summary) == (
+    assert describe_undecided(summary) == (
         "2 verdicts are undecided. Use --escalate MODEL to have a second judge decide."
     )
     cascade = CascadeSummary(judge="a", second="b", when="undecided")
-    assert undecided_text(summary.model_copy(update={"cascade": cascade})) == (
+    assert describe_undecided(summary.model_copy(update={"cascade": cascade})) == (
         "2 verdicts are undecided."
     )
-    assert undecided_text(summarize([], 0, 0, 0)) == secondary_text(summarize([], 0, 0, 0)) == ""
+    assert (
+        describe_undecided(summarize([], 0, 0, 0))
+        == describe_secondary_findings(summarize([], 0, 0, 0))
+        == ""
+    )
 
 
 def test_the_page_leads_with_what_was_measured_and_folds_the_rest(run):
@@ -138,15 +142,15 @@ def test_a_precision_has_its_interval_and_n_and_says_what_never_leads(run):
     known["precision"] = 0.41
     never = LOOK.model_copy(update=known)
     interval = "41\N{NO-BREAK SPACE}% (26\N{EN DASH}59\N{NO-BREAK SPACE}%)"
-    assert sure_text(never) == (
+    assert describe_certainty(never) == (
         f"{interval} of 29 such findings on SciFact dev were correct, too few for a main finding"
     )
-    assert measured_text([never]) == (
+    assert describe_precision([never]) == (
         f"Measured precision: {interval}, n = 29, SciFact dev. "
         "This precision is too low for a main finding."
     )
-    assert "too low" not in measured_text([HEAD])
-    assert measured_text([LOOK]) == ""
+    assert "too low" not in describe_precision([HEAD])
+    assert describe_precision([LOOK]) == ""
     page, markdown = pages(run, ANSWER.model_copy(update={"findings": (never,)}))
     assert interval in html.fromstring(page).xpath("//details[@id='worth']")[0].text_content()
     assert "too low for a main finding" in markdown
@@ -173,7 +177,7 @@ def test_where_nothing_leads_the_page_does_not_say_that_all_is_well(run):
 
 
 def test_the_second_judges_mark_names_the_leaning():
-    assert value_text(ANSWER.verdicts[0]) == "undecided, tentatively contradicts"
+    assert format_verdict_value(ANSWER.verdicts[0]) == "undecided, tentatively contradicts"
 
 
 def test_the_verifiers_card_shows_its_bounds(run):
@@ -223,7 +227,7 @@ def test_what_is_worth_a_look_is_ranked_and_capped(run):
     assert messages_of(group) == [one.message for one in ordered[:5]]
     assert (group.n, group.n_unlisted, unlisted.n_unlisted) == (7, 2, 1)
     line = "Only the 5 most likely findings of each answer are listed, and 3 others are not."
-    assert more_secondary_text(3) == line and more_secondary_text(0) == ""
+    assert describe_hidden_findings(3) == line and describe_hidden_findings(0) == ""
     page, text = pages(run, answer)
     worth = html.fromstring(page).xpath("//details[@id='worth']")[0].text_content()
     places = [worth.find(one.message) for one in ordered]
@@ -237,14 +241,15 @@ def test_a_measured_precision_ranks_before_confidence():
     verdict = CitationVerdict(sentence=1, citation=Citation(marker="1", document="d"), **OPEN)
     linked = {"evaluator": verdict.evaluator, "item": verdict.item, "level": "secondary"}
     answer = ANSWER.model_copy(update={"verdicts": (verdict,)})
-    assert answer.likelihood_of(finding("irrelevant_citation", "M.", **linked)) == 0.355
+    assert answer.estimate_likelihood(finding("irrelevant_citation", "M.", **linked)) == 0.355
     assert (
-        answer.likelihood_of(finding("irrelevant_citation", "M.", **linked, precision=0.2)) == 0.2
+        answer.estimate_likelihood(finding("irrelevant_citation", "M.", **linked, precision=0.2))
+        == 0.2
     )
-    assert answer.likelihood_of(finding("uncited_sentence", "M.", level="secondary")) == 0
+    assert answer.estimate_likelihood(finding("uncited_sentence", "M.", level="secondary")) == 0
     supports = verdict.model_copy(update={"tentative_label": "supports"})
     answer = answer.model_copy(update={"verdicts": (supports,)})
-    assert answer.likelihood_of(finding("number_not_in_source", "M.", **linked)) == 0
+    assert answer.estimate_likelihood(finding("number_not_in_source", "M.", **linked)) == 0
 
 
 WORDS = "the source says 46 years, the answer 64 years"
@@ -255,8 +260,8 @@ def test_the_numbers_that_differ_are_marked_on_both_sides():
     passage = (
         "The mean age group was older adults. Of 120 men the mean was 46 years. All went home."
     )
-    assert [one.text for one in marked_claim(claim, WORDS) if one.mark] == ["64 years"]
-    pieces = marked_passage(passage, claim, WORDS)
+    assert [one.text for one in mark_claim(claim, WORDS) if one.mark] == ["64 years"]
+    pieces = mark_passage(passage, claim, WORDS)
     assert "".join(one.text for one in pieces) == passage
     assert [one.text for one in pieces if one.mark == "against"] == ["46 years"]
     # The sentence that has the number is shown, though another shares more words.

@@ -13,10 +13,10 @@ from pages import check_inert, check_policy, check_well_formed, unfolded, unpack
 
 from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Document, Evaluation, Finding, Summary
-from ragassay.reports.findings_view import lead_text
+from ragassay.reports.findings_view import summarize_main_findings
 from ragassay.reports.html import render_html
 from ragassay.reports.index import MOST_SOURCE_CHARS
-from ragassay.reports.text import headline
+from ragassay.reports.text import summarize_run
 
 
 @pytest.fixture
@@ -149,14 +149,14 @@ class TestWhatIsWrong:
 
     def test_the_words_of_a_run_without_an_answer_are_the_headline(self, run):
         summary = Summary(**dict.fromkeys(COUNTS, 0))
-        assert lead_text(summary, ()) == headline(summary)
+        assert summarize_main_findings(summary, ()) == summarize_run(summary)
 
     def test_a_run_without_a_serious_finding_does_not_say_that_all_is_well(self, run):
         calm = run.evaluations[1:]
         summary = summarize(calm, 2, 0, 0).model_copy(
             update={"secondary_findings": {"x": 3}, "n_undecided": 1}
         )
-        assert lead_text(summary, calm) == (
+        assert summarize_main_findings(summary, calm) == (
             "No serious main findings in 2 answers; "
             "3 findings worth a look and 1 undecided verdict."
         )
@@ -165,12 +165,12 @@ class TestWhatIsWrong:
         refusal = Finding(kind="refusal", message="The answer opens by saying that it has none.")
         calm = [run.evaluations[1].model_copy(update={"findings": (refusal,)})]
         summary = summarize(calm, 1, 0, 0)
-        assert lead_text(summary, calm).startswith(
+        assert summarize_main_findings(summary, calm).startswith(
             "No serious main findings in this answer; 1 refusal to answer"
         )
-        assert "look first at 1 refusal to answer" in headline(summary)
+        assert "look first at 1 refusal to answer" in summarize_run(summary)
         both = [run.evaluations[0], *calm]
-        assert lead_text(summarize(both, 2, 0, 0), both).endswith(
+        assert summarize_main_findings(summarize(both, 2, 0, 0), both).endswith(
             "in 1 of 2 answers; 1 refusal to answer."
         )
 

@@ -13,17 +13,17 @@ from rich.console import Console
 
 from ragassay.metrics.stats.aggregates import Matrix
 from ragassay.records import Score
-from ragassay.reports.sheets import sheet_table
+from ragassay.reports.sheets import render_sheet_table
 from ragassay.studies.matrix_tables import (
-    matrices_csv,
-    matrices_latex,
-    matrices_page,
-    matrix_fields,
-    matrix_plot,
-    matrix_sheet,
-    self_preference_sheet,
-    self_preference_text,
-    verdict_text,
+    build_matrix_sheet,
+    build_self_preference_sheet,
+    describe_self_preference,
+    describe_verdict,
+    draw_matrix,
+    list_matrix_fields,
+    render_matrices_csv,
+    render_matrices_latex,
+    render_matrices_page,
 )
 from ragassay.studies.ratings import SelfPreference
 
@@ -50,52 +50,56 @@ RATED = matrix((score(4.5), score(3.0)), (score(2.0), NONE))
 
 def shown(table) -> str:
     console = Console(width=100, record=True, file=io.StringIO())
-    console.print(sheet_table(table))
+    console.print(render_sheet_table(table))
     return console.export_text()
 
 
 def test_a_cell_shows_its_range_where_no_more_is_known():
     half = Score(value=None, decided=2.5, n=4, n_unscored=4, worst=1.75, best=3.75, scale=(1, 5))
     known = matrix((score(4.5), half), (score(2.0), NONE))
-    assert "1.75\u00a0to\u00a03.75" in shown(matrix_sheet(known))
-    for text in (matrices_latex([known]), matrices_page("M", [(known, "")]), matrix_plot(known)):
+    assert "1.75\u00a0to\u00a03.75" in shown(build_matrix_sheet(known))
+    for text in (
+        render_matrices_latex([known]),
+        render_matrices_page("M", [(known, "")]),
+        draw_matrix(known),
+    ):
         assert "1.75" in text and "3.75" in text
 
 
 def test_the_table_shows_mean_interval_and_what_is_unscored():
-    text = shown(matrix_sheet(RATED))
+    text = shown(build_matrix_sheet(RATED))
     for part in ("4.50", "4.00\u20135.00", "n/a", "4 unscored", "4 of 28 ratings are unscored"):
         assert part in " ".join(text.split())
 
 
 def test_a_mean_has_the_decimals_of_its_scale():
     found = matrix((score(0.25, (0.0, 1.0), low=0.1, high=0.3),), names=("a",))
-    assert "0.250" in shown(matrix_sheet(found))
+    assert "0.250" in shown(build_matrix_sheet(found))
     unbounded = matrix((score(2.25, (0.0, math.inf)),), names=("a",))
-    assert "2.25" in shown(matrix_sheet(unbounded))
+    assert "2.25" in shown(build_matrix_sheet(unbounded))
 
 
 def test_csv_has_a_row_for_each_cell():
-    lines = matrices_csv([RATED, RATED]).splitlines()
+    lines = render_matrices_csv([RATED, RATED]).splitlines()
     assert len(lines) == 1 + 2 * 4
     assert lines[1] == "all,a,a,yes,4.5,4.0,5.0,,,8,0,ratings"
     assert lines[4] == "all,b,b,yes,,,,,,0,4,ratings"
 
 
 def test_latex_aligns_numbers_right_of_one_column_of_names():
-    text = matrices_latex([RATED])
+    text = render_matrices_latex([RATED])
     assert r"\begin{tabular}{lrr}" in text
     assert "4.50 [4.00--5.00]" in text
 
 
 def test_json_is_finite():
-    fields = matrix_fields(matrix((score(2.0, (0.0, math.inf)),), names=("a",)))
+    fields = list_matrix_fields(matrix((score(2.0, (0.0, math.inf)),), names=("a",)))
     assert "Infinity" not in json.dumps(fields)
 
 
 def test_the_page_escapes_names_and_loads_nothing():
     found = matrix((score(4.5), score(3.0)), (score(2.0), NONE), names=(SCRIPT, MATHEMATICS))
-    page = matrices_page("Title", [(found, matrix_plot(found))], ["a note"])
+    page = render_matrices_page("Title", [(found, draw_matrix(found))], ["a note"])
     assert "<script" not in page
     assert "&lt;script&gt;" in page
     assert "default-src 'none'" in html.unescape(page)
@@ -106,19 +110,19 @@ def test_the_page_escapes_names_and_loads_nothing():
 
 def test_hostile_names_are_text_in_a_well_formed_heatmap():
     found = matrix((score(4.5), score(3.0)), (score(2.0), NONE), names=(SCRIPT, MATHEMATICS))
-    text = matrix_plot(found)
+    text = draw_matrix(found)
     assert "<script" not in text
     assert "".join(ElementTree.fromstring(text).itertext()).count(MATHEMATICS) == 2
-    assert text == matrix_plot(found)
+    assert text == draw_matrix(found)
 
 
 @pytest.mark.parametrize("cells", [((NONE, NONE), (NONE, NONE)), ((score(3.0),) * 2,) * 2])
 def test_a_heatmap_of_nothing_and_of_equal_cells_is_drawn(cells):
-    assert "Mean rating" in matrix_plot(matrix(*cells))
+    assert "Mean rating" in draw_matrix(matrix(*cells))
 
 
 def white_texts(matrix_of: Matrix) -> list[str | None]:
-    root = ElementTree.fromstring(matrix_plot(matrix_of))
+    root = ElementTree.fromstring(draw_matrix(matrix_of))
     texts = [element for element in root.iter() if element.tag.endswith("}text")]
     return [text.text for text in texts if "#ffffff" in text.get("style", "")]
 
@@ -165,12 +169,12 @@ def preference(low, high, *against) -> SelfPreference:
     ],
 )
 def test_verdicts_in_words(found, words):
-    assert verdict_text(found) == words
-    assert words.split(",")[0] in shown(self_preference_sheet([found]))
-    assert self_preference_text(found).startswith(f"J: {words} (it rates a +0.50")
+    assert describe_verdict(found) == words
+    assert words.split(",")[0] in shown(build_self_preference_sheet([found]))
+    assert describe_self_preference(found).startswith(f"J: {words} (it rates a +0.50")
 
 
 def test_a_verdict_that_cannot_be_had_says_so():
     found = SelfPreference("J", ("a",), NONE, NONE, NONE)
-    assert self_preference_text(found).startswith("J (a): unknown, because")
-    assert "n/a" in shown(self_preference_sheet([found]))
+    assert describe_self_preference(found).startswith("J (a): unknown, because")
+    assert "n/a" in shown(build_self_preference_sheet([found]))

@@ -6,8 +6,8 @@ import pytest
 from answers import answer
 from pages import unfolded
 
-from ragassay.metrics.stats.joint_judgments import panel_judgment
-from ragassay.metrics.stats.panel_agreement import effective_judges
+from ragassay.metrics.stats.joint_judgments import merge_judgments
+from ragassay.metrics.stats.panel_agreement import estimate_effective_judges
 from ragassay.metrics.stats.summary import summarize
 from ragassay.records import (
     Evaluation,
@@ -22,7 +22,12 @@ from ragassay.records import (
 from ragassay.reports.findings_view import view_open
 from ragassay.reports.html import render_html
 from ragassay.reports.markdown import render_markdown
-from ragassay.reports.panel_view import alike_lines, panel_lines, view_members, view_panel
+from ragassay.reports.panel_view import (
+    describe_panel,
+    describe_redundancy,
+    view_members,
+    view_panel,
+)
 
 HOSTILE = "<script>alert('x')</script> | **bold**"
 
@@ -44,7 +49,7 @@ def evaluations() -> list[Evaluation]:
         [said("openai/a", 4), said("openai/b", 4)],
     )
     return [
-        answer(f"r{n}", f"t{n}", judgments=(panel_judgment(members),))
+        answer(f"r{n}", f"t{n}", judgments=(merge_judgments(members),))
         for n, members in enumerate(panels)
     ]
 
@@ -69,7 +74,7 @@ def test_a_member_is_shown_with_what_it_said_before_and_where_it_points(evaluati
 def test_the_agreement_is_said_in_words(evaluations):
     summary = summarize(evaluations, 3, 0, 0)
     assert summary.panel is not None
-    alone, disputes, final, alike = panel_lines(summary.panel)
+    alone, disputes, final, alike = describe_panel(summary.panel)
     # Alone 5 and 2, 4 and 4: one of two judgments, as in the end (5 and 4, 4 and 4).
     assert alone.startswith(
         "Without discussion, the judges gave the same rating in 50\N{NO-BREAK SPACE}%"
@@ -88,26 +93,28 @@ def test_the_agreement_is_said_in_words(evaluations):
 
 def test_judges_that_are_alike_are_named_with_what_the_second_adds():
     pair = PanelPair(first="openai/a", second="openai/b", alike=Score(value=0.9, n=20))
-    count, named = alike_lines([pair], effective_judges([pair]))
+    count, named = describe_redundancy([pair], estimate_effective_judges([pair]))
     assert "worth at least 1.1 independent judges" in count  # 2 / (1 + .9)
     assert named.startswith("openai/a and openai/b agree so often (alpha 0.90)")
     of_errors = pair.model_copy(update={"is_of_errors": True})
-    count, named = alike_lines([of_errors], effective_judges([of_errors]))
+    count, named = describe_redundancy([of_errors], estimate_effective_judges([of_errors]))
     assert "worth 1.1 independent judges" in count and "their errors" in count
     assert named.startswith("openai/a and openai/b make similar errors (correlation 0.90)")
     for value, n_lines in ((0.79, 1), (0.8, 2), (-0.5, 1), (None, 0)):
         other = pair.model_copy(update={"alike": Score(value=value, n=20)})
-        assert len(alike_lines([other], effective_judges([other]))) == n_lines, value
+        assert len(describe_redundancy([other], estimate_effective_judges([other]))) == n_lines, (
+            value
+        )
 
 
 def test_where_nobody_differs_that_is_all_that_is_said(evaluations):
     found = summarize(evaluations[2:], 1, 0, 0).panel
     assert found is not None
-    assert panel_lines(found)[1] == "No two judges differed by two points or more."
-    assert "undefined" in panel_lines(found)[0], "one equal pair has no alpha"
+    assert describe_panel(found)[1] == "No two judges differed by two points or more."
+    assert "undefined" in describe_panel(found)[0], "one equal pair has no alpha"
     only_lost = summarize(evaluations[1:2], 1, 0, 0).panel
     assert only_lost is not None
-    assert "no judgment has two ratings" in panel_lines(only_lost)[0]
+    assert "no judgment has two ratings" in describe_panel(only_lost)[0]
 
 
 def test_the_page_shows_the_panel_and_escapes_what_its_judges_wrote(manifest, evaluations):

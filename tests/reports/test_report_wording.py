@@ -9,26 +9,26 @@ import sys
 from case_tables import each_case
 
 from ragassay.records import Finding, Score, Summary
-from ragassay.reports.charts import LEFT, RIGHT_SINGLE, dot_plot, spark_path
+from ragassay.reports.charts import LEFT, RIGHT_SINGLE, build_dot_plot, draw_spark_path
 from ragassay.reports.display import (
-    difference_text,
     format_bounds,
+    format_difference,
+    format_failure_reason,
+    format_score,
     format_share,
     format_span,
     format_value,
-    reason_text,
-    score_text,
 )
-from ragassay.reports.labels import finding_rank, finding_title, place_text
-from ragassay.reports.sentence_view import article_url
+from ragassay.reports.labels import describe_finding_place, find_finding_title, rank_finding_kind
+from ragassay.reports.sentence_view import build_article_url
 from ragassay.reports.text import (
-    failures_text,
-    headline,
-    rubric_mean,
-    score_direction,
-    score_name,
-    score_title,
-    shortfall,
+    average_rubrics,
+    describe_failures,
+    describe_shortfall,
+    find_score_direction,
+    find_score_name,
+    find_score_title,
+    summarize_run,
 )
 
 
@@ -62,9 +62,9 @@ def test_spans_name_the_unit_once():
 
 @each_case("value", [None, math.nan])
 def test_a_score_without_a_value_is_unscored(value):
-    assert score_text(Score(value=value, n=0)) == "unscored (none to score)"
-    assert score_text(Score(value=value, n=0, n_unscored=3)) == "unscored (3 of 3 missing)"
-    assert score_text(None) == "unscored (not judged)"
+    assert format_score(Score(value=value, n=0)) == "unscored (none to score)"
+    assert format_score(Score(value=value, n=0, n_unscored=3)) == "unscored (3 of 3 missing)"
+    assert format_score(None) == "unscored (not judged)"
 
 
 def test_bounds_are_named_for_what_they_are():
@@ -74,17 +74,17 @@ def test_bounds_are_named_for_what_they_are():
 
 
 def test_titles_and_directions_fall_back():
-    assert score_title("rubric.some_new_rubric") == "Some new rubric"
-    assert score_title("made_up.score") == "Made up: Score"
-    assert score_title("bare") == "Bare"
-    assert score_direction("rubric.cohesion") == "higher"
-    assert score_direction("citations.contradict") == "lower"
-    assert score_direction("made_up.score") is None
+    assert find_score_title("rubric.some_new_rubric") == "Some new rubric"
+    assert find_score_title("made_up.score") == "Made up: Score"
+    assert find_score_title("bare") == "Bare"
+    assert find_score_direction("rubric.cohesion") == "higher"
+    assert find_score_direction("citations.contradict") == "lower"
+    assert find_score_direction("made_up.score") is None
 
 
 def test_the_mean_of_rubrics_leaves_out_and_counts_the_unscored():
     rubric = {"scale": (1.0, 5.0)}
-    mean = rubric_mean(
+    mean = average_rubrics(
         {
             "rubric.a": Score(value=4.0, n=1, **rubric),
             "rubric.b": Score(value=3.0, n=1, **rubric),
@@ -95,75 +95,81 @@ def test_the_mean_of_rubrics_leaves_out_and_counts_the_unscored():
     assert mean is not None
     # (4 + 3) / 2, not (4 + 3 + 0) / 3
     assert (mean.value, mean.n, mean.n_unscored) == (3.5, 2, 1)
-    assert rubric_mean({}) is None
+    assert average_rubrics({}) is None
 
 
 def test_ratings_by_signals_are_named_for_what_they_measure():
     for key in ("rubric.correctness", "rubric.completeness", "rubric.informativeness"):
-        assert "ources" in score_title(key, "ragassay/signals")
-        assert score_title(key, "openai/judge") == score_title(key)
-        assert "ources" not in score_title(key)
-    assert score_title("rubric.cohesion", "ragassay/signals") == "Cohesion"
+        assert "ources" in find_score_title(key, "ragassay/signals")
+        assert find_score_title(key, "openai/judge") == find_score_title(key)
+        assert "ources" not in find_score_title(key)
+    assert find_score_title("rubric.cohesion", "ragassay/signals") == "Cohesion"
 
 
 def test_the_headline_says_what_matters(run):
-    line = headline(run.summary).replace("\u00a0", " ")
+    line = summarize_run(run.summary).replace("\u00a0", " ")
     assert line == (
         "3 answers by 2 systems: rubrics average 3.80 of 5, 50 % of gold nuggets are stated and "
         "53 to 64 % of citations support their sentence; look first at 1 inappropriate sentence, "
         "1 contradicted citation, 1 invalid citation and 3 other findings."
     )
     assert "\n" not in line
-    assert shortfall(run.summary) == "1 record could not be evaluated and 1 line could not be read."
+    assert (
+        describe_shortfall(run.summary)
+        == "1 record could not be evaluated and 1 line could not be read."
+    )
 
 
 def test_the_headline_of_nothing_claims_nothing():
     none = Summary(n_records=4, n_evaluated=0, n_failed=4, n_rejected=0)
-    assert headline(none) == "No answers were evaluated (4 records read)."
+    assert summarize_run(none) == "No answers were evaluated (4 records read)."
     bare = Summary(n_records=1, n_evaluated=1, n_failed=0, n_rejected=0)
-    assert headline(bare) == "1 answer: no score is available."
-    assert shortfall(bare) == ""
+    assert summarize_run(bare) == "1 answer: no score is available."
+    assert describe_shortfall(bare) == ""
 
 
 def test_the_headline_says_once_what_failed_by_cause_and_what_to_do():
     whole = Summary(n_records=8, n_evaluated=8, n_failed=0, n_rejected=0, n_judged=4)
-    assert failures_text(whole) == ""
+    assert describe_failures(whole) == ""
     some = whole.model_copy(update={"unscored": {"connection": 88, "timeout": 1}})
-    assert headline(some) == (
+    assert summarize_run(some) == (
         "8 answers: no score is available. No connection: 88 verdicts unscored; time-out: "
         "1 verdict unscored; start the endpoint or check --api-base, and run the same command with "
         "--retry-failed."
     )
     none = some.model_copy(update={"n_judged": 0})
-    assert headline(none).startswith("Nothing could be judged. No connection: 88 verdicts")
+    assert summarize_run(none).startswith("Nothing could be judged. No connection: 88 verdicts")
     broken = whole.model_copy(update={"unscored": {"error": 3}, "n_judged": 0})
     assert not broken.judged_nothing, "no call failed: what judges is not a model that is called"
 
 
 def test_findings_rank_unknown_kinds_before_notes():
     kinds = ["extractive_nugget", "zzz", "invalid_citation", "unscored", "inappropriate_sentence"]
-    assert sorted(kinds, key=finding_rank) == [
+    assert sorted(kinds, key=rank_finding_kind) == [
         "inappropriate_sentence",
         "invalid_citation",
         "unscored",
         "zzz",
         "extractive_nugget",
     ]
-    assert finding_title("zzz_kind") == "Zzz kind"
-    assert reason_text("some_reason") == "some reason"
+    assert find_finding_title("zzz_kind") == "Zzz kind"
+    assert format_failure_reason("some_reason") == "some reason"
 
 
 def test_a_place_is_not_said_twice():
-    assert place_text(Finding(kind="k", message="Sentence 4 is wrong.", sentence=4)) == ""
     assert (
-        place_text(Finding(kind="k", message="Sentence 41 is wrong.", sentence=4)) == "sentence 4"
+        describe_finding_place(Finding(kind="k", message="Sentence 4 is wrong.", sentence=4)) == ""
     )
-    assert place_text(Finding(kind="k", message="Wrong.")) == ""
+    assert (
+        describe_finding_place(Finding(kind="k", message="Sentence 41 is wrong.", sentence=4))
+        == "sentence 4"
+    )
+    assert describe_finding_place(Finding(kind="k", message="Wrong.")) == ""
 
 
 def test_a_plot_keeps_marks_on_its_axis():
     wild = Score(value=9.0, n=1, low=-3.0, high=math.inf, scale=(1.0, 5.0))
-    plot = dot_plot("t", ["rubric.a", "rubric.b"], {"": {"rubric.a": wild}})
+    plot = build_dot_plot("t", ["rubric.a", "rubric.b"], {"": {"rubric.a": wild}})
     mark, missing = (row.marks[0] for row in plot.rows)
     assert (mark.x, mark.low, mark.high) == (RIGHT_SINGLE, LEFT, None)
     assert (missing.x, missing.text) == (None, "unscored (not judged)")
@@ -171,7 +177,7 @@ def test_a_plot_keeps_marks_on_its_axis():
 
 
 def test_a_sparkline_has_five_bars():
-    assert spark_path((0.0, 0.25, 0.5, 1.0, 0.1)).count("M") == 5
+    assert draw_spark_path((0.0, 0.25, 0.5, 1.0, 0.1)).count("M") == 5
 
 
 def test_the_import_brings_neither_jinja_nor_rich():
@@ -192,7 +198,7 @@ def test_the_import_brings_neither_jinja_nor_rich():
     ],
 )
 def test_only_pmids_and_dois_are_addresses(document, url):
-    assert article_url(document) == url
+    assert build_article_url(document) == url
 
 
 LIKERT = (1.0, 5.0)
@@ -210,10 +216,10 @@ LIKERT = (1.0, 5.0)
     ],
 )
 def test_a_difference_has_a_sign_unless_it_is_shown_as_nothing(difference, scale, text):
-    assert difference_text(difference, scale) == text
+    assert format_difference(difference, scale) == text
 
 
 def test_what_is_compared_like_a_score_has_a_title():
-    assert score_name("findings.serious") == "Answers with a serious finding"
-    assert score_name("rubric.mean") == "Rubric mean"
-    assert score_name("nuggets.recall") == "Nugget recall"
+    assert find_score_name("findings.serious") == "Answers with a serious finding"
+    assert find_score_name("rubric.mean") == "Rubric mean"
+    assert find_score_name("nuggets.recall") == "Nugget recall"

@@ -9,7 +9,7 @@ from ragassay.metrics.stats.summary import summarize
 from ragassay.records import FileFingerprint, Judgment, Manifest, Signals, SourceGap
 from ragassay.reports.html import render_html
 from ragassay.reports.markdown import render_markdown
-from ragassay.reports.provenance import UNKNOWN_JUDGE, provenance_sheet, view_judges
+from ragassay.reports.provenance import UNKNOWN_JUDGE, build_provenance_sheet, view_judges
 
 HOSTILE = "<script>alert('x')</script> | **bold**"
 GAP = SourceGap(document="999", text=HOSTILE, nearness=0.213)
@@ -52,7 +52,7 @@ def test_what_rates_in_the_judges_place_is_named_with_what_is_known_of_it():
     judge, rater = view_judges(MANIFEST)
     assert (judge.role, rater.role, rater.model) == ("Judged", "Rubrics were rated", MANIFEST.rater)
     assert rater.warning == UNKNOWN_JUDGE
-    sheet = provenance_sheet(MANIFEST, summarize([], 0, 0, 0).usage)
+    sheet = build_provenance_sheet(MANIFEST, summarize([], 0, 0, 0).usage)
     rows = {name.text: value.text for name, value in sheet.shown}
     assert rows["Rubric rater"] == MANIFEST.rater
     assert rows["Rater, SHA-256"] == "abc"

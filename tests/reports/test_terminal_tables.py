@@ -8,25 +8,32 @@ import pytest
 from rich.console import Console
 
 from ragassay.records import Evaluation, Score, Summary
-from ragassay.reports.run_sheets import answer_sheet, score_sheet, system_sheet
-from ragassay.reports.sheets import sheet_table
+from ragassay.reports.run_sheets import (
+    build_answer_sheet,
+    build_run_score_sheet,
+    build_system_sheet,
+)
+from ragassay.reports.sheets import render_sheet_table
 
 EMPTY = Summary(n_records=0, n_evaluated=0, n_failed=0, n_rejected=0)
 
 
 def lines_of(sheet, width: int = 80) -> list[str]:
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(sheet_table(sheet))
+    console.print(render_sheet_table(sheet))
     return console.file.getvalue().splitlines()
 
 
 def test_tables_fit_into_eighty_columns(run):
-    for table in (score_sheet(run.summary), system_sheet(run.summary.systems, has_intervals=False)):
+    for table in (
+        build_run_score_sheet(run.summary),
+        build_system_sheet(run.summary.systems, has_intervals=False),
+    ):
         assert max(map(len, lines_of(table))) <= 80
 
 
 def test_scores_show_value_interval_and_counts(run):
-    lines = lines_of(score_sheet(run.summary))
+    lines = lines_of(build_run_score_sheet(run.summary))
     (row,) = [line.split() for line in lines if "Cohesion" in line]
     assert row == ["Cohesion", "3.40", "2.90\u20133.90", "3", "none"]
     (row,) = [line.replace("\u00a0", " ") for line in lines if "Citations support" in line]
@@ -35,34 +42,38 @@ def test_scores_show_value_interval_and_counts(run):
 
 
 def test_systems_stand_in_rows(run):
-    text = "\n".join(lines_of(system_sheet(run.summary.systems, has_intervals=False), width=120))
+    text = "\n".join(
+        lines_of(build_system_sheet(run.summary.systems, has_intervals=False), width=120)
+    )
     assert "alpha" in text
     assert "3.35 (8 of 9)" in text
 
 
 def test_answers_show_unscored_with_its_reason(run):
-    text = "\n".join(lines_of(answer_sheet(run.evaluations), width=200))
+    text = "\n".join(lines_of(build_answer_sheet(run.evaluations), width=200))
     counts = {words: text.count(words) for words in ("unscored", "(1 of 1", "missing)", "(not")}
     assert counts == {"unscored": 5, "(1 of 1": 2, "missing)": 2, "(not": 2}
 
 
 def test_numbers_and_ids_are_whole_in_eighty_columns(run):
     ranged = run.evaluations[0].model_copy(update={"record_id": "alpha-t1", "system": "alpha-rag"})
-    lines = lines_of(answer_sheet([ranged, *run.evaluations]), width=80)
+    lines = lines_of(build_answer_sheet([ranged, *run.evaluations]), width=80)
     assert max(map(len, lines)) <= 80
     assert any("alpha-t1" in line and "alpha-rag" in line for line in lines)
 
 
 def test_markup_and_escape_sequences_of_an_id_stay_text():
     evil = Evaluation(record_id="[red]x[/red]\x1b[2J\n\u202ey", question="", answer="")
-    text = "\n".join(lines_of(answer_sheet([evil]), width=200))
+    text = "\n".join(lines_of(build_answer_sheet([evil]), width=200))
     assert "[red]x[/red]\ufffd[2J \ufffdy" in text
     assert "\x1b" not in text
 
 
-@pytest.mark.parametrize("table", [score_sheet(EMPTY), system_sheet({}), answer_sheet([])])
+@pytest.mark.parametrize(
+    "table", [build_run_score_sheet(EMPTY), build_system_sheet({}), build_answer_sheet([])]
+)
 def test_empty_input_gives_an_empty_table(table):
-    assert sheet_table(table).row_count == 0
+    assert render_sheet_table(table).row_count == 0
 
 
 def test_a_range_is_not_wrapped():
@@ -75,6 +86,6 @@ def test_a_range_is_not_wrapped():
         answer="",
         scores=dict.fromkeys(keys, half),
     )
-    lines = lines_of(answer_sheet([long]))
+    lines = lines_of(build_answer_sheet([long]))
     assert sum(line.count("43\u00a0to\u00a071\u00a0%") for line in lines) == 3
     assert max(map(len, lines)) <= 80

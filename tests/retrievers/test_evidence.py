@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragassay.records import Document
-from ragassay.retrievers.evidence import best_passages
+from ragassay.retrievers.evidence import find_best_passages
 from ragassay.retrievers.literature import Corpus
 from ragassay.text.search import tokenize
 
@@ -56,7 +56,7 @@ def test_corpus_is_known_by_its_content() -> None:
 def test_best_passage_worked_by_hand() -> None:
     # The first passage of document 1 counts pain 1, fell 1; the second none of the two, and
     # sleep 1, rose 1. The claim "pain fell" has cosine 1 with the first, 0 with the other two.
-    (found,) = best_passages(["Pain fell"], [DOCUMENTS], WordEmbedder())  # type: ignore[arg-type]
+    (found,) = find_best_passages(["Pain fell"], [DOCUMENTS], WordEmbedder())  # type: ignore[arg-type]
     assert found is not None
     assert (found.document, found.text, found.relevance_score) == (
         "1",
@@ -67,7 +67,7 @@ def test_best_passage_worked_by_hand() -> None:
 
 
 def test_each_claim_looks_at_its_own_documents() -> None:
-    found = best_passages(
+    found = find_best_passages(
         ["Pain fell", "Sleep rose", "Pain", ""],
         [[DOCUMENTS[1]], DOCUMENTS, [DOCUMENTS[2]], DOCUMENTS],
         WordEmbedder(),  # type: ignore[arg-type]
@@ -83,11 +83,11 @@ def test_each_claim_looks_at_its_own_documents() -> None:
 
 def test_texts_are_embedded_once() -> None:
     embedder = WordEmbedder()
-    best_passages(["Pain", "Sleep"], [DOCUMENTS, DOCUMENTS], embedder)  # type: ignore[arg-type]
+    find_best_passages(["Pain", "Sleep"], [DOCUMENTS, DOCUMENTS], embedder)  # type: ignore[arg-type]
     texts, claims = embedder.asked
     assert len(texts) == len(set(texts)) == 3
     assert claims == ["Pain", "Sleep"]
 
 
 def test_no_claim_no_passage() -> None:
-    assert best_passages([], [], WordEmbedder()) == []  # type: ignore[arg-type]
+    assert find_best_passages([], [], WordEmbedder()) == []  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ import pytest
 from case_tables import each_case
 
 from ragassay.records import AnswerSentence, Article, ArticleLink, Case, Citation, Document
-from ragassay.retrievers.citation_warnings import citation_findings
+from ragassay.retrievers.citation_warnings import check_cited_articles
 from ragassay.retrievers.literature import Corpus
 
 ARTICLES = (
@@ -35,7 +35,7 @@ def found(*cited: str, written: str = "") -> list[tuple[str, str]]:
     citations = tuple(Citation(marker=c, document=c or None) for c in cited)
     sentence = AnswerSentence(index=1, text="x", start=0, end=1, citations=citations)
     case = Case(record_id="r", question="q", answer="x", sentences=(sentence,))
-    findings = citation_findings(case, Corpus(ARTICLES), written)
+    findings = check_cited_articles(case, Corpus(ARTICLES), written)
     assert {f.sentence for f in findings} <= {1}
     return [(f.kind, f.message) for f in findings]
 
@@ -68,7 +68,7 @@ def of_citation(marker: str, document: str | None) -> list[tuple[str, str]]:
     citation = Citation(marker=marker, document=document)
     sentence = AnswerSentence(index=3, text="x", start=0, end=1, citations=(citation,))
     case = Case(record_id="r", question="q", answer="x", sentences=(sentence,))
-    return [(f.kind, f.message) for f in citation_findings(case, Corpus(ARTICLES))]
+    return [(f.kind, f.message) for f in check_cited_articles(case, Corpus(ARTICLES))]
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,11 @@ from ragassay.retrievers.rerankers import (
     CrossEncoderReranker,
     EmbeddedReranker,
     FusionWeights,
-    best_matches,
-    features,
+    compute_hit_features,
+    load_shipped_weights,
+    match_tokens,
     max_sim,
-    passage_texts,
-    shipped_weights,
+    sample_passages,
     standardise_columns,
 )
 from ragassay.text.search import tokenize
@@ -77,10 +77,10 @@ def test_what_is_alike_comes_first(weights: FusionWeights) -> None:
 
 def test_the_best_passage_of_a_document_counts() -> None:
     long = sentences(9) + " Metformin lowers glucose."
-    found = features(
+    found = compute_hit_features(
         "metformin glucose", [hit("a", 1.0, long), hit("b", 1.0, sentences(9))], WordEmbedder()
     )
-    cosines = WordEmbedder().encode(["metformin glucose", *passage_texts(HITS[0].document)])
+    cosines = WordEmbedder().encode(["metformin glucose", *sample_passages(HITS[0].document)])
     assert found.shape == (2, 4)
     assert found[0, 2] > found[1, 2]
     assert cosines.shape[0] == 2
@@ -89,13 +89,13 @@ def test_the_best_passage_of_a_document_counts() -> None:
 def test_every_sentence_is_in_a_passage_that_is_embedded() -> None:
     for n in range(1, 12):
         text = sentences(n)
-        found = passage_texts(Document(id="d", text=text))
+        found = sample_passages(Document(id="d", text=text))
         assert all(f"matter {i}." in " ".join(found) for i in range(n))
         assert len(set(found)) == len(found) <= max(1, n // 2 + 1)
 
 
 def test_a_missing_title_or_text_counts_as_the_other() -> None:
-    found = features(
+    found = compute_hit_features(
         "whales",
         [hit("t", 1, title="Whales sing"), hit("p", 1, "Whales sing"), hit("n", 1)],
         WordEmbedder(),
@@ -134,14 +134,14 @@ def test_features_on_another_scale_are_standardised_alike() -> None:
 
 
 def test_the_shipped_weights_are_used_by_default() -> None:
-    weights = shipped_weights()
+    weights = load_shipped_weights()
     assert min(weights.model_dump().values()) > 0
     default = EmbeddedReranker(WordEmbedder()).rerank("metformin", HITS, 3)
     assert default == EmbeddedReranker(WordEmbedder(), weights).rerank("metformin", HITS, 3)
 
 
 def met(query: np.ndarray, *parts: np.ndarray) -> float:
-    return max_sim([best_matches(query, part) for part in parts])
+    return max_sim([match_tokens(query, part) for part in parts])
 
 
 def test_max_sim_worked_by_hand() -> None:
@@ -181,7 +181,7 @@ def test_a_document_that_has_each_word_somewhere_comes_first() -> None:
         hit("one", 1.0, "Metformin lowers glucose."),
         hit("both", 1.0, "It is given in diabetes.", "Metformin"),
     ]
-    found = features("metformin diabetes", hits, TokenEmbedder())
+    found = compute_hit_features("metformin diabetes", hits, TokenEmbedder())
     assert found[:, 3].tolist() == pytest.approx([0.0, 0.5, 1.0], abs=1e-3)
     reranker = EmbeddedReranker(TokenEmbedder(), ONLY_TOKENS)
     assert ids(reranker.rerank("metformin diabetes", hits, 2)) == ["both", "one"]
@@ -189,11 +189,13 @@ def test_a_document_that_has_each_word_somewhere_comes_first() -> None:
 
 def test_words_that_a_far_sentence_has_count() -> None:
     far = hit("far", 1.0, sentences(20) + " Metformin lowers glucose.")
-    assert features("metformin", [far], TokenEmbedder())[0, 3] == pytest.approx(1.0, abs=1e-3)
+    assert compute_hit_features("metformin", [far], TokenEmbedder())[0, 3] == pytest.approx(
+        1.0, abs=1e-3
+    )
 
 
 def test_an_embedder_without_tokens_has_each_text_as_one() -> None:
-    found = features("metformin diabetes", HITS, WordEmbedder())
+    found = compute_hit_features("metformin diabetes", HITS, WordEmbedder())
     assert found[:, 3] == pytest.approx(found[:, 1:3].max(axis=1), abs=1e-3)
 
 
@@ -202,7 +204,9 @@ def test_ties_single_hits_and_missing_text_among_tokens() -> None:
     reranker = EmbeddedReranker(TokenEmbedder(), ONLY_TOKENS)
     assert ids(reranker.rerank("text", same, 3)) == ["z", "y", "x"]
     assert [h.score for h in reranker.rerank("text", same[:1], 3)] == [0.0]
-    found = features("whales", [hit("empty", 2.0), hit("t", 1.0, title="Whales")], TokenEmbedder())
+    found = compute_hit_features(
+        "whales", [hit("empty", 2.0), hit("t", 1.0, title="Whales")], TokenEmbedder()
+    )
     assert found[0].tolist() == [2.0, 0.0, 0.0, 0.0]
     assert found[1, 3] == pytest.approx(1.0, abs=1e-3)
 

@@ -13,8 +13,8 @@ from ragassay.records import Document
 from ragassay.retrievers.literature import Corpus, Filters, Hit, Literature
 from ragassay.retrievers.reranked_literature import (
     RerankedLiterature,
+    choose_reranker,
     rerank_literature,
-    reranker_of,
 )
 from ragassay.retrievers.rerankers import CrossEncoderReranker, EmbeddedReranker
 from ragassay.settings import load_settings
@@ -89,9 +89,9 @@ def test_the_hash_depends_on_all_that_orders_hits() -> None:
 
 def test_the_settings_name_the_reranker() -> None:
     embedder = WordEmbedder()
-    assert isinstance(reranker_of(load_settings(), embedder), EmbeddedReranker)
-    assert reranker_of(load_settings(reranker="none"), embedder) is None
-    named = reranker_of(load_settings(reranker="some/cross-encoder"), embedder)
+    assert isinstance(choose_reranker(load_settings(), embedder), EmbeddedReranker)
+    assert choose_reranker(load_settings(reranker="none"), embedder) is None
+    named = choose_reranker(load_settings(reranker="some/cross-encoder"), embedder)
     assert isinstance(named, CrossEncoderReranker) and named.name == "some/cross-encoder"
     corpus = Corpus(DOCUMENTS)
     assert rerank_literature(corpus, load_settings(reranker="none"), embedder) is corpus

@@ -20,7 +20,7 @@ from ragassay.retrievers.reranked_literature import (
     TokenStore,
     rerank_literature,
 )
-from ragassay.retrievers.rerankers import EmbeddedReranker, reranked_texts
+from ragassay.retrievers.rerankers import EmbeddedReranker, list_reranked_texts
 from ragassay.settings import load_settings
 
 ARTICLES = [
@@ -106,6 +106,7 @@ def test_what_is_stored_is_what_the_reranker_embeds() -> None:
 
     hits = [Hit(article, 1.0) for article in ARTICLES]
     EmbeddedReranker(embedder).rerank("stroke", hits, 3)
-    assert set(embedder.asked) == {"stroke", *(t for a in ARTICLES for t in reranked_texts(a))} | {
-        "Stroke"
-    }
+    assert set(embedder.asked) == {
+        "stroke",
+        *(t for a in ARTICLES for t in list_reranked_texts(a)),
+    } | {"Stroke"}

@@ -11,7 +11,7 @@ from answers import answer, written_run
 from browsing import browse, chromium, until  # noqa: F401
 from reviewing import PageServer, Server, hostile_run
 
-from ragassay.runs.journal import journal_of
+from ragassay.runs.journal import open_journal
 
 pytestmark = pytest.mark.integration
 
@@ -47,7 +47,7 @@ def saved(page: Any) -> None:
 
 def said(run: Path) -> list[tuple[str, str, object]]:
     """What stands in the journal."""
-    return [(one.evaluator, one.field, one.value) for one in journal_of(run).read()]
+    return [(one.evaluator, one.field, one.value) for one in open_journal(run).read()]
 
 
 def test_keys_go_through_the_queue(server, open_page):
@@ -78,7 +78,7 @@ def test_a_digit_says_a_label_shows_the_next_item_and_u_takes_it_back(server, op
     page.keyboard.press("u")
     until(page, f"document.querySelector('article').dataset.title === {first!r}")
     until(page, "document.getElementById('count').textContent.startsWith('0 of 8')")
-    assert [one.undoes != "" for one in journal_of(run).read()] == [False, True]
+    assert [one.undoes != "" for one in open_journal(run).read()] == [False, True]
 
 
 def test_accept_and_reject(server, open_page, run):
@@ -116,7 +116,7 @@ def test_edit_says_another_label_and_why(server, open_page, run):
     page.locator("#why").fill("It is about another drug.")
     page.keyboard.press("Control+Enter")
     saved(page)
-    (review,) = journal_of(run).read()
+    (review,) = open_journal(run).read()
     assert (review.value, review.why) == ("not_relevant", "It is about another drug.")
     page.keyboard.press("k")
     page.get_by_text("It is about another drug.").wait_for()
@@ -164,7 +164,7 @@ def test_without_a_name_the_page_asks_once(run, open_page):
         page.wait_for_load_state("networkidle")
         assert not page.locator("#ask").is_visible()
         page.close()
-    assert journal_of(run).read()[0].who == "Zoë Ångström"
+    assert open_journal(run).read()[0].who == "Zoë Ångström"
 
 
 def test_two_people_see_what_the_other_said(server, open_page, run):
@@ -178,7 +178,7 @@ def test_two_people_see_what_the_other_said(server, open_page, run):
         saved(bob)
         ann.locator(".row .others.differ").first.wait_for()
         bob.close()
-    assert {(one.who, one.value) for one in journal_of(run).read()} == {
+    assert {(one.who, one.value) for one in open_journal(run).read()} == {
         ("ann", "supports"),
         ("bob", "neutral"),
     }
@@ -192,7 +192,7 @@ def test_what_the_server_could_not_save_is_kept_and_sent_when_it_is_back(run, op
     until(page, "document.getElementById('saved').classList.contains('wait')")
     assert "1 not saved" in page.locator("#saved").inner_text()
     assert title(page).startswith("Evidence verdict")  # fetched before it was asked for
-    assert not journal_of(run).read()
+    assert not open_journal(run).read()
     with Server(run, "--who", "ann", "--port", str(server.port)) as again:
         page.goto(again.url)
         until(page, "localStorage.length === 0")

@@ -10,7 +10,7 @@ import pytest
 from answers import answer, written_run
 from reviewing import Server
 
-from ragassay.runs.journal import Journal, journal_of
+from ragassay.runs.journal import Journal, open_journal
 
 pytestmark = pytest.mark.integration
 
@@ -76,13 +76,13 @@ def test_no_edit_of_two_writers_is_lost_by_a_kill(tmp_path: Path, n_servers: int
     servers = [Server(run) for _ in range(n_servers)]
     work(writers, (servers * 2)[:2], until=N_BEFORE_KILL)
     told = [name for writer in writers for name in writer.acknowledged]
-    on_disk = [review.id for review in journal_of(run).read()]
+    on_disk = [review.id for review in open_journal(run).read()]
     assert N_BEFORE_KILL <= len(told) < 2 * N_EDITS, "the kill came in the middle"
     assert set(told) <= set(on_disk)
 
     with Server(run) as server:
         work(writers, [server] * 2, until=None)
-    reviews = journal_of(run).read()
+    reviews = open_journal(run).read()
     wanted = {f"{who}-edit-{n:04}" for who in ("ann", "bob") for n in range(N_EDITS)}
     assert len(reviews) == 2 * N_EDITS and {review.id for review in reviews} == wanted
     assert {(review.who, review.record) for review in reviews} == {

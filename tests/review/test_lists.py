@@ -12,7 +12,7 @@ import httpx
 import pytest
 from reviewing import client_of, say
 
-from ragassay.review.of_lists import open_lists, rows_of
+from ragassay.review.of_lists import collect_edited_rows, open_lists
 from ragassay.review.session import ReviewSession
 from ragassay.runs.journal import EditRequest, Journal
 from ragassay.testing import ScriptedModel
@@ -34,7 +34,7 @@ def client(tmp_path):
 
 def rows(client, asked=ASKED):
     """The list as pairs."""
-    return [(row["importance"], row["text"]) for row in rows_of(asked, client.session)]
+    return [(row["importance"], row["text"]) for row in collect_edited_rows(asked, client.session)]
 
 
 def test_a_list_that_nobody_touched_is_the_one_that_was_written(client):

@@ -21,7 +21,7 @@ from ragassay.records import (
 )
 from ragassay.review.server import open_source
 from ragassay.review.session import ReviewSession
-from ragassay.review.verdicts import RIGHT, item_of
+from ragassay.review.verdicts import RIGHT, build_review_item
 
 SAMPLES = {
     "rubric": {"rubric": "cohesion", "rating": 4, "score": 3.6},
@@ -59,12 +59,12 @@ def test_a_verdict_of_any_kind_can_be_reviewed(name, tmp_path, make_client):
     assert "accept" in client.get("/items/0").text
     for choice in item.choices:
         assert say(client, 0, choice.value, id=f"said-{choice.word}-00".replace(" ", "-"))
-    assert [one.value for one in client.session.reviews_of(item)] == [item.choices[-1].value]
+    assert [one.value for one in client.session.find_reviews(item)] == [item.choices[-1].value]
 
 
 def test_a_list_of_texts_is_right_or_wrong():
     verdict = VerdictBase.kinds["nuggets"].model_validate(SAMPLES["nuggets"])
-    item = item_of(verdict, "r", "A sentence.")
+    item = build_review_item(verdict, "r", "A sentence.")
     assert item.choices == RIGHT and item.model_choice is True and item.field == "right"
 
 

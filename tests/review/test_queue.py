@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from reviewing import number, say
 
-from ragassay.review.session import pace_s
-from ragassay.review.verdicts import Doubt, spread_of
+from ragassay.review.session import estimate_pace_s
+from ragassay.review.verdicts import Doubt, compute_spread
 
 
 def places(client, address: str = "/queue") -> list[tuple[str, str]]:
@@ -78,8 +78,8 @@ def test_progress_counts_what_the_filters_show(make_client, run):
 
 def test_the_time_left_is_at_the_person_s_own_pace_without_pauses():
     times = [f"2026-01-01T10:{m:02}:00+00:00" for m in (0, 1, 2, 3, 50, 51)]
-    assert pace_s(times) == 60.0  # the 47 minutes are a pause
-    assert pace_s(times[:2]) is None
+    assert estimate_pace_s(times) == 60.0  # the 47 minutes are a pause
+    assert estimate_pace_s(times[:2]) is None
 
 
 def test_rows_come_by_number(make_client, run):
@@ -98,7 +98,7 @@ def test_rows_come_by_number(make_client, run):
     ],
 )
 def test_how_far_judges_are_apart(values, n, spread):
-    assert spread_of(values, n) == spread
+    assert compute_spread(values, n) == spread
 
 
 def test_entropy_counts_before_confidence():

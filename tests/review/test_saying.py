@@ -91,7 +91,7 @@ def test_what_was_said_can_be_taken_back(make_client, run):
     n = number(client.session, "rubric", "cohesion")
     say(client, n, 1, id="first-0001")
     say(client, n, None, id="undo-00001", undoes="first-0001")
-    assert client.session.reviews_of(client.session.items[n]) == ()
+    assert client.session.find_reviews(client.session.items[n]) == ()
     assert not client.session.is_done(client.session.items[n], "ann")
     assert len(client.session.source.journal.read()) == 2
 
@@ -103,7 +103,7 @@ def test_taking_back_brings_back_nothing_of_before(make_client, run):
     say(client, n, 1, id="first-0001")
     say(client, n, 2, id="second-001")
     say(client, n, None, id="undo-00001", undoes="second-001")
-    assert [one.value for one in client.session.reviews_of(client.session.items[n])] == [1]
+    assert [one.value for one in client.session.find_reviews(client.session.items[n])] == [1]
 
 
 def test_two_people_see_each_other_and_lose_nothing(run):
@@ -116,7 +116,7 @@ def test_two_people_see_each_other_and_lose_nothing(run):
     assert "ann" in shown and "You" not in shown
     say(bob, n, "neutral", id="of-bob-001", who="bob")
     ann.get("/news?since=1")
-    assert {one.who: one.value for one in ann.session.reviews_of(ann.session.items[n])} == {
+    assert {one.who: one.value for one in ann.session.find_reviews(ann.session.items[n])} == {
         "ann": "supports",
         "bob": "neutral",
     }

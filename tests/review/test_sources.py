@@ -10,11 +10,11 @@ from typer.testing import CliRunner
 
 from ragassay.cli import app
 from ragassay.errors import InputError
-from ragassay.formats import BankItem, RubricBank, bank_item_id, write_test_banks
+from ragassay.formats import BankItem, RubricBank, build_bank_item_id, write_test_banks
 from ragassay.records import BANK
 from ragassay.review.server import open_source
 
-QUESTION = bank_item_id("q1", "When did it begin?")
+QUESTION = build_bank_item_id("q1", "When did it begin?")
 
 
 def graded(tmp_path):
@@ -108,7 +108,7 @@ def test_a_bank_s_items_are_kept_removed_reworded(bank, make_client):
     said = [
         (one.item, one.field, one.was, one.value) for one in client.session.source.journal.read()
     ]
-    second = bank_item_id("q1", "Who began it?")
+    second = build_bank_item_id("q1", "Who began it?")
     assert said == [
         (QUESTION, "removed", False, True),
         (second, "text", "Who began it?", "Who was first?"),
@@ -122,7 +122,7 @@ def test_an_item_is_added_to_a_bank_and_reviewed_like_others(bank, make_client):
     client = make_client(bank)
     n = say(client, 0, {"text": "Where did it begin?"}, "added").json()["n"]
     (review,) = client.session.source.journal.read()
-    assert review.item == bank_item_id("q1", "Where did it begin?")
+    assert review.item == build_bank_item_id("q1", "Where did it begin?")
     assert review.value == {
         "text": "Where did it begin?",
         "kind": "questions",

@@ -14,11 +14,23 @@ from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.records import Audit, Document, Record
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.audit_job import AuditJob, AuditOptions, audit_job, parts_of, spread
-from ragassay.runs.evaluate import Job, job_of, run_job
+from ragassay.runs.audit_job import (
+    AuditJob,
+    AuditOptions,
+    build_audit_job,
+    choose_spread_answers,
+    list_target_parts,
+)
+from ragassay.runs.evaluate import Job, build_job, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
-from ragassay.studies.audit import audit_of_run, job_of_run, plan_audit, raters, run_audit
+from ragassay.studies.audit import (
+    audit_run,
+    describe_raters,
+    plan_audit,
+    prepare_run_audit,
+    run_audit,
+)
 from ragassay.testing import (
     Fault,
     Reply,
@@ -88,9 +100,9 @@ def run_for(model: ScriptedModel, job: Job, **options: object) -> Run:
 def chosen(
     model: ScriptedModel, given: Sequence[Record], *, only=("rubrics",), **options: object
 ) -> tuple[AuditJob, Run]:
-    job = job_of(given, Corpus())
+    job = build_job(given, Corpus())
     run = run_for(model, job, only=only)
-    return audit_job(job, run, AuditOptions(**options)), run  # type: ignore[arg-type]
+    return build_audit_job(job, run, AuditOptions(**options)), run  # type: ignore[arg-type]
 
 
 def verdicts(audit: Audit, family: str = "rubric") -> dict[str, str | None]:
@@ -195,11 +207,11 @@ async def test_an_audit_folder_holds_what_the_audit_came_to(tmp_path):
         again = await run_audit(job, run, folder)
         assert model.n_requests == n_asked, "the same audit again asks nothing"
     assert again.audit == found.audit
-    assert folder.audit() == found.audit
+    assert folder.read_audit() == found.audit
     names = {path.name for path in folder.path.iterdir()}
     assert names >= {"audit.html", "audit.md", "figures.csv", "perturbed.jsonl", "run.json"}
     assert len((folder.path / "perturbed.jsonl").read_text().splitlines()) == len(found.perturbed)
-    assert len(folder.evaluations()) == len(found.evaluations) == len(job.asks)
+    assert len(folder.read_evaluations()) == len(found.evaluations) == len(job.asks)
 
 
 async def test_a_larger_limit_asks_for_what_is_new_only(tmp_path):
@@ -247,20 +259,20 @@ async def test_a_record_without_an_evaluation_is_a_failure_of_the_audit():
 
 async def test_the_judge_of_a_run_is_audited_on_answers_of_the_run(tmp_path):
     given = records(4)
-    job = job_of(given, Corpus())
+    job = build_job(given, Corpus())
     folder = RunFolder(tmp_path / "run")
     with ScriptedModel(sees(given)) as model:
         run = run_for(model, job, only=("rubrics",))
         result = await run_job(job, run, folder)
         assert "This judge was not audited" in (folder.path / "report.html").read_text()
         n_asked = model.n_requests
-        picked = job_of_run(job, result, run, AuditOptions(3, attacks=("off_topic",)))
-        found = await audit_of_run(picked, result, run, folder)
+        picked = prepare_run_audit(job, result, run, AuditOptions(3, attacks=("off_topic",)))
+        found = await audit_run(picked, result, run, folder)
         whole = f">\n{picked.job.records[0].answer}\n</data"
         later = [last_user_text(r.messages) for r in model.requests[n_asked:]]
         assert later
         assert not [text for text in later if whole in text], "whole answers are judged already"
-    assert folder.audit() == found.audit
+    assert folder.read_audit() == found.audit
     assert found.audit.n_answers == 3
     page = (folder.path / "report.html").read_text()
     assert "Audit of this judge" in page
@@ -275,16 +287,16 @@ def test_a_part_that_no_attack_aims_at_is_an_error():
 
 def test_answers_are_spread_over_questions():
     many = [record(n % 3, id=f"a{n}") for n in range(9)]
-    assert len({r.topic for r in spread(many, 3, seed=0)}) == 3
-    assert spread(many, 4, seed=1)[:3] == spread(many, 3, seed=1)
-    assert spread(many[::-1], 4, seed=1) == spread(many, 4, seed=1)
-    assert len(spread(many, 0, seed=1)) == 9
-    assert len({tuple(r.id for r in spread(many, 2, seed=s)) for s in range(9)}) > 1
+    assert len({r.topic for r in choose_spread_answers(many, 3, seed=0)}) == 3
+    assert choose_spread_answers(many, 4, seed=1)[:3] == choose_spread_answers(many, 3, seed=1)
+    assert choose_spread_answers(many[::-1], 4, seed=1) == choose_spread_answers(many, 4, seed=1)
+    assert len(choose_spread_answers(many, 0, seed=1)) == 9
+    assert len({tuple(r.id for r in choose_spread_answers(many, 2, seed=s)) for s in range(9)}) > 1
 
 
 def test_parts_come_in_their_usual_order():
-    assert parts_of(["citations.support", "rubric.cohesion"]) == ("rubrics", "citations")
-    assert parts_of(["findings.retracted_citation"]) == ("citations",)
+    assert list_target_parts(["citations.support", "rubric.cohesion"]) == ("rubrics", "citations")
+    assert list_target_parts(["findings.retracted_citation"]) == ("citations",)
 
 
 def test_given_answers_that_are_not_damaged_count_nowhere():
@@ -297,7 +309,9 @@ def test_given_answers_that_are_not_damaged_count_nowhere():
     same = perturbed("Cohesion", str(whole.answer).replace(". ", ".\n"))
     other = perturbed("Relevancy", f"{whole.answer} Rain is likely.")
     run = build_run(load_settings(only=("rubrics",), signals=True))
-    job = audit_job(job_of([whole, same, other], Corpus()), run, AuditOptions(use_perturbed=True))
+    job = build_audit_job(
+        build_job([whole, same, other], Corpus()), run, AuditOptions(use_perturbed=True)
+    )
     assert [perturbation.targets for perturbation in job.perturbed] == [("rubric.relevancy",)]
     assert job.n_unchanged == {"given": 1}
     assert [ask.record.id for ask in job.asks] == ["r1", "r1/Relevancy"]
@@ -306,13 +320,13 @@ def test_given_answers_that_are_not_damaged_count_nowhere():
 def test_an_audit_names_what_rated():
     embedded = "ragassay/smollm2-135m"
     with_signals = build_run(load_settings(model=embedded, signals=True))
-    assert raters(with_signals) == f"{embedded}, rubrics by ragassay/signals"
-    assert raters(build_run(load_settings(model=embedded, signals=False))) == embedded
+    assert describe_raters(with_signals) == f"{embedded}, rubrics by ragassay/signals"
+    assert describe_raters(build_run(load_settings(model=embedded, signals=False))) == embedded
     tuned = "ragassay/judge"
     shipped = build_run(load_settings(model=tuned, signals=True))
-    assert raters(shipped) == "ragassay/judge with ragassay/signals"
-    assert raters(build_run(load_settings(model=tuned, signals=False))) == "ragassay/judge"
+    assert describe_raters(shipped) == "ragassay/judge with ragassay/signals"
+    assert describe_raters(build_run(load_settings(model=tuned, signals=False))) == "ragassay/judge"
     default = build_run(load_settings(signals=True))
-    assert raters(default) == "ragassay/instruments, rubrics by ragassay/signals"
+    assert describe_raters(default) == "ragassay/instruments, rubrics by ragassay/signals"
     panel = build_run(load_settings(model="openai/a", panel=(embedded,), signals=True))
-    assert raters(panel) == f"openai/a; {embedded}, rubrics by ragassay/signals"
+    assert describe_raters(panel) == f"openai/a; {embedded}, rubrics by ragassay/signals"

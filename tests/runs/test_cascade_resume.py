@@ -56,6 +56,6 @@ def test_a_killed_cascade_goes_on_in_the_middle_of_its_second_judge(tmp_path):
         assert len({request.key for request in second.requests}) == 9
         # At most two were under way when the process died.
         assert second.n_requests <= 9 + 2
-    (evaluation,) = RunFolder(tmp_path / "run").evaluations()
+    (evaluation,) = RunFolder(tmp_path / "run").read_evaluations()
     assert [(j.rating, j.escalated_from.rating) for j in evaluation.judgments] == [(5, 2)] * 9
     assert evaluation.usage.n_calls == 18

@@ -20,10 +20,10 @@ from ragassay.formats import (
 from ragassay.metrics.stats.correlation import kendall_tau
 from ragassay.runs.banks import GradedFile, read_graded
 from ragassay.workbench.evaluation import (
-    cover_tables,
-    leaderboards,
+    build_leaderboards,
+    compute_cover_tables,
+    compute_rubric_qrels,
     read_system_files,
-    rubric_qrels,
     write_rubric_qrels,
 )
 from ragassay.workbench.grades import GradeFilter
@@ -38,22 +38,22 @@ def graded(*passages: object) -> GradedFile:
 def test_minimum_ratings_are_shown_where_there_are_ratings() -> None:
     ranked = {"s": 1}
     both = graded(passage("p", rated({"a": 4}), ranks=ranked))
-    assert [t.min_rating for t in cover_tables(both, ANY)] == [None, 1, 2, 3, 4, 5]
+    assert [t.min_rating for t in compute_cover_tables(both, ANY)] == [None, 1, 2, 3, 4, 5]
     plain = graded(passage("p", extracted({"a": "x"}), ranks=ranked))
-    assert [t.min_rating for t in cover_tables(plain, ANY)] == [None]
-    assert [t.k for t in cover_tables(plain, ANY, ks=(5, 9))] == [5, 9]
+    assert [t.min_rating for t in compute_cover_tables(plain, ANY)] == [None]
+    assert [t.k for t in compute_cover_tables(plain, ANY, ks=(5, 9))] == [5, 9]
 
 
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     file = graded(passage("p", rated({"a": 4})))
     with pytest.raises(InputError, match="no rankings; pass --runs"):
-        cover_tables(file, ANY)
+        compute_cover_tables(file, ANY)
     with pytest.raises(InputError, match="match the filter 'nugget'; available graders: Question"):
-        rubric_qrels(file, GradeFilter(items="nugget"))
+        compute_rubric_qrels(file, GradeFilter(items="nugget"))
     with pytest.raises(InputError, match="match the filter 'any'; available graders: none"):
-        rubric_qrels(graded(passage("p")), ANY)
+        compute_rubric_qrels(graded(passage("p")), ANY)
     with pytest.raises(InputError, match="pass either graded passages or --qrels"):
-        leaderboards(None, ANY)
+        build_leaderboards(None, ANY)
     with pytest.raises(InputError, match=r"no \*\.run files in"):
         read_system_files([tmp_path])
 
@@ -72,13 +72,13 @@ def test_a_leaderboard_by_grades_is_that_of_the_labels_written(tmp_path: Path) -
         runs.append(tmp_path / f"{system}.run")
         ranking = tuple(RankedDocument(n, i, -float(i)) for i, n in enumerate(names, 1))
         write_run(RetrievalRun(system, {"q": ranking}), runs[-1])
-    write_rubric_qrels(rubric_qrels(file, ANY), labels)
+    write_rubric_qrels(compute_rubric_qrels(file, ANY), labels)
     for level in (1, 4):
-        own = leaderboards(file, ANY, min_rating=level)
-        written = leaderboards(None, ANY, read_system_files(runs, labels), min_rating=level)
+        own = build_leaderboards(file, ANY, min_rating=level)
+        written = build_leaderboards(None, ANY, read_system_files(runs, labels), min_rating=level)
         assert own == written
     assert read_system_files([tmp_path], labels) == read_system_files(runs, labels)
-    (rows,) = leaderboards(file, ANY, measures=["RR"], min_rating=4)
+    (rows,) = build_leaderboards(file, ANY, measures=["RR"], min_rating=4)
     assert [(row.system, row.score.value) for row in rows.rows] == [
         ("s", 1.0),
         ("t", pytest.approx(1 / 3)),
@@ -110,9 +110,9 @@ def test_our_leaderboard_is_that_of_the_originals_labels(shared: Path, tmp_path:
     measures = ("RR", "nDCG@10", "P@20")
     chosen = GradeFilter(prompt_class=name)
     ranked = read_system_files(runs)
-    own = leaderboards(file, chosen, ranked, measures=measures, min_rating=4)
+    own = build_leaderboards(file, chosen, ranked, measures=measures, min_rating=4)
     labelled = read_system_files(runs, theirs)
-    expected = leaderboards(None, ANY, labelled, measures=measures, min_rating=4)
+    expected = build_leaderboards(None, ANY, labelled, measures=measures, min_rating=4)
     for first, second in zip(own, expected, strict=True):
         values = {row.system: row.score.value or 0 for row in second.rows}
         pairs = [(row.score.value or 0, values[row.system]) for row in first.rows]

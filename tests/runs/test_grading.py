@@ -17,9 +17,9 @@ from ragassay.formats import read_graded_paragraphs
 from ragassay.formats.workbench.paragraphs import GradedParagraph
 from ragassay.records import BANK, Document, Review
 from ragassay.runs.folder import RunFolder
-from ragassay.runs.journal import journal_of
+from ragassay.runs.journal import open_journal
 from ragassay.testing import Fault, ScriptedModel, last_user_text
-from ragassay.workbench.grading import covers
+from ragassay.workbench.grading import compute_covers
 
 pytestmark = pytest.mark.integration
 
@@ -173,13 +173,13 @@ def test_after_an_edit_of_the_bank_only_the_item_is_graded_again(files, tmp_path
         edit = Review(
             who="Ada", evaluator=BANK, record="q", item="q/who", field="text", value="Which When?"
         )
-        journal_of(bank).add(edit)
+        open_journal(bank).add(edit)
         found = graded(files, model, out=tmp_path / "run")
         # Nine grades, and then one item anew for each of three passages.
         assert model.n_requests == 9 + 3
     assert found.n_grades == 9
     assert [ratings(one)["q/who"] for one in found.queries[0].paragraphs] == [5, 0, 0]
-    assert len(RunFolder(tmp_path / "run").evaluations()) == 3
+    assert len(RunFolder(tmp_path / "run").read_evaluations()) == 3
 
 
 @pytest.mark.parametrize(("make", "way"), [(tiny_t5, "rating"), (tiny_reader, "extraction")])
@@ -190,14 +190,14 @@ def test_a_local_model_grades_and_other_weights_grade_anew(files, tmp_path, make
     given = {"testbank": bank, "grader": make(folder), "grades": [way], "out": out}
     found = ragassay.grade(passages, **given)
     assert found.n_grades + found.n_undecided + found.n_unscored == 9
-    manifest = RunFolder(out).manifest()
+    manifest = RunFolder(out).read_manifest()
     assert (manifest.grader, len(manifest.grader_digest)) == (str(folder), 64)
-    first = {one.fingerprint for one in RunFolder(out).evaluations()}
+    first = {one.fingerprint for one in RunFolder(out).read_evaluations()}
     weights = next(folder.glob("*.safetensors"))
     tensors = load_file(weights)
     save_file({name: tensor * 1.5 for name, tensor in tensors.items()}, weights)
     ragassay.grade(passages, **given)
-    assert first.isdisjoint(one.fingerprint for one in RunFolder(out).evaluations())
+    assert first.isdisjoint(one.fingerprint for one in RunFolder(out).read_evaluations())
 
 
 def test_the_same_grader_again_takes_the_place_of_its_grades(files, tmp_path):
@@ -218,7 +218,7 @@ def test_the_same_grader_again_takes_the_place_of_its_grades(files, tmp_path):
         )
     n_exams = [len(f.queries[0].paragraphs[0].exam_grades) for f in (first, again, once_more)]
     assert n_exams == [2, 4, 4]
-    tables = covers(again)
+    tables = compute_covers(again)
     assert again.grader == "openai/another" and set(tables) == {"question", "nugget"}
     # Each question is covered by a passage, and so is the nugget.
     assert [t.systems[0].cover.value for t in tables.values()] == [1.0, 1.0]

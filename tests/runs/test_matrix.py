@@ -15,7 +15,7 @@ from answers import answer, changed, written_run
 from ragassay.errors import InputError
 from ragassay.records import HumanLabel, Judgment, RecordFailure
 from ragassay.runs.folder import RunFolder, write_lines
-from ragassay.studies.matrix import judge_matrix, write_judge_matrix
+from ragassay.studies.matrix import compare_judges, write_judge_matrix
 
 EVIL = "=cmd|' /C calc'!A0 $x_1$ <b>&"
 
@@ -57,7 +57,7 @@ def labels_file(path, n_questions=3):
 
 
 def test_runs_of_two_judges_make_a_matrix_with_its_diagonal(two):
-    found = judge_matrix(two)
+    found = compare_judges(two)
     (matrix,) = found.matrices
     assert (matrix.rows, matrix.columns) == (("openai/Alpha", "beta"), ("alpha", "beta"))
     assert [[cell.value for cell in row] for row in matrix.cells] == [[4.75, 2.75], [3.0, 4.0]]
@@ -71,7 +71,7 @@ def test_runs_of_two_judges_make_a_matrix_with_its_diagonal(two):
 
 
 def test_judges_stand_in_the_order_of_the_systems_that_they_are(two):
-    assert judge_matrix(two[::-1]).matrices[0].rows == ("openai/Alpha", "beta")
+    assert compare_judges(two[::-1]).matrices[0].rows == ("openai/Alpha", "beta")
 
 
 def test_one_judge_may_have_a_run_for_each_system(tmp_path):
@@ -79,12 +79,12 @@ def test_one_judge_may_have_a_run_for_each_system(tmp_path):
         run_of(tmp_path / "a", "J", {"alpha": [5.0]}),
         run_of(tmp_path / "b", "J", {"beta": [4.0]}),
     ]
-    assert [c.value for c in judge_matrix(runs).matrices[0].cells[0]] == [5.0, 4.0]
+    assert [c.value for c in compare_judges(runs).matrices[0].cells[0]] == [5.0, 4.0]
 
 
 def test_answers_without_a_system_count_for_their_file(tmp_path):
     run = written_run(tmp_path / "run", [judged(None, "t", 4.0), judged("beta", "t", 3.0)])
-    assert judge_matrix([run]).matrices[0].columns == ("answers", "beta")
+    assert compare_judges([run]).matrices[0].columns == ("answers", "beta")
 
 
 def test_members_of_a_panel_are_judges_with_what_they_said_first(tmp_path):
@@ -95,7 +95,7 @@ def test_members_of_a_panel_are_judges_with_what_they_said_first(tmp_path):
 
     members = (member("one", 4.0, first=member("one", 2.0)), member("two", 5.0))
     run = [judged(system, "t", 4.5, members=members) for system in ("a", "b")]
-    (matrix,) = judge_matrix([written_run(tmp_path / "run", run)]).matrices
+    (matrix,) = compare_judges([written_run(tmp_path / "run", run)]).matrices
     assert matrix.rows == ("one", "two")
     assert [row[0].value for row in matrix.cells] == [2.0, 5.0]
 
@@ -104,33 +104,33 @@ def test_an_unscored_judgment_is_counted(tmp_path):
     failed = Judgment.model_validate({"rubric": "cohesion", "failure": {"reason": "timeout"}})
     lost = changed(judged("b", "t", 3.0), judgments=(failed,))
     run = written_run(tmp_path / "run", [judged("a", "t", 3.0), lost])
-    cell = judge_matrix([run]).matrices[0].cells[0][1]
+    cell = compare_judges([run]).matrices[0].cells[0][1]
     assert (cell.value, cell.n, cell.n_unscored) == (None, 0, 1)
 
 
 def test_a_file_of_ratings(tmp_path):
-    found = judge_matrix(ratings=labels_file(tmp_path / "labels.jsonl"))
+    found = compare_judges(ratings=labels_file(tmp_path / "labels.jsonl"))
     assert [[c.value for c in row] for row in found.matrices[0].cells] == [[5.0, 3.0], [4.0, 4.0]]
     (preference,) = found.self_preferences
     assert (preference.judge, preference.excess.value, preference.excess.n) == ("A", 2.0, 3)
 
 
 def test_runs_and_ratings_go_together(tmp_path, two):
-    found = judge_matrix(two, labels_file(tmp_path / "labels.jsonl"))
+    found = compare_judges(two, labels_file(tmp_path / "labels.jsonl"))
     assert set(found.matrices[0].rows) == {"openai/Alpha", "beta", "A", "K"}
 
 
 def test_rubrics_are_shown_one_by_one(two):
     for wanted in (["cohesion"], ["all"]):
-        assert [m.key for m in judge_matrix(two, rubrics=wanted).matrices] == ["all", "cohesion"]
+        assert [m.key for m in compare_judges(two, rubrics=wanted).matrices] == ["all", "cohesion"]
     with pytest.raises(InputError, match=r"'made_up'; use one of cohesion"):
-        judge_matrix(two, rubrics=["made_up"])
+        compare_judges(two, rubrics=["made_up"])
 
 
 def test_a_judge_is_a_system_under_another_name(tmp_path):
     run = run_of(tmp_path / "run", "J", {"a": [5.0], "b": [4.0]})
     other = run_of(tmp_path / "other", "K", {"a": [4.0], "b": [4.0]})
-    (found,) = judge_matrix([run, other], same=["J=b"]).self_preferences
+    (found,) = compare_judges([run, other], same=["J=b"]).self_preferences
     assert (found.judge, found.systems, found.excess.value) == ("J", ("b",), -1.0)
 
 
@@ -142,39 +142,39 @@ def test_only_chosen_answers(tmp_path, two):
     ]
     answers = tmp_path / "answers.jsonl"
     answers.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = judge_matrix(two, answers=answers, where=["part=p1"])
+    found = compare_judges(two, answers=answers, where=["part=p1"])
     assert [c.value for c in found.matrices[0].cells[0]] == [4.5, 2.5]
     with pytest.raises(InputError, match="pass --answers"):
-        judge_matrix(two, where=["part=p1"])
+        compare_judges(two, where=["part=p1"])
 
 
 def test_what_has_no_matrix_is_refused(tmp_path, two):
     with pytest.raises(InputError, match="has no run"):
-        judge_matrix([tmp_path / "nowhere"])
+        compare_judges([tmp_path / "nowhere"])
     with pytest.raises(InputError, match="there are no ratings"):
-        judge_matrix()
+        compare_judges()
     with pytest.raises(InputError, match="only 'a' was rated"):
-        judge_matrix([run_of(tmp_path / "run", "J", {"a": [5.0]})])
+        compare_judges([run_of(tmp_path / "run", "J", {"a": [5.0]})])
     with pytest.raises(InputError, match=r"'openai/Alpha' rated 't0/alpha' .* twice"):
-        judge_matrix([two[0], two[0]])
+        compare_judges([two[0], two[0]])
     with pytest.raises(InputError, match="JUDGE=SYSTEM"):
-        judge_matrix(two, same=["J"])
+        compare_judges(two, same=["J"])
     with pytest.raises(InputError, match="unknown judge 'J'"):
-        judge_matrix(two, same=["J=alpha"])
+        compare_judges(two, same=["J=alpha"])
 
 
 def test_labels_that_are_no_ratings_are_refused(tmp_path):
     path = tmp_path / "labels.jsonl"
     path.write_text(json.dumps({"task": "accuracy", "label": "yes", "record_id": "a"}) + "\n")
     with pytest.raises(InputError, match="no rubric ratings"):
-        judge_matrix(ratings=path)
+        compare_judges(ratings=path)
     rating = {"task": "rubric", "label": "7", "topic": "t", "system": "a", "item": "cohesion"}
     path.write_text(json.dumps(rating) + "\n")
     with pytest.raises(InputError, match="7 is not between 1 and 5"):
-        judge_matrix(ratings=path)
+        compare_judges(ratings=path)
     path.write_text(json.dumps(rating | {"label": "3", "system": None, "record_id": "a"}) + "\n")
     with pytest.raises(InputError, match="has no system"):
-        judge_matrix(ratings=path)
+        compare_judges(ratings=path)
 
 
 def test_what_a_run_lacks_is_a_warning(tmp_path):
@@ -182,14 +182,14 @@ def test_what_a_run_lacks_is_a_warning(tmp_path):
     run = written_run(tmp_path / "run", evaluations, is_finished=False)
     failure = {"record_id": "x", "stage": "segment", "failure": {"reason": "error"}}
     write_lines(RunFolder(run).failures_file, [RecordFailure.model_validate(failure)])
-    assert judge_matrix([run]).warnings == (
+    assert compare_judges([run]).warnings == (
         f"{run} is not finished; missing ratings count as unscored",
         f"{run}: answers that could not be evaluated: 1",
     )
 
 
 def test_files_hold_the_matrix(two, tmp_path):
-    found = judge_matrix(two, rubrics=["all"])
+    found = compare_judges(two, rubrics=["all"])
     paths = {path.name: path for path in write_judge_matrix(found, tmp_path / "out")}
     assert set(paths) == {
         *("matrix.csv", "matrix.tex", "favourites.csv", "self_preference.csv", "index.html"),
@@ -212,14 +212,14 @@ def test_files_hold_the_matrix(two, tmp_path):
 
 
 def test_the_same_matrix_gives_the_same_bytes(two, tmp_path):
-    first, again = (write_judge_matrix(judge_matrix(two), tmp_path / name) for name in "ab")
+    first, again = (write_judge_matrix(compare_judges(two), tmp_path / name) for name in "ab")
     assert [p.read_bytes() for p in first] == [p.read_bytes() for p in again]
 
 
 def test_hostile_names_do_nothing(tmp_path):
     run = run_of(tmp_path / "run", EVIL, {EVIL: [5.0, 4.0], "b\x1b[2J": [3.0, 3.0]})
     other = run_of(tmp_path / "other", "K", {EVIL: [4.0, 4.0], "b\x1b[2J": [3.0, 3.0]})
-    found = judge_matrix([run, other])
+    found = compare_judges([run, other])
     for path in write_judge_matrix(found, tmp_path / "out"):
         text = path.read_text()
         assert "\x1b" not in text
@@ -270,12 +270,14 @@ def test_errors_are_one_line(tmp_path):
 def test_the_judges_of_yescieval_on_benign_answers(shared):
     """Figure 3 of the paper, on its train part: Qwen's answers are preferred, or tie for it."""
     data = shared / "data" / "yescieval"
-    orkg = judge_matrix(
+    orkg = compare_judges(
         ratings=data / "orkg-synthesis-train-answers.jsonl.gz", where=["variant=benign"]
     )
     assert {f.system for f in orkg.favourites} == {"qwen2.5-72b-instruct"}
     assert len(orkg.favourites) == 4
-    bioasq = judge_matrix(ratings=data / "bioasq-train-answers.jsonl.gz", where=["variant=benign"])
+    bioasq = compare_judges(
+        ratings=data / "bioasq-train-answers.jsonl.gz", where=["variant=benign"]
+    )
     assert "qwen2.5-72b-instruct" in {f.system for f in bioasq.favourites}
     for found in bioasq.favourites:
         if found.system != "qwen2.5-72b-instruct":

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from ragassay.cli import app
 from ragassay.errors import InputError
 from ragassay.evaluators.build_run import build_run
-from ragassay.metrics.stats.joint_judgments import panel_judgment
+from ragassay.metrics.stats.joint_judgments import merge_judgments
 from ragassay.records import Document, Evaluation, HumanLabel, Judgment
 from ragassay.retrievers.literature import Corpus
 from ragassay.runs.evaluate import read_job, run_job
@@ -274,7 +274,7 @@ def test_a_panels_errors_are_compared_where_people_rated(tmp_path):
         for row in rows
     ]
     judged = [
-        answer(f"r{n}", f"t{n}", judgments=(panel_judgment(panel),))
+        answer(f"r{n}", f"t{n}", judgments=(merge_judgments(panel),))
         for n, panel in enumerate(members)
     ]
     given = [

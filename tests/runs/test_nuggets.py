@@ -15,7 +15,7 @@ from ragassay.formats import read_nugget_banks
 from ragassay.records import Document, Record
 from ragassay.runs.journal import EditRequest, as_text, from_text
 from ragassay.runs.nugget_matching import fit_file, read_match_file
-from ragassay.runs.nuggets import edited_rows, nugget_jobs, write_nuggets
+from ragassay.runs.nuggets import build_nugget_jobs, edit_rows, write_nuggets
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 
@@ -49,7 +49,7 @@ def run_for(model: ScriptedModel) -> Run:
 
 
 def jobs_for(run: Run, origin="documents"):
-    return nugget_jobs(RECORDS, origin, run, n_window=10, n_most=20)
+    return build_nugget_jobs(RECORDS, origin, run, n_window=10, n_most=20)
 
 
 async def test_one_list_a_topic_in_the_nuggetizers_form(tmp_path: Path):
@@ -149,7 +149,7 @@ async def test_topic_without_anything_to_write_from_is_named_and_the_rest_runs(t
     bare = RECORDS[0].model_copy(update={"topic": "t0", "sources": (), "id": "x"})
     with ScriptedModel(reply) as model:
         run = run_for(model)
-        jobs = nugget_jobs([bare, *RECORDS], "documents", run, n_window=10, n_most=20)
+        jobs = build_nugget_jobs([bare, *RECORDS], "documents", run, n_window=10, n_most=20)
         written = await write_nuggets(jobs, run, tmp_path / "nuggets.jsonl")
     assert "topic 't0' has no source text" in written[0].problem
     assert [one.found is None for one in written] == [True, False, False]
@@ -197,7 +197,7 @@ def test_editor_opens_again_until_the_edit_can_be_read():
         shown.append(text)
         return next(answers)
 
-    rows = edited_rows(ASKED, edit, told.append)
+    rows = edit_rows(ASKED, edit, told.append)
     assert rows == [{"text": "It helps.", "importance": "vital"}]
     assert told == ["line 1 starts with 'vitl'; it must start with vital, okay or -"]
     assert shown[1].startswith("# PROBLEM: line 1") and "vitl It helps." in shown[1]

@@ -59,7 +59,7 @@ def test_a_killed_panel_goes_on_in_the_middle_of_its_hearing(tmp_path):
         assert 18 <= n_kept < 36
         assert [len(asked(model)) for model in (high, low)] == [18, 18]
         assert high.n_requests + low.n_requests - n_before <= 36 - n_kept
-    (evaluation,) = RunFolder(tmp_path / "run").evaluations()
+    (evaluation,) = RunFolder(tmp_path / "run").read_evaluations()
     for judgment in evaluation.judgments:
         before_and_after = [(m.first and m.first.rating, m.rating) for m in judgment.members]
         assert before_and_after == [(5, 4), (1, 2)]

@@ -10,17 +10,17 @@ from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.records import Document, Paraphrase, Record, Usage
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.audit_job import AuditJob, AuditOptions, audit_job
-from ragassay.runs.evaluate import job_of
+from ragassay.runs.audit_job import AuditJob, AuditOptions, build_audit_job
+from ragassay.runs.evaluate import build_job
 from ragassay.runs.folder import RunFolder, read_lines
 from ragassay.settings import load_settings
 from ragassay.studies.audit import (
     PARAPHRASES,
+    build_paraphraser_settings,
     forget_failed_paraphrases,
-    paraphraser_settings,
+    list_sentences_to_rephrase,
     plan_audit,
     run_audit,
-    sentences_to_rephrase,
 )
 from ragassay.testing import Fault, ScriptedModel, last_user_text
 
@@ -59,11 +59,11 @@ def judge():
 def chosen(
     judge: ScriptedModel, writer: ScriptedModel, n: int = 2, **options: object
 ) -> tuple[AuditJob, Run]:
-    job = job_of([record(i) for i in range(n)], Corpus())
+    job = build_job([record(i) for i in range(n)], Corpus())
     settings = load_settings(model=judge.model_name, api_base=judge.base_url, only=("rubrics",))
     run = build_run(settings, job.corpus).with_models(embedder=WordEmbedder())
     given = {"attacks": REPEATS, "paraphraser": f"{writer.model_name}@{writer.base_url}"}
-    return audit_job(job, run, AuditOptions(**(given | options))), run  # type: ignore[arg-type]
+    return build_audit_job(job, run, AuditOptions(**(given | options))), run  # type: ignore[arg-type]
 
 
 async def test_what_a_model_says_again_lands_in_the_damaged_answers(judge):
@@ -164,7 +164,7 @@ def test_a_plan_counts_their_calls(judge):
         plain, _ = chosen(judge, writer, paraphraser="")
         with_it, without = plan_audit(job, run), plan_audit(plain, run)
         assert writer.n_requests == 0
-    assert with_it.n_calls - without.n_calls == len(sentences_to_rephrase(job)) == 5
+    assert with_it.n_calls - without.n_calls == len(list_sentences_to_rephrase(job)) == 5
     assert with_it.n_prompt_tokens > without.n_prompt_tokens
     assert with_it.n_records == without.n_records
 
@@ -173,11 +173,11 @@ def test_only_sentences_that_an_attack_says_again_are_asked_for(judge):
     with ScriptedModel() as writer:
         last, _ = chosen(judge, writer, attacks=("repeat_last", "shuffle"))
         none, _ = chosen(judge, writer, attacks=("shuffle",))
-    assert sorted(sentences_to_rephrase(last)) == [
+    assert sorted(list_sentences_to_rephrase(last)) == [
         "A third drug helped 30 adults.",
         "A third drug helped 31 adults.",
     ]
-    assert sentences_to_rephrase(none) == ()
+    assert list_sentences_to_rephrase(none) == ()
 
 
 async def test_a_wrong_key_of_the_paraphraser_ends_the_audit(judge):
@@ -191,7 +191,7 @@ async def test_a_folder_by_another_paraphraser_is_refused(judge, tmp_path):
     folder = RunFolder(tmp_path / "audit")
     with ScriptedModel(says) as writer:
         await run_audit(*chosen(judge, writer, n=1), folder)
-        assert folder.manifest().settings["audit_paraphraser"] == writer.model_name
+        assert folder.read_manifest().settings["audit_paraphraser"] == writer.model_name
         assert writer.base_url not in (folder.path / "run.json").read_text()
         with pytest.raises(RunMismatchError, match="audit_paraphraser"):
             await run_audit(*chosen(judge, writer, n=1, paraphraser=""), folder)
@@ -207,11 +207,14 @@ def test_given_damage_is_not_written_anew(judge):
 
 def test_the_endpoint_is_its_own_or_that_of_a_judge_of_its_provider():
     settings = load_settings(model="openai/judge", api_base="http://localhost:1/v1")
-    own = paraphraser_settings(settings, "openai/writer@http://localhost:2/v1")
+    own = build_paraphraser_settings(settings, "openai/writer@http://localhost:2/v1")
     assert (own.judge.model, own.judge.api_base, own.judge.panel) == (
         "openai/writer",
         "http://localhost:2/v1",
         (),
     )
-    assert paraphraser_settings(settings, "openai/writer").judge.api_base == "http://localhost:1/v1"
-    assert paraphraser_settings(settings, "mistral/writer").judge.api_base is None
+    assert (
+        build_paraphraser_settings(settings, "openai/writer").judge.api_base
+        == "http://localhost:1/v1"
+    )
+    assert build_paraphraser_settings(settings, "mistral/writer").judge.api_base is None

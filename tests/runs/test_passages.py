@@ -108,14 +108,14 @@ def test_graded_passages_stay_whole_and_keep_what_they_have(tmp_path: Path):
 def test_what_people_changed_in_the_bank_is_what_grades(tmp_path: Path):
     from ragassay.records import BANK, Review
     from ragassay.runs.banks import read_bank_file
-    from ragassay.runs.journal import journal_of
+    from ragassay.runs.journal import open_journal
 
     path = bank(tmp_path, "q1")
     (item,) = read_bank_file(path).banks[0].items
     said = Review(
         who="Ada", evaluator=BANK, record="q1", item=item.id, field="text", value="How come?"
     )
-    journal_of(path).add(said)
+    open_journal(path).add(said)
     found = read_passages([run_file(tmp_path, "a", "d1")], testbank=path, corpus=CORPUS)
     assert [(one.id, one.text) for one in found.records[0].exam] == [(item.id, "How come?")]
 

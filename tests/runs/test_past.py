@@ -17,7 +17,7 @@ from ragassay.errors import InputError
 from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Audit, FileFingerprint, Finding, Score
 from ragassay.runs.folder import RunFolder, write_atomically
-from ragassay.runs.past import find_run, page_of, past_runs
+from ragassay.runs.past import find_report_page, find_run, list_past_runs
 
 WRONG = Finding(kind="contradicted_citation", message="Wrong.", sentence=1)
 
@@ -71,7 +71,7 @@ def test_runs_are_listed_the_newest_first(folder):
 
 def test_a_score_of_which_only_the_range_is_known_shows_that(folder):
     run = RunFolder(folder / "first")
-    summary = run.summary()
+    summary = run.read_summary()
     half = Score(value=None, decided=0.5, n=4, n_unscored=4, worst=0.25, best=0.75)
     scores = {**summary.scores, "citations.support": half}
     changed = summary.model_copy(update={"scores": scores})
@@ -106,8 +106,8 @@ def test_the_folder_is_runs_unless_it_is_named(folder, monkeypatch):
 
 def test_a_run_at_work_is_running(folder):
     with FileLock(folder / "half" / ".lock"):
-        assert {run.name: run.state for run in past_runs(folder)}["half"] == "running"
-    assert {run.name: run.state for run in past_runs(folder)}["half"] == "stopped"
+        assert {run.name: run.state for run in list_past_runs(folder)}["half"] == "running"
+    assert {run.name: run.state for run in list_past_runs(folder)}["half"] == "stopped"
 
 
 def test_a_run_without_an_evaluation_failed(tmp_path):
@@ -127,7 +127,7 @@ def test_answers_that_failed_are_counted(tmp_path):
 @pytest.mark.parametrize("name", ["summary.json", "audit.json"])
 def test_a_damaged_file_is_named_and_hides_no_other_run(folder, name):
     (folder / "first" / name).write_text("[]")
-    found = {run.name: run for run in past_runs(folder)}
+    found = {run.name: run for run in list_past_runs(folder)}
     assert found["first"].state == "damaged"
     assert name in found["first"].note
     assert found["half"].state == "stopped"
@@ -166,7 +166,7 @@ def test_a_run_without_a_report_says_how_to_get_one(folder):
     assert code == 1
     assert f"`ragassay report {folder / 'half'}`" in out
     (folder / "audited" / "audit.html").write_text("")
-    assert page_of(folder / "audited").name == "audit.html"
+    assert find_report_page(folder / "audited").name == "audit.html"
 
 
 def test_a_run_is_opened_for_review(folder, monkeypatch):

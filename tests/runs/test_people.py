@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 
 from ragassay.cli import app
 from ragassay.errors import InputError
-from ragassay.metrics.papers.rankings import by_systems
+from ragassay.metrics.papers.rankings import average_by_system
 from ragassay.records import Evaluation
 from ragassay.runs.compare import compare
-from ragassay.runs.people import labelled_evaluations
-from ragassay.runs.pooling import with_pooled_scores
+from ragassay.runs.people import read_labelled_answers
+from ragassay.runs.pooling import add_pooled_scores
 
 MEDAESQA = {
     ("compute_completeness_scores", "Precision"): "sentences.required",
@@ -38,15 +38,15 @@ def mean_of(values: Iterable[float | None]) -> float:
 
 def test_every_percentage_of_medaesqas_evaluation(shared: Path):
     folder = shared / "oracles" / "medaesqa"
-    labelled, rejections = labelled_evaluations(folder / "input.json")
+    labelled, rejections = read_labelled_answers(folder / "input.json")
     assert rejections == ()
-    found = tuple(with_pooled_scores(labelled, WordEmbedder().encode))
+    found = tuple(add_pooled_scores(labelled, WordEmbedder().encode))
     wanted = json.loads((folder / "output.json").read_text())
     n = 0
     for part, systems in wanted.items():
         for system, row in systems.items():
             for name, percentage in row.items():
-                values = by_systems(found, MEDAESQA[part, name])[system].values()
+                values = average_by_system(found, MEDAESQA[part, name])[system].values()
                 # Ours are shares of four digits, answer by answer.
                 assert 100 * mean_of(values) == pytest.approx(percentage, abs=0.011), name
                 n += 1
@@ -55,7 +55,7 @@ def test_every_percentage_of_medaesqas_evaluation(shared: Path):
 
 def test_all_scores_of_the_nuggetizer(shared: Path):
     folder = shared / "oracles" / "nuggetizer"
-    labelled, rejections = labelled_evaluations(folder / "assignments.jsonl")
+    labelled, rejections = read_labelled_answers(folder / "assignments.jsonl")
     assert [one.field for one in rejections] == ["nuggets.2.importance"]
     found = {e.topic: e for e in labelled}
     rows = {row["qid"]: row for row in json.loads((folder / "scores.json").read_text())}
@@ -104,7 +104,7 @@ def values_of(evaluations: tuple[Evaluation, ...], key: str) -> list[float | Non
 
 
 def test_worked_by_hand(tmp_path: Path):
-    found, rejections = labelled_evaluations(answers_file(tmp_path / "answers.json"))
+    found, rejections = read_labelled_answers(answers_file(tmp_path / "answers.json"))
     assert rejections == ()
     assert [e.system for e in found] == ["M1", "M2"]
     assert {e.judge for e in found} == {"people"}
@@ -112,7 +112,7 @@ def test_worked_by_hand(tmp_path: Path):
     assert values_of(found, "sentences.required") == [1.0, 0.5]
     assert values_of(found, "citations.support") == [1.0, 0.0]
     assert values_of(found, "citations.document_precision") == [1.0, 0.5]
-    pooled = tuple(with_pooled_scores(found, WordEmbedder().encode))
+    pooled = tuple(add_pooled_scores(found, WordEmbedder().encode))
     assert values_of(pooled, "citations.document_recall") == [0.5, 0.5]
     assert values_of(pooled, "sentences.recall") == [0.1, 0.1]
     assert values_of(pooled, "sentences.recall_supported") == [0.1, 0.0]
@@ -124,7 +124,7 @@ def test_what_could_not_be_read_comes_beside_the_rest(tmp_path: Path):
     question["machine_generated_answers"]["M3"] = 4
     question["machine_generated_answers"]["M1"]["is_answer_accurate"] = "perhaps"
     path.write_text(json.dumps([question]))
-    found, rejections = labelled_evaluations(path)
+    found, rejections = read_labelled_answers(path)
     assert [e.system for e in found] == ["M1", "M2"]
     assert [rejection.field for rejection in rejections] == [
         "machine_generated_answers.M3",
@@ -143,19 +143,19 @@ def test_a_file_of_which_nothing_can_be_read_says_why(tmp_path: Path):
     question = {"question_id": "1", "question": "Why?", "machine_generated_answers": {"M1": 4}}
     path.write_text(json.dumps([question]))
     with pytest.raises(InputError, match=r"answers.json:1: .*M1: found the number 4"):
-        labelled_evaluations(path)
+        read_labelled_answers(path)
 
 
 def test_a_file_without_labels_is_refused(tmp_path: Path):
     path = tmp_path / "answers.jsonl"
     path.write_text('{"question": "Why?", "answer": "So.", "system": "a"}\n')
     with pytest.raises(InputError):
-        labelled_evaluations(path)
+        read_labelled_answers(path)
 
 
 def test_the_scores_that_were_released_with_the_nuggetizers_assignments(shared: Path):
     folder = shared / "data" / "nuggetizer"
-    found, _ = labelled_evaluations(folder / "assignments-gpt4o.jsonl.gz")
+    found, _ = read_labelled_answers(folder / "assignments-gpt4o.jsonl.gz")
     lines = (folder / "scores-gpt4o.jsonl").read_text().splitlines()
     rows = {row["qid"]: row for row in map(json.loads, lines)}
     overall = rows.pop("all")

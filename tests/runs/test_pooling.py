@@ -13,7 +13,7 @@ from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Score
 from ragassay.runs.evaluate import read_job, run_job
 from ragassay.runs.folder import RunFolder
-from ragassay.runs.pooling import with_pooled_scores
+from ragassay.runs.pooling import add_pooled_scores
 from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel
 
@@ -37,7 +37,7 @@ def answers():
 
 
 def test_scores_stand_behind_the_others_of_their_group():
-    found = tuple(with_pooled_scores(answers(), WordEmbedder().encode))
+    found = tuple(add_pooled_scores(answers(), WordEmbedder().encode))
     assert list(found[0].scores) == [
         "sentences.required",
         "sentences.recall",
@@ -57,10 +57,10 @@ def test_scores_stand_behind_the_others_of_their_group():
 
 
 def test_scores_of_an_earlier_start_are_replaced_not_piled_up():
-    once = tuple(with_pooled_scores(answers(), WordEmbedder().encode))
-    assert tuple(with_pooled_scores(once, WordEmbedder().encode)) == once
+    once = tuple(add_pooled_scores(answers(), WordEmbedder().encode))
+    assert tuple(add_pooled_scores(once, WordEmbedder().encode)) == once
     # The other answer is gone: nothing is left to pool with.
-    (left, _) = tuple(with_pooled_scores([once[0], once[2]], WordEmbedder().encode))
+    (left, _) = tuple(add_pooled_scores([once[0], once[2]], WordEmbedder().encode))
     assert list(left.scores) == ["sentences.required", "citations.support"]
 
 
@@ -68,7 +68,7 @@ def test_published_clusters_are_used_and_nothing_is_embedded():
     embedder = WordEmbedder()
     kind = "required_and_borderline_answer_sentences_cluster"
     places = {("alpha", 1): "3", ("beta", 1): "3", ("beta", 2): "4", ("gone", 1): "5"}
-    found = tuple(with_pooled_scores(answers(), embedder.encode, {"t": {kind: places}}))
+    found = tuple(add_pooled_scores(answers(), embedder.encode, {"t": {kind: places}}))
     assert [e.scores["sentences.recall"].value for e in found[:2]] == [0.1, 0.2]
     assert embedder.asked == []
 
@@ -76,19 +76,19 @@ def test_published_clusters_are_used_and_nothing_is_embedded():
 def test_nothing_is_embedded_where_every_question_has_one_answer():
     embedder = WordEmbedder()
     run = [answers()[0], answers()[2]]
-    assert tuple(with_pooled_scores(run, embedder.encode)) == tuple(run)
+    assert tuple(add_pooled_scores(run, embedder.encode)) == tuple(run)
     assert embedder.asked == []
-    assert tuple(with_pooled_scores([], embedder.encode)) == ()
+    assert tuple(add_pooled_scores([], embedder.encode)) == ()
 
 
 def test_only_sentences_that_are_clustered_are_embedded():
     embedder = WordEmbedder()
-    tuple(with_pooled_scores(answers(), embedder.encode))
+    tuple(add_pooled_scores(answers(), embedder.encode))
     assert sorted(embedder.asked) == ["Aspirin thins blood.", "Metformin lowers glucose."]
 
 
 def test_the_summary_sees_them():
-    found = summarize(tuple(with_pooled_scores(answers(), WordEmbedder().encode)), 3, 0, 0)
+    found = summarize(tuple(add_pooled_scores(answers(), WordEmbedder().encode)), 3, 0, 0)
     assert found.scores["sentences.cluster_recall"].value == 0.75
     assert found.pooled["citations.document_recall"] == Score(
         value=0.5, n=4, worst=0.5, best=0.5, judge="judge"
@@ -110,9 +110,9 @@ async def test_a_run_ends_with_them_and_again_with_the_same(sample, tmp_path):
         result = await run_job(job, run, folder)
         again = await run_job(job, run, folder)
     assert len(result.evaluations) > 1
-    for evaluation in folder.evaluations():
+    for evaluation in folder.read_evaluations():
         assert {"sentences.recall", "citations.document_recall"} <= evaluation.scores.keys()
-    summary = folder.summary()
+    summary = folder.read_summary()
     assert summary is not None
     assert summary.pooled["sentences.cluster_recall"].n > 0
     assert summary.by_question["citations.document_recall"].n == 1

@@ -176,7 +176,7 @@ def test_the_form_and_who_decides_are_on_record() -> None:
     run = build_run(settings)
     assert run.judge.answered_by == INSTRUMENTS and run.judge.name == PROMETHEUS
     assert run.verifier_name == MINILM_VERIFIER
-    assert settings.of_judge(1).judge.judge_form == "auto"
+    assert settings.build_judge_settings(1).judge.judge_form == "auto"
     same = build_run(load_settings(model=PROMETHEUS, judge_form="prometheus"))
     plain = build_run(load_settings(model=PROMETHEUS, judge_form="plain"))
     auto = build_run(load_settings(model=PROMETHEUS))

@@ -17,11 +17,11 @@ from ragassay.errors import InputError
 from ragassay.metrics.papers.rationales import (
     CRITERIA,
     JudgedReason,
-    common_words,
+    compute_recited_share,
+    find_answer_mentions,
+    find_common_words,
     measure_reasons,
-    named_of_answer,
-    recited_share,
-    rubric_reasons,
+    summarize_reasons,
 )
 from ragassay.records import Judgment
 from ragassay.studies.rationales import read_reasons, read_sheet
@@ -52,26 +52,28 @@ def reason(text: str, n: int = 1, rating: int = 5, rubric: str = "conciseness") 
 def test_recited_words_stand_in_a_row_of_three_in_the_rubric():
     rubric = "Is the answer short and clear, without redundant statements?"
     # "short and clear without redundant statements" of eight words.
-    assert recited_share(RECITED, rubric) == pytest.approx(6 / 8)
-    assert recited_share("Clear and short.", rubric) == 0
-    assert recited_share("", rubric) == recited_share(RECITED, "") == 0
+    assert compute_recited_share(RECITED, rubric) == pytest.approx(6 / 8)
+    assert compute_recited_share("Clear and short.", rubric) == 0
+    assert compute_recited_share("", rubric) == compute_recited_share(RECITED, "") == 0
 
 
 def test_a_reason_names_quotes_numbers_sentences_and_terms_of_the_answer():
-    assert named_of_answer('It says "lowered the risk by".', ANSWER)[0] == "lowered the risk by"
-    assert "12" in named_of_answer("The 12 % are right.", ANSWER)
-    assert named_of_answer("Sentence 2 is odd.", ANSWER) == ("Sentence 2",)
-    assert "bleeding" in named_of_answer("Bleeding is left open.", ANSWER)
-    assert named_of_answer('It says "raised the risk by".', ANSWER, beside="risk") == ()
-    assert named_of_answer("The 15 % are wrong.", ANSWER) == ()
+    assert (
+        find_answer_mentions('It says "lowered the risk by".', ANSWER)[0] == "lowered the risk by"
+    )
+    assert "12" in find_answer_mentions("The 12 % are right.", ANSWER)
+    assert find_answer_mentions("Sentence 2 is odd.", ANSWER) == ("Sentence 2",)
+    assert "bleeding" in find_answer_mentions("Bleeding is left open.", ANSWER)
+    assert find_answer_mentions('It says "raised the risk by".', ANSWER, beside="risk") == ()
+    assert find_answer_mentions("The 15 % are wrong.", ANSWER) == ()
     # What judges say on every question shows nothing.
-    assert named_of_answer("The risk is low.", ANSWER, frozenset({"risk"})) == ()
+    assert find_answer_mentions("The risk is low.", ANSWER, frozenset({"risk"})) == ()
 
 
 def test_words_of_reasons_on_many_questions_are_the_judges_own():
     reasons = [reason(f"The narrative flows, see item {n}.", n) for n in range(3)]
-    assert {"narrative", "flow"} <= common_words(reasons)
-    assert "narrative" not in common_words(reasons[:2])
+    assert {"narrative", "flow"} <= find_common_words(reasons)
+    assert "narrative" not in find_common_words(reasons[:2])
 
 
 def test_sentiment_against_the_rating_is_counted():
@@ -86,7 +88,7 @@ def test_figures_are_of_all_and_of_each_rubric():
     measures = measure_reasons(
         reasons, {"conciseness": "short and clear, without redundant statements"}
     )
-    everything, cohesion, conciseness = rubric_reasons(reasons, measures, {"m": labels})
+    everything, cohesion, conciseness = summarize_reasons(reasons, measures, {"m": labels})
     assert (everything.rubric, cohesion.rubric) == ("", "cohesion")
     assert everything.names_nothing.value == pytest.approx(2 / 3, abs=1e-4)
     assert conciseness.recited.value == pytest.approx((0 + 6 / 8) / 2)

@@ -12,11 +12,11 @@ from typer.testing import CliRunner
 import ragassay
 from ragassay.cli import app
 from ragassay.errors import FatalModelError, InputError, RunMismatchError, SettingsError
-from ragassay.options import settings_of
+from ragassay.options import create_settings
 from ragassay.records import FileFingerprint, Manifest
-from ragassay.runs.folder import digest_of
-from ragassay.runs.preflight import check_known, check_ready, judges_of
-from ragassay.settings import Settings, load_settings, noted_settings
+from ragassay.runs.folder import hash_files
+from ragassay.runs.preflight import check_known, check_ready, list_judge_settings
+from ragassay.settings import Settings, format_settings, load_settings
 from ragassay.testing import Fault, ScriptedModel
 
 GONE = "openai/a@http://127.0.0.1:9/v1"
@@ -49,7 +49,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
 def kept_run(folder: Path, settings: Settings, answers: Path) -> Path:
     """Return a folder with the manifest of a run."""
     fingerprint = FileFingerprint(
-        name=answers.name, sha256=digest_of(answers), n_items=1, format="ragassay"
+        name=answers.name, sha256=hash_files(answers), n_items=1, format="ragassay"
     )
     manifest = Manifest(
         ragassay="1",
@@ -57,7 +57,7 @@ def kept_run(folder: Path, settings: Settings, answers: Path) -> Path:
         embedder="e",
         prompts_sha256="p",
         answers=fingerprint,
-        settings=noted_settings(settings),
+        settings=format_settings(settings),
     )
     folder.mkdir()
     (folder / "run.json").write_text(manifest.model_dump_json(), encoding="utf-8")
@@ -172,7 +172,7 @@ def test_an_address_is_no_folder():
 def test_another_runs_folder_is_named_with_the_difference(answers, tmp_path):
     settings = load_settings(only=("citations",))
     folder = kept_run(tmp_path / "run", settings, answers)
-    every = {"answers": answers, "fields": noted_settings(settings)}
+    every = {"answers": answers, "fields": format_settings(settings)}
     check_ready(settings, {"out": folder}, **every)
     other = load_settings(only=("rubrics",))
     with pytest.raises(
@@ -236,11 +236,12 @@ def test_a_folder_is_a_model_and_a_verifier_is_no_judge(tmp_path):
 
 
 def test_every_model_has_its_own_endpoint():
-    settings = settings_of(
+    settings = create_settings(
         {"model": ["openai/a", "mistral/b@http://b/v1"], "api_base": "http://a/v1"}
     )
     found = [
-        (one.judge.model, one.judge.api_base) for one in judges_of(settings, ["openai/c", "groq/d"])
+        (one.judge.model, one.judge.api_base)
+        for one in list_judge_settings(settings, ["openai/c", "groq/d"])
     ]
     assert found == [
         ("openai/a", "http://a/v1"),

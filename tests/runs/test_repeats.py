@@ -47,13 +47,13 @@ def no_logprobs(monkeypatch) -> None:
 
 def named(monkeypatch, *names: tuple[str, str | None]) -> None:
     """The server answers under one name and fingerprint after the other."""
-    made, turn = manner.Manner.reply_body, itertools.cycle(names)
+    made, turn = manner.Manner.build_reply_body, itertools.cycle(names)
 
     def renamed(*args, **kwargs):
         model, fingerprint = next(turn)
         return {**made(*args, **kwargs), "model": model, "system_fingerprint": fingerprint}
 
-    monkeypatch.setattr(manner.Manner, "reply_body", renamed)
+    monkeypatch.setattr(manner.Manner, "build_reply_body", renamed)
 
 
 def evaluated(model: ScriptedModel, **options: Any) -> ragassay.Results:
@@ -75,9 +75,9 @@ def test_the_same_answers_are_judged_again_with_nothing_shared(tmp_path):
     # The second repetition gives one of the four a 2; the run and the third give it a 4.
     assert (figure.kind, figure.changed.value, figure.changed.n) == ("rubric", 0.25, 4)
     assert found.repeats.usage.n_calls == 8
-    assert again.repeats == found.repeats == folder.repeats()
+    assert again.repeats == found.repeats == folder.read_repeats()
     assert [one.path.name for one in folder.repeat_folders()] == ["2", "3"]
-    assert all(len(one.evaluations()) == 2 for one in folder.repeat_folders())
+    assert all(len(one.read_evaluations()) == 2 for one in folder.repeat_folders())
     assert not (folder.repeat_folder(2).path / "report.html").exists()
     (row,) = csv.DictReader((folder.path / "repeats.csv").read_text().splitlines())
     assert (row["changed"], row["changed_n"], row["n_times"]) == ("0.25", "4", "3")
@@ -174,7 +174,9 @@ def test_every_verdict_and_the_manifest_say_who_answered(tmp_path, monkeypatch):
     who = ("openai/scripted: judge-2026-01-31 fp_1",)
     asked = [v for e in found for v in e.verdicts if v.value is not None]
     assert len(asked) > 4 and all(verdict.usage.answered_by == who for verdict in asked)
-    assert RunFolder(tmp_path / "run").manifest().answered_by == who == found.manifest.answered_by
+    assert (
+        RunFolder(tmp_path / "run").read_manifest().answered_by == who == found.manifest.answered_by
+    )
     assert found.summary.notes == ()
 
 

@@ -15,11 +15,11 @@ from fakes import WordEmbedder
 from ragassay.errors import FatalModelError, InputError, RunMismatchError
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
-from ragassay.graphs.case import case_of
+from ragassay.graphs.case import convert_to_case
 from ragassay.process import run_sync
 from ragassay.records import Record, Turn
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.evaluate import Job, RunResult, job_of, plan, read_job, run_job
+from ragassay.runs.evaluate import Job, RunResult, build_job, plan, read_job, run_job
 from ragassay.runs.folder import (
     RunFolder,
     append_line,
@@ -140,12 +140,12 @@ async def test_a_record_that_cannot_be_evaluated_is_a_failure_beside_the_others(
         Record(id="long", question="q", answer="A sentence. " * 300),
         Record(id="fine", question="q", answer="Aspirin thins blood."),
     ]
-    job = job_of(records, Corpus())
+    job = build_job(records, Corpus())
     folder = RunFolder(tmp_path / "run")
     with ScriptedModel() as model:
         result = await run_job(job, run_for(model, job, **RUBRICS), folder)
     assert [e.record_id for e in result.evaluations] == ["fine"]
-    (failure,) = folder.failures()
+    (failure,) = folder.read_failures()
     assert failure.record_id == "long"
     assert "300 sentences" in failure.failure.detail
     assert result.summary.n_failed == 1
@@ -171,7 +171,7 @@ async def test_two_processes_cannot_run_in_one_folder(job, finished):
 
 def test_a_plan_counts_the_calls_that_the_run_then_takes_at_most(job, finished):
     found = plan(job, finished.run)
-    cases = [case_of(record, finished.run.settings, job.corpus) for record in job.records]
+    cases = [convert_to_case(record, finished.run.settings, job.corpus) for record in job.records]
     sentences = [sentence for case in cases for sentence in case.sentences]
     # A citation may share its verdict; a sentence may need no second round and, where all that
     # was found speaks for it, no passage against it.
@@ -234,7 +234,7 @@ def test_writing_no_record_leaves_no_file(tmp_path):
 
 def test_a_folder_without_a_run_is_named(tmp_path):
     with pytest.raises(InputError, match="has no run"):
-        RunFolder(tmp_path).manifest()
+        RunFolder(tmp_path).read_manifest()
 
 
 def test_a_run_that_is_killed_ends_as_if_it_had_not_been():
@@ -254,8 +254,8 @@ def test_a_run_says_how_many_answers_carry_reasoning():
         plain.model_copy(update={"id": name, "answer": "<think>Hm.</think> It fell."})
         for name in ("b", "c")
     ]
-    assert job_of([plain], Corpus()).notes == ()
-    one, two = job_of([plain, thinking[0]], Corpus()), job_of([plain, *thinking], Corpus())
+    assert build_job([plain], Corpus()).notes == ()
+    one, two = build_job([plain, thinking[0]], Corpus()), build_job([plain, *thinking], Corpus())
     assert one.notes == ("1 answer contains reasoning, which was not judged.",)
     assert two.notes == ("2 answers contain reasoning, which was not judged.",)
 
@@ -270,7 +270,7 @@ def test_judges_read_an_answer_without_its_reasoning_and_with_earlier_turns():
             Turn(role="assistant", text="A drug."),
         ),
     )
-    case = case_of(record, load_settings(), Corpus())
+    case = convert_to_case(record, load_settings(), Corpus())
     assert "It may rise" not in case.context
     assert case.context.index("user: What is zelcoline?") < case.context.index("What does it do?")
     (statement,) = case.sentences

@@ -6,7 +6,7 @@ import pytest
 
 from ragassay.errors import InputError
 from ragassay.records import Record
-from ragassay.studies.matrix_tables import records_where
+from ragassay.studies.matrix_tables import select_records
 
 
 def record(identifier, system=None, **metadata):
@@ -32,11 +32,11 @@ RECORDS = (
     ],
 )
 def test_values_of_a_field_are_alternatives_and_fields_must_all_fit(where, kept):
-    assert [r.id for r in records_where(RECORDS, where)] == list(kept)
+    assert [r.id for r in select_records(RECORDS, where)] == list(kept)
 
 
 def test_a_value_may_hold_an_equals_sign():
-    assert records_where([record("a", formula="x=1")], ["formula=x=1"])
+    assert select_records([record("a", formula="x=1")], ["formula=x=1"])
 
 
 @pytest.mark.parametrize(
@@ -50,4 +50,4 @@ def test_a_value_may_hold_an_equals_sign():
 )
 def test_what_chooses_nothing_is_refused(where, problem):
     with pytest.raises(InputError, match=problem):
-        records_where(RECORDS, [where])
+        select_records(RECORDS, [where])

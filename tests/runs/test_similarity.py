@@ -12,7 +12,7 @@ import calls
 import pytest
 
 from ragassay.errors import InputError
-from ragassay.studies.similarity import similarity, write_similarity
+from ragassay.studies.similarity import measure_similarity, write_similarity
 
 TEXTS = {
     ("q1", "a"): "the cat sat on the mat",
@@ -42,7 +42,7 @@ def values(matrix):
 
 
 def test_a_cell_is_a_mean_over_questions(answers):
-    (matrix,) = similarity(answers, ["wer"]).matrices
+    (matrix,) = measure_similarity(answers, ["wer"]).matrices
     # One of 6 words and two of 4; as a candidate, "b" against "a"; the other way round one of 6
     # and two of 3.
     assert values(matrix) == [[0.0, round((1 / 6 + 2 / 4) / 2, 4)],
@@ -53,7 +53,7 @@ def test_a_cell_is_a_mean_over_questions(answers):
 
 
 def test_a_symmetric_measure_is_the_same_both_ways(answers):
-    (matrix,) = similarity(answers, ["rouge1"]).matrices
+    (matrix,) = measure_similarity(answers, ["rouge1"]).matrices
     assert values(matrix)[0][1] == values(matrix)[1][0]
     assert matrix.own == {(0, 0), (1, 1)}
 
@@ -61,14 +61,14 @@ def test_a_symmetric_measure_is_the_same_both_ways(answers):
 def test_texts_can_be_compared_in_lower_case(tmp_path):
     texts = {("q1", "a"): "Aspirin helps", ("q1", "b"): "aspirin Helps"}
     path = new_open_case(tmp_path / "case.jsonl", texts)
-    (as_written,) = similarity(path, ["wer"]).matrices
-    (lower,) = similarity(path, ["wer"], lower_case=True).matrices
+    (as_written,) = measure_similarity(path, ["wer"]).matrices
+    (lower,) = measure_similarity(path, ["wer"], lower_case=True).matrices
     assert (as_written.cells[0][1].value, lower.cells[0][1].value) == (1.0, 0.0)
 
 
 def test_a_missing_or_empty_answer_is_unscored(tmp_path):
     texts = TEXTS | {("q2", "b"): " ", ("q3", "a"): "alone"}
-    (matrix,) = similarity(new_open_case(tmp_path / "some.jsonl", texts), ["bleu"]).matrices
+    (matrix,) = measure_similarity(new_open_case(tmp_path / "some.jsonl", texts), ["bleu"]).matrices
     assert [[(c.n, c.n_unscored) for c in row] for row in matrix.cells] == [
         [(3, 0), (1, 2)],
         [(1, 2), (1, 2)],
@@ -76,7 +76,7 @@ def test_a_missing_or_empty_answer_is_unscored(tmp_path):
 
 
 def test_only_the_first_questions(answers):
-    (matrix,) = similarity(answers, ["bleu"], limit=1).matrices
+    (matrix,) = measure_similarity(answers, ["bleu"], limit=1).matrices
     assert (matrix.n_questions, matrix.cells[0][0].n) == (1, 1)
 
 
@@ -87,24 +87,24 @@ def test_only_chosen_answers(tmp_path, answers):
     both = tmp_path / "both.jsonl"
     both.write_text("".join(json.dumps(r) + "\n" for r in (*rows, row)))
     with pytest.raises(InputError, match=r"'b' answers 'q1' more than once \(again in 'spoilt'\)"):
-        similarity(both, ["wer"])
-    chosen = similarity(both, ["wer"], where=["variant=benign"])
-    assert chosen.matrices == similarity(answers, ["wer"]).matrices
+        measure_similarity(both, ["wer"])
+    chosen = measure_similarity(both, ["wer"], where=["variant=benign"])
+    assert chosen.matrices == measure_similarity(answers, ["wer"]).matrices
 
 
 def test_what_cannot_be_compared_is_refused(tmp_path, answers):
     with pytest.raises(InputError, match="use one of bleu, rouge1, rougeL"):
-        similarity(answers, ["made_up"])
+        measure_similarity(answers, ["made_up"])
     one = {place: text for place, text in TEXTS.items() if place[1] == "a"}
     with pytest.raises(InputError, match="1 systems"):
-        similarity(new_open_case(tmp_path / "one.jsonl", one), ["bleu"])
+        measure_similarity(new_open_case(tmp_path / "one.jsonl", one), ["bleu"])
     unnamed = {("q1", None): "text"}
     with pytest.raises(InputError, match="'q1-None' has no system"):
-        similarity(new_open_case(tmp_path / "unnamed.jsonl", unnamed), ["bleu"])
+        measure_similarity(new_open_case(tmp_path / "unnamed.jsonl", unnamed), ["bleu"])
 
 
 def test_a_measure_is_taken_once(answers):
-    assert len(similarity(answers, ["bleu", "bleu"]).matrices) == 1
+    assert len(measure_similarity(answers, ["bleu", "bleu"]).matrices) == 1
 
 
 def test_answers_in_sentences_are_one_text(tmp_path, answers):
@@ -114,11 +114,13 @@ def test_answers_in_sentences_are_one_text(tmp_path, answers):
         row["answer"] = [{"text": first}, {"text": f"the {rest}"}] if rest else row["answer"]
     cut = tmp_path / "cut.jsonl"
     cut.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert similarity(cut, ["wer"]).matrices == similarity(answers, ["wer"]).matrices
+    assert (
+        measure_similarity(cut, ["wer"]).matrices == measure_similarity(answers, ["wer"]).matrices
+    )
 
 
 def test_files_hold_the_comparison(answers, tmp_path):
-    found = similarity(answers, ["wer", "rougeL"])
+    found = measure_similarity(answers, ["wer", "rougeL"])
     paths = {path.name: path for path in write_similarity(found, tmp_path / "out")}
     assert set(paths) == {
         *("similarity.csv", "similarity.tex", "index.html", "wer.svg", "rougeL.svg"),
@@ -141,7 +143,7 @@ def test_measures_by_vectors_know_which_texts_mean_the_same(tmp_path):
         ("q2", "b"): "Blood is thinned by aspirin.",
         ("q2", "c"): "The judge dismissed the case.",
     }
-    found = similarity(
+    found = measure_similarity(
         new_open_case(tmp_path / "f.jsonl", texts), ["bertscore", "wmd", "moverscore"]
     )
     assert found.embedder == "all-MiniLM-L6-v2"
@@ -194,7 +196,7 @@ def test_errors_are_one_line(tmp_path):
 def test_benign_answers_of_yescieval_are_as_alike_as_the_paper_says(shared):
     """ROUGE-1 and ROUGE-L of Mistral and Qwen on BioASQ: .58 and .40 in appendix D."""
     data = shared / "data" / "yescieval" / "bioasq-train-answers.jsonl.gz"
-    found = similarity(data, ["rouge1", "rougeL"], where=["variant=benign"])
+    found = measure_similarity(data, ["rouge1", "rougeL"], where=["variant=benign"])
     for matrix, expected in zip(found.matrices, (0.58, 0.40), strict=True):
         systems = list(matrix.rows)
         pair = systems.index("mistral-large-instruct"), systems.index("qwen2.5-72b-instruct")

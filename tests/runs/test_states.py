@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from ragassay.errors import InputError
-from ragassay.runs.resume import locked_for_writing, work_store_path
+from ragassay.runs.resume import build_store_path, lock_for_writing
 
 
 def test_a_second_process_is_refused_until_the_first_has_ended(tmp_path: Path):
     file = tmp_path / "new" / "nuggets.jsonl"
-    with locked_for_writing(file) as states:
-        assert states == work_store_path(file)
+    with lock_for_writing(file) as states:
+        assert states == build_store_path(file)
         with pytest.raises(InputError, match=r"another process is writing .*nuggets\.jsonl; wait"):
-            with locked_for_writing(file):
+            with lock_for_writing(file):
                 pass
-        with locked_for_writing(file.with_name("other.jsonl")):
+        with lock_for_writing(file.with_name("other.jsonl")):
             pass
-    with locked_for_writing(file):
+    with lock_for_writing(file):
         pass

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from ragassay.agents.rubric_judge import expert_hint
+from ragassay.agents.rubric_judge import build_expert_hint
 from ragassay.cli import app
 from ragassay.errors import InputError, RunMismatchError
 from ragassay.metrics.papers.strategies import PERTURBED
@@ -19,7 +19,7 @@ from ragassay.runs.folder import RunFolder
 from ragassay.settings import Settings, load_settings
 from ragassay.studies.strategies import (
     StrategyStudy,
-    default_rubric_set,
+    choose_rubric_set,
     read_strategy_job,
     study_strategies,
     write_strategies,
@@ -35,7 +35,7 @@ BAD_REASON = "The turn is dull and bad."
 def gullible(messages: Sequence[object], schema: object) -> dict[str, object]:
     """Rates 1, but what an expert is said to have said where it is told so."""
     text = str(messages[-1]["content"])  # type: ignore[index]
-    rating = next((n for n in range(6) if expert_hint(n) in text), 1)
+    rating = next((n for n in range(6) if build_expert_hint(n) in text), 1)
     reply: dict[str, object] = {"rating": rating, "rationale": REASON}
     if "hint: " in text:
         reply["rationale"] = BAD_REASON
@@ -97,7 +97,7 @@ def test_the_hint_is_shown_to_the_misled_judge_alone(model, dialogues):
     study_strategies(read_strategy_job(dialogues), settings_for(model))
     told = [text for text in asked(model) if "hint: " in text]
     assert sorted(text.rpartition("hint: ")[2] for text in told) == sorted(
-        map(expert_hint, (3, 1, 3))
+        map(build_expert_hint, (3, 1, 3))
     )
     assert not [text for text in told if "step by step" in text or "examples: " in text]
 
@@ -145,7 +145,7 @@ def test_without_two_other_questions_the_examples_are_the_rubrics_own(model, dia
     dialogues.write_text(json.dumps(rows[:2]), encoding="utf-8")
     study = study_strategies(read_strategy_job(dialogues), settings_for(model))
     assert study.how[1] == "Few-shot: the examples come from the rubric."
-    own = load_rubrics("usr")["natural"].rendered_examples()
+    own = load_rubrics("usr")["natural"].render_examples()
     assert sum(own in text for text in asked(model)) == 2
 
 
@@ -191,7 +191,7 @@ def test_without_ratings_of_people_it_is_misled_about_its_own(model, tmp_path):
     study = study_strategies(read_strategy_job(path), settings)
     (answer,) = study.answers["cohesion"]
     # It rates 1 of 1 to 5 in all four ways.
-    assert (answer.people, answer.hint, answer.rating(PERTURBED)) == ((), 5, 5)
+    assert (answer.people, answer.hint, answer.get_rating(PERTURBED)) == ((), 5, 5)
     (cohesion,) = study.rubrics
     assert (cohesion.unmoved.value, cohesion.unmoved.n) == (0.0, 1)
     assert cohesion.alignment["knowledge"].value is None
@@ -232,7 +232,7 @@ def test_failed_ratings_are_counted_and_never_zero(dialogues):
 def test_unscored_rating_keeps_the_scale_of_its_rubric(dialogues, tmp_path):
     with ScriptedModel(reply=gullible, faults=[Fault("junk")]) as model:
         study_strategies(read_strategy_job(dialogues), settings_for(model), tmp_path / "out")
-    (first, *_) = RunFolder(tmp_path / "out" / "knowledge").evaluations()
+    (first, *_) = RunFolder(tmp_path / "out" / "knowledge").read_evaluations()
     assert (first.judgments[0].rating, first.judgments[0].scale) == (None, (1, 3))
     score = first.scores["rubric.natural"]
     assert (score.value, score.worst, score.best, score.scale) == (None, 1.0, 3.0, (1.0, 3.0))
@@ -261,7 +261,7 @@ def test_json_has_the_figures(model, dialogues):
     [("usr", "usr"), ("usr-means", "usr"), ("summeval", "summeval"), ("ragas", "yescieval")],
 )
 def test_rubrics_are_those_that_the_file_was_rated_on(name, rubrics):
-    assert default_rubric_set(name) == rubrics
+    assert choose_rubric_set(name) == rubrics
 
 
 def test_labels_that_cannot_be_read_are_an_error_only_where_they_are_asked_for(tmp_path):

@@ -22,10 +22,15 @@ from ragassay.formats import read_records
 from ragassay.process import run_sync
 from ragassay.records import Usage
 from ragassay.runs.progress import Event, Presenter
-from ragassay.runs.resume import locked_for_writing, work_store_path
+from ragassay.runs.resume import build_store_path, lock_for_writing
 from ragassay.settings import load_settings
 from ragassay.store import Store
-from ragassay.studies.syntheses import Syntheses, make_syntheses, writers_of, writing_settings
+from ragassay.studies.syntheses import (
+    Syntheses,
+    build_writing_settings,
+    list_writer_settings,
+    make_syntheses,
+)
 from ragassay.studies.synthesis_writer import Writing
 from ragassay.testing import Fault, ScriptedModel
 
@@ -38,14 +43,14 @@ def made(queries: Any, file: Path, *models: ScriptedModel, **given: Any) -> Synt
     named = [f"openai/{name}@{m.base_url}" for name, m in zip(names, models, strict=True)]
     base = load_settings(max_attempts=1, concurrency=given.pop("concurrency", 0))
     options: Any = {key: given.pop(key) for key in ("limit", "corpus") if key in given}
-    settings = writing_settings({"model": named}, base)
+    settings = build_writing_settings({"model": named}, base)
     how = Writing(**given)
-    return run_sync(make_syntheses(queries, file, settings, options, how, 5, Presenter().bar))
+    return run_sync(make_syntheses(queries, file, settings, options, how, 5, Presenter().show_bar))
 
 
 def test_two_processes_do_not_write_one_file(alpha, questions, tmp_path):
     file = tmp_path / "answers.jsonl"
-    with locked_for_writing(file), pytest.raises(InputError, match="another process is writing"):
+    with lock_for_writing(file), pytest.raises(InputError, match="another process is writing"):
         made(questions, file, alpha)
     assert alpha.n_requests == 0
     assert len(made(questions, file, alpha).records) == 3
@@ -178,10 +183,10 @@ def test_money_is_bounded_over_all_models_and_starts(alpha, beta, questions, tmp
     named = [f"openai/gpt-4.1-mini@{alpha.base_url}", f"openai/gpt-4.1-nano@{beta.base_url}"]
 
     def start(*models: str, **bounds: Any) -> Syntheses:
-        settings = writing_settings({"model": models, **bounds}, load_settings(concurrency=1))
+        settings = build_writing_settings({"model": models, **bounds}, load_settings(concurrency=1))
         file = tmp_path / "answers.jsonl"
         return run_sync(
-            make_syntheses(questions, file, settings, {}, Writing(), 5, Presenter().bar)
+            make_syntheses(questions, file, settings, {}, Writing(), 5, Presenter().show_bar)
         )
 
     spent = start(named[0]).usage.cost_usd
@@ -240,11 +245,11 @@ def test_a_full_disk_ends_it_in_one_line_and_what_was_written_is_kept(
 def test_models_are_named_once_and_at_least_one(monkeypatch):
     monkeypatch.delenv("RAGASSAY_JUDGE__MODEL", raising=False)
     with pytest.raises(SettingsError, match="no model to write answers; pass `model=`"):
-        writing_settings({})
+        build_writing_settings({})
     with pytest.raises(InputError, match="model openai/a is specified twice"):
-        writing_settings({"model": ["openai/a@http://x/v1", "openai/a@http://y/v1"]})
-    named = writing_settings({"model": ["openai/a@http://x/v1", "mistral/b"]})
-    first, second = writers_of(named, 100)
+        build_writing_settings({"model": ["openai/a@http://x/v1", "openai/a@http://y/v1"]})
+    named = build_writing_settings({"model": ["openai/a@http://x/v1", "mistral/b"]})
+    first, second = list_writer_settings(named, 100)
     assert (first.judge.model, first.judge.api_base, first.judge.panel) == (
         "openai/a",
         "http://x/v1",
@@ -256,12 +261,18 @@ def test_models_are_named_once_and_at_least_one(monkeypatch):
 
 def test_a_listener_hears_what_is_under_way_and_what_it_costs(alpha, questions, tmp_path):
     heard: list[Event] = []
-    settings = writing_settings({"model": f"openai/alpha@{alpha.base_url}"})
+    settings = build_writing_settings({"model": f"openai/alpha@{alpha.base_url}"})
     making = make_syntheses(
-        questions, tmp_path / "a.jsonl", settings, {}, Writing(), 5, Presenter(heard.append).bar
+        questions,
+        tmp_path / "a.jsonl",
+        settings,
+        {},
+        Writing(),
+        5,
+        Presenter(heard.append).show_bar,
     )
     found = run_sync(making)
     assert [event.phase for event in heard if event.phase] == ["openai/alpha writes"]
     assert sum(event.n_records for event in heard) == 3
     assert sum((event.usage for event in heard), Usage()) == found.usage
-    assert work_store_path(tmp_path / "a.jsonl").name == "a.jsonl.state.sqlite"
+    assert build_store_path(tmp_path / "a.jsonl").name == "a.jsonl.state.sqlite"

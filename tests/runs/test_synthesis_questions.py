@@ -16,8 +16,8 @@ from ragassay.settings import load_settings
 from ragassay.studies.synthesis_questions import (
     PaperSearch,
     Questions,
+    find_missing_papers,
     read_synthesis_questions,
-    with_papers,
 )
 
 COUGH = Document(id="31452104", title="Safety", text="Cough was seen in patients on drug A.")
@@ -38,14 +38,14 @@ def read(queries: Any, **options: Any) -> Questions:
 
 
 def kept(questions: Questions, search: PaperSearch | None = None, **more: Any) -> Questions:
-    return run_sync(with_papers(questions, search, **more))
+    return run_sync(find_missing_papers(questions, search, **more))
 
 
 @pytest.fixture
 def search(monkeypatch: pytest.MonkeyPatch) -> PaperSearch:
     """Words first, then reranked by an embedder without a model."""
     monkeypatch.setattr("ragassay.studies.synthesis_questions.Embedder", WordEmbedder)
-    return PaperSearch.of(CORPUS, load_settings(), 2)
+    return PaperSearch.open_search(CORPUS, load_settings(), 2)
 
 
 def test_questions_of_yescieval_have_their_papers(tmp_path):
@@ -167,5 +167,5 @@ def test_papers_that_were_found_are_not_searched_for_again(search, tmp_path, mon
 def test_a_corpus_says_what_of_it_could_not_be_read(tmp_path):
     path = tmp_path / "corpus.jsonl"
     path.write_text('{"id": "1", "text": "Cough."}\n{"text": 3}\n', encoding="utf-8")
-    found = kept(read(["cough"]), PaperSearch.of(path, load_settings(reranker="none"), 5))
+    found = kept(read(["cough"]), PaperSearch.open_search(path, load_settings(reranker="none"), 5))
     assert [rejection.line for rejection in found.rejections] == [2]

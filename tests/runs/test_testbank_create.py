@@ -13,14 +13,14 @@ from fakes import WordEmbedder
 from ragassay.errors import FatalModelError, SettingsError
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
-from ragassay.formats import BankItem, RubricBank, bank_item_id, read_test_banks
+from ragassay.formats import BankItem, RubricBank, build_bank_item_id, read_test_banks
 from ragassay.formats.exam_queries import ExamQuery, QueryFile, read_exam_queries
 from ragassay.records import Document, Record
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.banks import folded_banks
+from ragassay.runs.banks import fold_banks
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
-from ragassay.workbench.bank_create import ExamPlan, exam_jobs, write_testbanks
+from ragassay.workbench.bank_create import ExamPlan, build_exam_jobs, write_testbanks
 
 pytestmark = pytest.mark.integration
 
@@ -56,7 +56,7 @@ def run_for(model: ScriptedModel, corpus: Corpus | None = None) -> Run:
 async def created(model: ScriptedModel, out: Path, plan: ExamPlan = PLAN, **given):
     run = run_for(model, given.pop("corpus", None))
     file = given.pop("file", QUERIES)
-    return await write_testbanks(exam_jobs(file, plan, run), plan, run, out, **given)
+    return await write_testbanks(build_exam_jobs(file, plan, run), plan, run, out, **given)
 
 
 async def test_a_bank_for_each_query_part_and_kind(tmp_path: Path):
@@ -74,11 +74,11 @@ async def test_a_bank_for_each_query_part_and_kind(tmp_path: Path):
     ]
     first, part = banks[0], banks[4]
     assert (first.query_text, first.test_collection) == ("when did jazz begin?", "sample")
-    assert first.items[0].id == bank_item_id("q1", "Who discovered jazz?")
+    assert first.items[0].id == build_bank_item_id("q1", "Who discovered jazz?")
     assert json.loads(first.info)["prompt_target"] == "questions"
     assert json.loads(first.info)["written_from"] == "query"
     assert part.facet_text == "Spring tides"
-    assert part.items[0].id == bank_item_id("q3", "Who discovered Spring?", "q3/1")
+    assert part.items[0].id == build_bank_item_id("q3", "Who discovered Spring?", "q3/1")
     in_parts = [prompt for prompt in prompts if "Subtopic:" in prompt]
     assert len(in_parts) == 4 and all("Topic:" in prompt for prompt in in_parts)
     assert all("number: 2" in prompt for prompt in prompts)
@@ -169,7 +169,7 @@ async def test_duplicates_of_a_query_are_folded_across_its_parts(tmp_path: Path)
 
 def test_nobody_writes_without_a_judge(tmp_path: Path):
     run = build_run(load_settings(only=("nuggets",)))
-    jobs = exam_jobs(QUERIES, ExamPlan(), run)
+    jobs = build_exam_jobs(QUERIES, ExamPlan(), run)
     with pytest.raises(SettingsError, match="--model"):
         asyncio.run(write_testbanks(jobs, ExamPlan(), run, tmp_path / "bank"))
     assert not list(tmp_path.iterdir())
@@ -179,7 +179,7 @@ async def test_without_a_judge_nuggets_are_clauses_of_the_documents(tmp_path: Pa
     corpus = Corpus([Document(id="d", text=f"{SOURCE} Tides are caused by the moon.")])
     plan = ExamPlan(kinds=("nuggets",), origin="documents", number=2)
     run = build_run(load_settings(only=("nuggets",)), corpus).with_models(embedder=WordEmbedder())
-    jobs = exam_jobs(QueryFile(QUERIES.queries[:2]), plan, run)
+    jobs = build_exam_jobs(QueryFile(QUERIES.queries[:2]), plan, run)
     found = await write_testbanks(jobs, plan, run, tmp_path / "bank")
     (bank,) = found.banks
     assert (bank.query_id, bank.kind, len(bank.items)) == ("q2", "nuggets", 2)
@@ -193,7 +193,7 @@ def test_a_folded_question_leaves_its_answer_with_the_one_that_stays():
         BankItem(BUILT, "1", answers=("1901",)),
         BankItem(BUILT_TOO, "2", answers=("in 1901",)),
     )
-    (bank,), folded = folded_banks([RubricBank("q", "", "questions", items)], WordEmbedder().encode)
+    (bank,), folded = fold_banks([RubricBank("q", "", "questions", items)], WordEmbedder().encode)
     assert [(i.id, i.answers) for i in bank.items] == [("1", ("1901", "in 1901"))]
     assert folded == (("q", BUILT_TOO),)
 

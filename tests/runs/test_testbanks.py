@@ -12,15 +12,15 @@ from ragassay.errors import InputError
 from ragassay.formats import BankItem, RubricBank, read_test_banks, write_test_banks
 from ragassay.records import BANK, Document, Review
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.banks import BankFile, all_history, apply_reviews, read_bank_file
-from ragassay.runs.journal import journal_of
+from ragassay.runs.banks import BankFile, apply_reviews, collect_history, read_bank_file
+from ragassay.runs.journal import open_journal
 from ragassay.workbench.bank_edit import (
     Author,
-    addition,
-    bank_as_text,
+    build_addition_review,
     change,
-    item_of,
-    reviews_of_text,
+    find_bank_item,
+    format_bank_text,
+    parse_bank_reviews,
     undo_review,
 )
 from ragassay.workbench.bank_lint import lint_banks
@@ -50,7 +50,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def say(path: Path, *reviews: Review) -> BankFile:
-    journal_of(path).add(*reviews)
+    open_journal(path).add(*reviews)
     return read_bank_file(path)
 
 
@@ -98,26 +98,26 @@ def test_removed_items_are_gone_told_and_come_back(path: Path):
 
 def test_added_items_get_an_id_of_the_originals_form(path: Path):
     file = read_bank_file(path)
-    file = say(path, addition(file, "q1", "Which town?", ADA, answers=["New Orleans"]))
+    file = say(path, build_addition_review(file, "q1", "Which town?", ADA, answers=["New Orleans"]))
     added = file.banks[0].items[-1]
     assert (added.text, added.answers, len(added.history)) == ("Which town?", ("New Orleans",), 1)
     assert added.id.startswith("q1/") and len(added.id) == 3 + 32
     file = say(path, change(file, added.id, "text", "Which city?", BO))
-    again = addition(file, "q1", "Which town?", BO)
+    again = build_addition_review(file, "q1", "Which town?", BO)
     assert again.item == f"{added.id}-2"
-    file = say(path, addition(file, "q2", "gravity", ADA, kind="nuggets", facet="g"))
+    file = say(path, build_addition_review(file, "q2", "gravity", ADA, kind="nuggets", facet="g"))
     assert (file.banks[-1].key, file.banks[-1].query_text) == (("q2", "g", "nuggets"), "tides")
     with pytest.raises(InputError, match="already has this text"):
-        addition(file, "q1", "which CITY?", ADA)
+        build_addition_review(file, "q1", "which CITY?", ADA)
     with pytest.raises(InputError, match="no query 'q9'"):
-        addition(file, "q9", "Which?", ADA)
+        build_addition_review(file, "q9", "Which?", ADA)
 
 
 def test_an_addition_that_was_taken_back_stays_told(path: Path):
-    file = say(path, addition(read_bank_file(path), "q1", "Which town?", ADA))
+    file = say(path, build_addition_review(read_bank_file(path), "q1", "Which town?", ADA))
     file = say(path, undo_review(file, "last", ADA))
     assert [item.id for item in file.banks[0].items] == ["q1/aa", "q1/ab", "q1/bb"]
-    assert [r.field for r in all_history(file.banks[0])] == ["added", "added"]
+    assert [r.field for r in collect_history(file.banks[0])] == ["added", "added"]
     assert file.n_stray == 0
 
 
@@ -152,12 +152,12 @@ def test_a_review_with_a_value_that_is_none_for_its_field_is_named(path: Path, w
 
 def test_items_are_found_by_the_beginning_of_their_id(path: Path):
     file = read_bank_file(path)
-    assert item_of(file, "ab")[1].id == "q1/ab"
-    assert item_of(file, "q2/")[1].id == "q2/aa"
+    assert find_bank_item(file, "ab")[1].id == "q1/ab"
+    assert find_bank_item(file, "q2/")[1].id == "q2/aa"
     with pytest.raises(InputError, match="matches 3 items"):
-        item_of(file, "a")
+        find_bank_item(file, "a")
     with pytest.raises(InputError, match="has no item 'zz'"):
-        item_of(file, "zz")
+        find_bank_item(file, "zz")
     with pytest.raises(InputError, match="empty"):
         change(file, "ab", "text", " ", ADA)
     with pytest.raises(InputError, match="no change"):
@@ -165,10 +165,10 @@ def test_items_are_found_by_the_beginning_of_their_id(path: Path):
 
 
 def test_an_edit_of_the_text_becomes_reviews_of_what_changed():
-    text = bank_as_text(QUESTIONS)
-    assert not reviews_of_text(text, QUESTIONS, ADA)
+    text = format_bank_text(QUESTIONS)
+    assert not parse_bank_reviews(text, QUESTIONS, ADA)
     text = text.replace("2\tWhere?\n", "").replace("Why then?", "Why  just then?\n= no reason")
-    found = reviews_of_text(f"{text}+ Which town?\n= New Orleans\n", QUESTIONS, ADA)
+    found = parse_bank_reviews(f"{text}+ Which town?\n= New Orleans\n", QUESTIONS, ADA)
     assert [(r.item, r.field, r.value) for r in found[:3]] == [
         ("q1/ab", "removed", True),
         ("q1/bb", "text", "Why just then?"),
@@ -192,7 +192,7 @@ def test_an_edit_of_the_text_becomes_reviews_of_what_changed():
 )
 def test_an_edit_that_cannot_be_read_names_its_line(text: str, problem: str):
     with pytest.raises(InputError, match=problem):
-        reviews_of_text(text, QUESTIONS, ADA)
+        parse_bank_reviews(text, QUESTIONS, ADA)
 
 
 MANY = tuple(

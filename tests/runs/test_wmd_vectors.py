@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from ragassay.cli import app
 from ragassay.errors import InputError, SettingsError
 from ragassay.models.token_vectors import TokenEncoder
-from ragassay.studies.similarity import Similarity, compare_texts, similarity
-from ragassay.studies.text_similarity import SIMILARITY_KINDS, words_of
+from ragassay.studies.similarity import Similarity, compare_texts, measure_similarity
+from ragassay.studies.text_similarity import SIMILARITY_KINDS, tokenize_words
 
 TEXTS = {"a": {"q": "the drug"}, "b": {"q": "The trial."}}
 
@@ -70,8 +70,8 @@ def test_a_batch_changes_no_vector(bert: str) -> None:
 
 def test_words_are_in_lower_case_with_their_punctuation() -> None:
     words = ["it", "does", "n't", "help", ".", "drug", "a", "(", "5", "mg", ")", "does", "."]
-    assert words_of("It doesn't help. Drug A (5 mg) does.") == words
-    assert words_of(" ") == []
+    assert tokenize_words("It doesn't help. Drug A (5 mg) does.") == words
+    assert tokenize_words(" ") == []
 
 
 def test_the_command_says_which_vectors_were_used(bert: str, tmp_path: Path) -> None:
@@ -88,6 +88,6 @@ def test_the_command_says_which_vectors_were_used(bert: str, tmp_path: Path) -> 
     assert json.loads(done.stdout)["matrices"][0]["key"] == "wmd-tiny-bert"
     assert bert in (tmp_path / "out" / "index.html").read_text()
     with pytest.raises(InputError, match="--metric wmd"):
-        similarity(path, ["bleu"], wmd_vectors=[bert])
+        measure_similarity(path, ["bleu"], wmd_vectors=[bert])
     with pytest.raises(SettingsError, match="is unavailable"):
-        similarity(path, ["wmd"], wmd_vectors=[str(tmp_path / "nowhere")])
+        measure_similarity(path, ["wmd"], wmd_vectors=[str(tmp_path / "nowhere")])

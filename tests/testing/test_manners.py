@@ -17,9 +17,9 @@ from case_tables import each_case
 from manner_outcomes import ERRORS, REFUSALS, Outcome
 
 from ragassay.errors import InputError
-from ragassay.model_names import provider_of
-from ragassay.models.call_reply import refusal_in
-from ragassay.models.gateway import BOUNDED, bounded_client
+from ragassay.model_names import find_provider
+from ragassay.models.call_reply import find_refusal
+from ragassay.models.gateway import BOUNDED, open_bounded_client
 from ragassay.models.litellm_library import import_litellm
 from ragassay.models.provider_errors import retry_after_s
 from ragassay.testing import Fault, ScriptedModel, ToolCall, load_manner
@@ -91,7 +91,7 @@ def ask(model: ScriptedModel, patch: pytest.MonkeyPatch, **options: Any) -> Any:
     """Ask as `JudgeLM` does; None leaves an option out."""
     for name, value in model.environment.items():
         patch.setenv(name, value)
-    litellm, provider = import_litellm(), provider_of(model.model_name)
+    litellm, provider = import_litellm(), find_provider(model.model_name)
     asked: dict[str, Any] = {"temperature": 0, "max_tokens": 300, "response_format": JSON_SCHEMA}
     if model.manner.protocol == "responses":
         asked["temperature"] = None
@@ -103,7 +103,7 @@ def ask(model: ScriptedModel, patch: pytest.MonkeyPatch, **options: Any) -> Any:
 
     async def complete() -> Any:
         if provider in BOUNDED:
-            asked["client"] = bounded_client(provider)
+            asked["client"] = open_bounded_client(provider)
         try:
             return await litellm.acompletion(
                 model=model.model_name,
@@ -239,7 +239,7 @@ def test_a_refusal_stands_where_the_provider_puts_it(
     with ScriptedModel(verdict, manner=manner, faults=[Fault("refusal")]) as model:
         choice = ask(model, monkeypatch).choices[0]
     if manner in ("openai", "azure", "openrouter"):
-        assert "can't assist" in (refusal_in(choice.message) or "")
+        assert "can't assist" in (find_refusal(choice.message) or "")
         assert choice.message.content is None
     elif manner in ("anthropic", "gemini", "bedrock"):
         assert (choice.finish_reason, choice.message.content or "") == ("content_filter", "")

@@ -19,7 +19,7 @@ def kinds(faults: list[Fault], prompts: str) -> list[FaultKind | None]:
     for prompt in prompts:
         n_attempts[prompt] += 1
         body = {"messages": [{"role": "user", "content": prompt}]}
-        fault = plan.next_fault(request_key(body), n_attempts[prompt], body)
+        fault = plan.find_next_fault(request_key(body), n_attempts[prompt], body)
         met.append(fault.kind if fault else None)
     return met
 

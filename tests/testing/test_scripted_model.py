@@ -18,7 +18,7 @@ import pytest
 
 import ragassay.testing
 from ragassay.errors import InputError
-from ragassay.models.call_reply import refusal_in
+from ragassay.models.call_reply import find_refusal
 from ragassay.testing import Fault, FaultKind, ScriptedModel
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
@@ -377,7 +377,7 @@ def test_litellm_passes_a_refusal_on() -> None:
     with ScriptedModel(faults=[Fault("refusal")]) as model:
         message = asyncio.run(ask_litellm(model)).choices[0].message
     assert message.content is None
-    assert "can't assist" in refusal_in(message)
+    assert "can't assist" in find_refusal(message)
 
 
 def test_the_process_serves_until_killed_and_logs(client: httpx.Client, tmp_path: Path) -> None:

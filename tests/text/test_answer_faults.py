@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 from case_tables import each_case
 
-from ragassay.text.faults import is_cut_off, lacks_stop, languages, refuses, says_nothing
+from ragassay.text.faults import (
+    compare_languages,
+    is_cut_off,
+    is_refused_answer,
+    lacks_stop,
+    says_nothing,
+)
 
 WHOLE = "Metformin lowers blood glucose in adults with diabetes."
 GERMAN = "Metformin senkt den Blutzucker bei Erwachsenen mit Diabetes, wie die Studie zeigt."
@@ -91,7 +97,7 @@ def test_a_last_sentence_may_be_cut_that_alone_has_no_stop(last: str, is_open: b
 def test_a_short_answer_that_opens_with_having_none_is_a_refusal(
     sentences: list[str], is_refusal: bool
 ):
-    assert refuses(sentences) == is_refusal
+    assert is_refused_answer(sentences) == is_refusal
 
 
 @each_case(
@@ -109,7 +115,7 @@ def test_a_short_answer_that_opens_with_having_none_is_a_refusal(
 def test_languages_are_named_where_both_are_sure_and_differ(
     question: str, answer: str, differ: tuple[str, str] | None
 ):
-    assert languages(question, answer) == differ
+    assert compare_languages(question, answer) == differ
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Plus
 
-from ragassay.text.search import Bm25Index, rank, tokenize
+from ragassay.text.search import Bm25Index, rank_texts, tokenize
 
 WORDS = st.sampled_from(["pain", "fell", "drug", "trial", "rose", "the"])
 TEXTS = st.lists(st.lists(WORDS, max_size=6).map(" ".join), max_size=6)
@@ -56,7 +56,7 @@ def test_search_is_rank_bm25_over_the_texts_that_match(texts: list[str], query: 
 
 @given(TEXTS, st.lists(WORDS, max_size=4).map(" ".join))
 def test_rank_gives_every_text_once_best_first(texts: list[str], query: str) -> None:
-    found = rank(query, texts)
+    found = rank_texts(query, texts)
     assert sorted(position for position, _ in found) == list(range(len(texts)))
     scores = [score for _, score in found]
     assert scores == sorted(scores, reverse=True)
@@ -72,10 +72,10 @@ def test_k_takes_the_best() -> None:
 @pytest.mark.parametrize("texts", [[], [""], ["the of", " "]])
 def test_nothing_to_search_finds_nothing(texts: list[str]) -> None:
     assert Bm25Index(texts).search("pain") == []
-    assert [i for i, _ in rank("pain", texts)] == list(range(len(texts)))
+    assert [i for i, _ in rank_texts("pain", texts)] == list(range(len(texts)))
 
 
 @pytest.mark.parametrize("query", ["", "the", "unheard"])
 def test_nothing_to_search_for_finds_nothing(query: str) -> None:
     assert Bm25Index(["pain fell", "drug"]).search(query) == []
-    assert rank(query, ["pain fell", "drug"]) == [(0, 0.0), (1, 0.0)]
+    assert rank_texts(query, ["pain fell", "drug"]) == [(0, 0.0), (1, 0.0)]

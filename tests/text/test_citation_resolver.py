@@ -12,7 +12,9 @@ PLAIN = Document(id="a", text="Drug A helps 2. of all.")
 
 
 def is_unresolved(source: Document, number: str) -> bool:
-    (found,) = CitationResolver((source,)).citations([Target("number", number, f"[{number}]")])
+    (found,) = CitationResolver((source,)).resolve_targets(
+        [Target("number", number, f"[{number}]")]
+    )
     assert found.document is None
     return found.is_unresolved
 

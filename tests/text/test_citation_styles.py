@@ -11,7 +11,7 @@ import pytest
 from case_tables import each_case
 
 from ragassay.records import AnswerSentence, Article, Document, Record
-from ragassay.text.citation_styles import ENTRIES, address_target, read_targets
+from ragassay.text.citation_styles import ENTRIES, parse_address, read_targets
 from ragassay.text.segmenter import segment
 
 ROOT = Path(__file__).parents[2]
@@ -403,9 +403,9 @@ def test_an_article_is_found_by_the_address_of_its_source() -> None:
 
 
 def test_addresses_of_pubmed_and_of_dois_name_articles() -> None:
-    assert address_target("https://europepmc.org/article/MED/123").value == "123"
-    assert address_target("https://doi.org/10.1000/ABC.").value == "10.1000/abc"
-    assert address_target("https://example.org/a).").kind == "address"
+    assert parse_address("https://europepmc.org/article/MED/123").value == "123"
+    assert parse_address("https://doi.org/10.1000/ABC.").value == "10.1000/abc"
+    assert parse_address("https://example.org/a).").kind == "address"
 
 
 def test_tokens_of_models_around_citations_are_no_text() -> None:

@@ -7,7 +7,7 @@ from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.text.clauses import MOST_WORDS, clauses_of
+from ragassay.text.clauses import MOST_WORDS, split_clauses
 from ragassay.text.grounding import is_carried
 from ragassay.text.search import tokenize
 
@@ -53,7 +53,7 @@ CUT = {
 def test_a_sentence_is_cut_where_another_statement_begins(
     sentence: str, clauses: list[str]
 ) -> None:
-    assert clauses_of(sentence) == clauses
+    assert split_clauses(sentence) == clauses
     assert all(is_carried(clause, sentence, sentence) for clause in clauses)
 
 
@@ -74,23 +74,23 @@ def test_a_sentence_is_cut_where_another_statement_begins(
     ],
 )
 def test_a_sentence_is_left_whole_where_a_cut_might_change_it(sentence: str) -> None:
-    assert clauses_of(sentence) == [sentence]
+    assert split_clauses(sentence) == [sentence]
 
 
 def test_white_space_is_normalised_and_a_blank_sentence_has_no_clause() -> None:
-    assert clauses_of("  The drug\n works  well. ") == ["The drug works well."]
-    assert clauses_of(" \n") == []
+    assert split_clauses("  The drug\n works  well. ") == ["The drug works well."]
+    assert split_clauses(" \n") == []
 
 
 @given(st.lists(st.sampled_from('the drug fell, and but ; ( ) " which reduced 1,000 mg.'.split())))
 def test_no_word_is_lost_or_made_up(words: list[str]) -> None:
     sentence = " ".join(words)
     joining = set(tokenize("and but which while"))
-    own, found = set(tokenize(sentence)), set(tokenize(" ".join(clauses_of(sentence))))
+    own, found = set(tokenize(sentence)), set(tokenize(" ".join(split_clauses(sentence))))
     assert found <= own <= found | joining
 
 
 def test_a_text_that_is_no_prose_is_not_cut() -> None:
     hostile = "a fell, and " * 20_000
-    assert clauses_of(hostile) == [hostile.strip()]
-    assert len(clauses_of("The level fell, and the dose rose. " + "very " * MOST_WORDS)) == 1
+    assert split_clauses(hostile) == [hostile.strip()]
+    assert len(split_clauses("The level fell, and the dose rose. " + "very " * MOST_WORDS)) == 1

@@ -13,7 +13,7 @@ from benchmarks.qa_numbers import (
     planted_questions,
     sciqag_answers,
 )
-from ragassay.text.questions import context_marks
+from ragassay.text.questions import find_context_marks
 
 
 @each_case(
@@ -39,7 +39,7 @@ from ragassay.text.questions import context_marks
     ],
 )
 def test_words_that_need_the_paper_are_found(question: str, kind: str):
-    marks = context_marks(question, "")
+    marks = find_context_marks(question, "")
 
     assert [mark.kind for mark in marks] == [kind]
     assert question[marks[0].start : marks[0].end] == marks[0].text
@@ -65,30 +65,32 @@ def test_words_that_need_the_paper_are_found(question: str, kind: str):
     ],
 )
 def test_whole_questions_are_left_alone(question: str):
-    assert context_marks(question, "") == ()
+    assert find_context_marks(question, "") == ()
 
 
 def test_an_answer_may_point_to_its_question_but_not_to_the_paper():
-    assert context_marks("Why do bees dance?", "This dance tells where food is.") == ()
-    (mark,) = context_marks("Why do bees dance?", "The paper presents a dance.")
+    assert find_context_marks("Why do bees dance?", "This dance tells where food is.") == ()
+    (mark,) = find_context_marks("Why do bees dance?", "The paper presents a dance.")
     assert (mark.part, mark.kind, mark.text) == ("answer", "paper", "The paper")
 
 
 def test_marks_do_not_overlap_and_stand_in_order():
-    marks = context_marks("In this study, what do the authors say of Figure 2?", "We say little.")
+    marks = find_context_marks(
+        "In this study, what do the authors say of Figure 2?", "We say little."
+    )
 
     assert [mark.text for mark in marks] == ["this study", "the authors", "Figure 2", "We"]
 
 
 def test_nothing_is_found_in_nothing():
-    assert context_marks("", "") == ()
+    assert find_context_marks("", "") == ()
 
 
 @each_case("text", ["the proposed ", "bee this bee ", "described ", "[1,1,1", "a", " ", "1,"])
 def test_what_is_marked_in_a_long_text_stands_there(text: str):
     # hostile/test_readers.py measures that the time is linear.
     whole = text * (100_000 // len(text))
-    assert all(mark.text in whole for mark in context_marks(whole, ""))
+    assert all(mark.text in whole for mark in find_context_marks(whole, ""))
 
 
 def test_planted_words_are_found_and_whole_questions_left_alone(shared: Path):
@@ -98,7 +100,7 @@ def test_planted_words_are_found_and_whole_questions_left_alone(shared: Path):
     planted = planted_questions(whole, HELD_BACK)
 
     def share(questions: list[str]) -> float:
-        return sum(bool(context_marks(text, "")) for text in questions) / len(questions)
+        return sum(bool(find_context_marks(text, "")) for text in questions) / len(questions)
 
     assert share([text for _, text in planted]) >= 0.98
     assert share([one.question for one in needing]) >= 0.95

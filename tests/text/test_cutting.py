@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.text.search import PASSAGE_WORDS, passages_of
+from ragassay.text.search import PASSAGE_WORDS, cut_passages
 
 SENTENCES = st.lists(
     st.lists(st.sampled_from(["cells", "protein", "dose", "risk"]), min_size=1, max_size=9).map(
@@ -21,7 +21,7 @@ SENTENCES = st.lists(
 @given(SENTENCES, st.integers(1, 25))
 def test_passages_are_whole_sentences_and_all_words_are_there(sentences, most):
     text = " ".join(sentences)
-    pieces = passages_of(text, most)
+    pieces = cut_passages(text, most)
     assert " ".join(pieces) == text
     for piece in pieces:
         n_words = len(piece.split())
@@ -33,7 +33,7 @@ def test_passages_are_whole_sentences_and_all_words_are_there(sentences, most):
 
 
 def test_a_short_text_stays_as_it_is_and_so_does_one_without_a_sentence():
-    assert passages_of(" One two. \n") == (" One two. \n",)
-    assert passages_of("", 1) == ("",)
+    assert cut_passages(" One two. \n") == (" One two. \n",)
+    assert cut_passages("", 1) == ("",)
     assert PASSAGE_WORDS == 400
-    assert passages_of("... !!! ???", 1) == ("... !!! ???",)
+    assert cut_passages("... !!! ???", 1) == ("... !!! ???",)

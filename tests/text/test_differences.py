@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragassay.text.differences import absent_numbers, difference_of, difference_spans
+from ragassay.text.differences import find_absent_numbers, find_difference, find_difference_spans
 
 
 @pytest.mark.parametrize(
@@ -28,32 +28,34 @@ from ragassay.text.differences import absent_numbers, difference_of, difference_
     ],
 )
 def test_another_value_is_told_in_plain_words_and_marked_on_both_sides(claim, text, words):
-    found = difference_of(claim, [text], beside=[])
+    found = find_difference(claim, [text], beside=[])
     assert found and (found.kind, found.words) == ("number", words)
     *_, here = words.split("answer ")
     there = words.removeprefix("the source says ").split(" for ")[0].split(",")[0]
-    assert [claim[slice(*span)] for span in difference_spans(words, claim, "here")] == [here]
-    assert [text[slice(*span)] for span in difference_spans(words, text, "there")] == [there]
+    assert [claim[slice(*span)] for span in find_difference_spans(words, claim, "here")] == [here]
+    assert [text[slice(*span)] for span in find_difference_spans(words, text, "there")] == [there]
 
 
 def test_a_number_is_marked_where_it_is_not_a_part_of_a_longer_one():
     words = "the source says 45, the answer 60"
-    assert difference_spans(words, "160, 60.5, 1,60 and 60.", "here") == [(20, 22)]
-    assert difference_spans(words, "45 of 1,450", "there") == [(0, 2)]
+    assert find_difference_spans(words, "160, 60.5, 1,60 and 60.", "here") == [(20, 22)]
+    assert find_difference_spans(words, "45 of 1,450", "there") == [(0, 2)]
 
 
 def test_a_number_that_no_document_states_is_absent_and_no_difference():
     claim = "Mean age was 64 years in 12 countries."
-    assert difference_of(claim, ["Adults took part."], beside=[]) is None
-    assert absent_numbers(claim, ["Adults took part."]) == ("64 years", "12")
-    assert absent_numbers(claim, ["Adults took part."], beside=["Mean age: 64 years."]) == ("12",)
+    assert find_difference(claim, ["Adults took part."], beside=[]) is None
+    assert find_absent_numbers(claim, ["Adults took part."]) == ("64 years", "12")
+    assert find_absent_numbers(claim, ["Adults took part."], beside=["Mean age: 64 years."]) == (
+        "12",
+    )
 
 
 def test_another_value_counts_against_the_document_that_gives_it():
     claim, own, other = "The dose was 50 mg.", "It is a tablet.", "The dose was 5 mg."
-    assert difference_of(claim, [own], beside=[other]) is None
-    found = difference_of(claim, [other], beside=[own])
+    assert find_difference(claim, [own], beside=[other]) is None
+    found = find_difference(claim, [other], beside=[own])
     assert found and found.words == "the source says 5 mg, the answer 50 mg"
-    assert difference_of(claim, [other], beside=["The dose was 50 mg."]) is None
+    assert find_difference(claim, [other], beside=["The dose was 50 mg."]) is None
     # The rest of the document may say more.
-    assert difference_of(claim, [other], beside=None) is None
+    assert find_difference(claim, [other], beside=None) is None

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from ragassay.records import CitedSpan, Document, Record, SentenceInput
 from ragassay.text.blocks import read_blocks
 from ragassay.text.faults import TAGS, find_reasoning
-from ragassay.text.markup import DELIMITERS, plain_text, readable
-from ragassay.text.segmenter import find_statements, judged_text, segment
+from ragassay.text.markup import DELIMITERS, extract_plain_text, remove_delimiters
+from ragassay.text.segmenter import extract_judged_text, find_statements, segment
 
 SOURCES = tuple(Document(id=name, text="Text.", title=f"Title {name}") for name in ("a", "b", "c"))
 
@@ -87,7 +87,7 @@ def test_reasoning_is_set_aside_and_offsets_stay() -> None:
         assert text == tagged
         assert (statement.text, text[statement.start : statement.end]) == ("It falls.", "It falls.")
         assert statement.start >= end > start
-        assert judged_text(record) == "It falls."
+        assert extract_judged_text(record) == "It falls."
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_reasoning_is_set_aside_and_offsets_stay() -> None:
 )
 def test_reasoning_without_one_of_its_tags(answer: str, judged: str | None) -> None:
     record = Record(id="r", question="Q?", answer=answer)
-    assert judged_text(record) == (answer if judged is None else judged)
+    assert extract_judged_text(record) == (answer if judged is None else judged)
 
 
 def test_sentences_that_were_handed_in_stay_one_statement_each() -> None:
@@ -179,13 +179,13 @@ def test_statements_are_ordered_and_apart_whatever_the_markup(pieces: list[str])
 @given(st.lists(st.sampled_from(PIECES), max_size=25))
 def test_plain_text_knows_where_each_character_stands(pieces: list[str]) -> None:
     answer = "".join(pieces)
-    plain = plain_text(answer, [(0, len(answer))])
+    plain = extract_plain_text(answer, [(0, len(answer))])
     assert len(plain.text) == len(plain.starts) == len(plain.ends)
     assert plain.starts == sorted(plain.starts)
     for n, character in enumerate(plain.text):
         if character.isalpha() and plain.ends[n] - plain.starts[n] == 1:
             assert answer[plain.starts[n]] == character
-    assert not set(readable(plain.text)) & set(DELIMITERS)
+    assert not set(remove_delimiters(plain.text)) & set(DELIMITERS)
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=25))

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lazy import LazyModule
 
-from ragassay.text.keywords import DAMPING, find_keywords, kind_of_word, pagerank
+from ragassay.text.keywords import DAMPING, classify_word, find_keywords, pagerank
 
 networkx = LazyModule("networkx")
 
@@ -67,7 +67,7 @@ def test_one_candidate_is_enough():
     ],
 )
 def test_words_by_their_kind(word, kind):
-    assert kind_of_word(word) == kind
+    assert classify_word(word) == kind
 
 
 @given(st.integers(2, 12), st.integers(0, 1000))
@@ -86,12 +86,12 @@ def test_a_node_without_an_edge_leads_to_all_alike():
 
 
 def test_the_weights_are_the_sums_of_inverse_distances():
-    from ragassay.text.keywords import find_candidates, find_topics, topic_weights
+    from ragassay.text.keywords import compute_topic_weights, find_candidates, find_topics
 
     text = "insulin and glucose rises slowly; lipid of the new insulin pump; glucose"
     found = find_candidates(text)
     topics = find_topics(found)
-    weights = topic_weights(found, topics)
+    weights = compute_topic_weights(found, topics)
     expected = np.zeros_like(weights)
     for i, one in enumerate(found):
         for j, other in enumerate(found):

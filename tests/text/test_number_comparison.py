@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from case_tables import each_case
 
-from ragassay.text.number_comparison import compare_numbers, slip_size
+from ragassay.text.number_comparison import compare_numbers, count_slip_digits
 from ragassay.text.number_mentions import read_mentions
 
 SAME = (
@@ -248,7 +248,7 @@ def test_swapped_values_name_the_arm():
     ],
 )
 def test_a_slip_is_one_digit_two_swapped_or_the_point(one: str, other: str, n: int):
-    assert slip_size(read_mentions(one)[0], read_mentions(other)[0]) == n
+    assert count_slip_digits(read_mentions(one)[0], read_mentions(other)[0]) == n
 
 
 def test_a_small_count_in_words_is_not_looked_for():

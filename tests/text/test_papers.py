@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragassay.qa.measures import paper_sentences
+from ragassay.qa.measures import list_paper_sentences
 from ragassay.records import Paper, PaperSection
 
 PAPER = Paper(
@@ -21,7 +21,7 @@ PAPER = Paper(
 
 
 def test_sentences_stand_at_their_place_in_the_running_text():
-    sentences = paper_sentences(PAPER)
+    sentences = list_paper_sentences(PAPER)
     assert [one.index for one in sentences] == list(range(7))
     for one in sentences:
         assert PAPER.text[one.start : one.end] == one.text
@@ -29,7 +29,7 @@ def test_sentences_stand_at_their_place_in_the_running_text():
 
 
 def test_a_line_ends_a_sentence_whatever_stands_there():
-    assert [one.text for one in paper_sentences(PAPER)] == [
+    assert [one.text for one in list_paper_sentences(PAPER)] == [
         "Sleep was short.",
         "It lasted 5 h.",
         "Rats ran for 10 min.",
@@ -42,9 +42,9 @@ def test_a_line_ends_a_sentence_whatever_stands_there():
 
 def test_sections_that_are_no_running_text_have_none():
     table = Paper(id="p", sections=(PaperSection(kind="table", text="1\t2"),))
-    assert paper_sentences(table) == ()
-    assert paper_sentences(Paper(id="p", sections=())) == ()
+    assert list_paper_sentences(table) == ()
+    assert list_paper_sentences(Paper(id="p", sections=())) == ()
 
 
 def test_they_are_cut_once():
-    assert paper_sentences(PAPER) is paper_sentences(PAPER.model_copy())
+    assert list_paper_sentences(PAPER) is list_paper_sentences(PAPER.model_copy())

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from case_tables import each_case
 
-from ragassay.text.number_words import number_words_in
+from ragassay.text.number_words import find_number_words
 from ragassay.text.quantities import Quantity, read_quantities
 from ragassay.text.units import read_unit
 
@@ -184,7 +184,7 @@ def test_approximate_numbers_are_marked():
 
 
 def test_one_is_a_number_in_a_compound_only():
-    assert [value for *_, value in number_words_in("one of one hundred and one")] == [101]
+    assert [value for *_, value in find_number_words("one of one hundred and one")] == [101]
 
 
 def test_places_are_those_of_the_text():

@@ -9,11 +9,11 @@ import pytest
 from case_tables import each_case
 
 from ragassay.formats import read_test_banks
-from ragassay.text.questions import asked_for, is_one_question, question_flaws
+from ragassay.text.questions import find_question_flaws, find_question_word, is_one_question
 
 
 def kinds(text: str, *answers: str) -> list[str]:
-    return [flaw.kind for flaw in question_flaws(text, answers)]
+    return [flaw.kind for flaw in find_question_flaws(text, answers)]
 
 
 @each_case(
@@ -98,7 +98,7 @@ def test_a_known_answer_in_the_question_tells_it():
 
 
 def test_flaws_say_why_and_how_to_mend():
-    (flaw,) = question_flaws("It was loud, wasn't it?")
+    (flaw,) = find_question_flaws("It was loud, wasn't it?")
     assert '"wasn\'t it?"' in flaw.why and flaw.mend
 
 
@@ -115,7 +115,7 @@ def test_flaws_say_why_and_how_to_mend():
     ],
 )
 def test_what_a_question_asks_for(question: str, asked: str):
-    assert asked_for(question) == asked
+    assert find_question_word(question) == asked
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from case_tables import each_case
 
-from ragassay.text.differences import difference_of
+from ragassay.text.differences import find_difference
 from ragassay.text.number_comparison import compare_numbers, has_complement
 from ragassay.text.number_mentions import read_mentions
 
@@ -125,7 +125,7 @@ def test_changes_that_come_to_a_hundred_do_not_complete_each_other():
 
 @each_case(("claim", "text"), COMPLEMENTS)
 def test_what_completes_has_no_difference(claim: str, text: str):
-    assert difference_of(claim, [text], beside=()) is None
+    assert find_difference(claim, [text], beside=()) is None
 
 
 def test_a_volume_is_no_number_of_people():

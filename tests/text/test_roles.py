@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from case_tables import each_case
 
-from ragassay.text.roles import unconfirmed_roles
+from ragassay.text.roles import explain_unconfirmed
 
 APIXABAN = "Apixaban reduced major bleeding more than warfarin in adults with atrial fibrillation."
 MORTALITY = "Mortality was lower with dexamethasone than with usual care."
@@ -149,21 +149,21 @@ Exposure to simvastatin is increased by grapefruit juice.
 
 @each_case("claim, source", TURNED)
 def test_turned_sides_are_not_confirmed(claim, source):
-    assert unconfirmed_roles(claim, ["Adults took part in this trial.", source])
+    assert explain_unconfirmed(claim, ["Adults took part in this trial.", source])
 
 
 @each_case("claim, source", REWORDED)
 def test_a_rewording_is_confirmed(claim, source):
-    assert unconfirmed_roles(claim, ["Adults took part in this trial.", source]) == ""
+    assert explain_unconfirmed(claim, ["Adults took part in this trial.", source]) == ""
 
 
 @each_case("source, turned, reworded", [one.splitlines() for one in TRIPLES.strip().split("\n\n")])
 def test_turned_and_reworded_claims_are_told_apart(source, turned, reworded):
     sentences = ["Adults took part in this trial.", source]
-    assert unconfirmed_roles(turned, sentences)
-    assert unconfirmed_roles(reworded, sentences) == unconfirmed_roles(source, sentences) == ""
+    assert explain_unconfirmed(turned, sentences)
+    assert explain_unconfirmed(reworded, sentences) == explain_unconfirmed(source, sentences) == ""
 
 
 def test_a_text_without_sentences_confirms_nothing():
-    assert unconfirmed_roles(APIXABAN, [])
-    assert unconfirmed_roles("Apixaban is a tablet.", []) == ""
+    assert explain_unconfirmed(APIXABAN, [])
+    assert explain_unconfirmed("Apixaban is a tablet.", []) == ""

@@ -9,7 +9,7 @@ from case_tables import each_case
 
 from ragassay.models.entailment import NEUTRAL, SUPPORTS
 from ragassay.optimizers.finetuning.claims import NOT_RELEVANT, LabelledClaim, read_claims
-from training.claims import held_out, split_scifact, without_citations, write_claims
+from training.claims import held_out, remove_citations, split_scifact, write_claims
 
 
 @each_case(
@@ -28,7 +28,7 @@ from training.claims import held_out, split_scifact, without_citations, write_cl
     ],
 )
 def test_citations_are_left_out_and_the_sentence_stays(text: str, wanted: str):
-    assert without_citations(text) == wanted
+    assert remove_citations(text) == wanted
 
 
 def test_held_out_groups_are_whole_and_repeat():

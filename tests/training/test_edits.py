@@ -7,7 +7,7 @@ import random
 from lazy import LazyModule
 
 from ragassay.models.entailment import CONTRADICTS, SUPPORTS
-from ragassay.optimizers.finetuning.adapting import partial_loss
+from ragassay.optimizers.finetuning.adapting import compute_partial_loss
 from ragassay.optimizers.finetuning.claims import NOT_CONTRADICTED, LabelledClaim
 from training.edits import edited
 
@@ -36,6 +36,7 @@ def test_an_edit_counts_where_the_document_has_what_was_edited():
 def test_of_an_open_label_only_the_contradiction_is_wrong():
     logits = torch.tensor([[4.0, 0.0, 0.0], [0.0, 0.0, 4.0], [0.0, 4.0, 0.0]])
     losses = [
-        float(partial_loss(row[None], torch.tensor([NOT_CONTRADICTED]), 0.0)) for row in logits
+        float(compute_partial_loss(row[None], torch.tensor([NOT_CONTRADICTED]), 0.0))
+        for row in logits
     ]
     assert max(losses[:2]) < 0.1 and losses[2] > 3

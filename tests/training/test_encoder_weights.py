@@ -10,7 +10,7 @@ from safetensors.numpy import load_file
 
 from ragassay.errors import SettingsError
 from ragassay.models import minilm, weights
-from ragassay.models.weights import MINILM_PARTS, minilm_folder, sha256_of
+from ragassay.models.weights import MINILM_PARTS, compute_sha256, locate_minilm
 from training.encoder_weights import COPIED, published_folder, split, write
 
 pytestmark = pytest.mark.integration
@@ -18,16 +18,16 @@ pytestmark = pytest.mark.integration
 
 def test_the_packaged_files_are_those_that_the_script_makes(tmp_path: Path) -> None:
     parts = write(published_folder(), tmp_path)
-    assert {path.name: sha256_of(path) for path in parts} == MINILM_PARTS
+    assert {path.name: compute_sha256(path) for path in parts} == MINILM_PARTS
     for name in (*COPIED, *MINILM_PARTS):
-        assert (minilm_folder() / name).read_bytes() == (tmp_path / name).read_bytes()
+        assert (locate_minilm() / name).read_bytes() == (tmp_path / name).read_bytes()
     assert max(path.stat().st_size for path in parts) < 20_000_000
 
 
 def test_every_weight_is_the_published_one_in_half_precision() -> None:
     published = load_file(published_folder() / "model.safetensors")
     del published["embeddings.position_ids"]
-    found = minilm.minilm_weights()
+    found = minilm.read_minilm_weights()
     assert found.keys() == published.keys()
     for name, rows in published.items():
         assert found[name].dtype == np.float32
@@ -45,6 +45,6 @@ def test_a_matrix_goes_on_in_the_next_part() -> None:
 
 def test_a_damaged_part_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(weights.MINILM_PARTS, "weights-2.safetensors", "00ff")
-    minilm.minilm_weights.cache_clear()
+    minilm.read_minilm_weights.cache_clear()
     with pytest.raises(SettingsError, match=r"weights-2\.safetensors has SHA-256 14fb.*reinstall"):
-        minilm.minilm_weights()
+        minilm.read_minilm_weights()

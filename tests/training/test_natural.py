@@ -38,7 +38,7 @@ ANSWER = {
 class Sure:
     name, digest, bounds = "sure", "", ()
 
-    def probabilities(self, pairs):
+    def predict_probabilities(self, pairs):
         return np.array([[0.7, 0.2, 0.1] for _ in pairs])
 
 

@@ -18,7 +18,7 @@ def test_order_is_learned_from_how_sentences_open():
     vectors = [np.zeros((3, 2), np.float32) for _ in answers]
     openings = [[["first"], ["then"], ["overall"]] for _ in answers]
     model = fit_order(answers, vectors, openings)
-    place = model.logits(answers[0], vectors[0], openings[0])
+    place = model.compute_logits(answers[0], vectors[0], openings[0])
     assert list(np.argsort(place)) == [0, 1, 2]
 
 
@@ -36,7 +36,7 @@ def test_labelled_sentences_are_told_by_their_measures():
     ]
     labels = [True] * 50 + [False] * 50
     model = fit_sentences(rows, labels, ("support",))
-    found = model.logits(rows) > 0
+    found = model.compute_logits(rows) > 0
     assert (found == np.array(labels)).mean() > 0.95
     assert model.weights[0] < 0
 
@@ -59,7 +59,7 @@ def test_ratings_follow_the_damage(damaged):
     rows, ratings, pairs = damaged
     better = {"support": True, "noise": True}
     rater = fit_rubric(rows, ratings, [1.0] * len(rows), better, pairs)
-    scores = [sum(k * p for k, p in enumerate(rater.distribution(row), 1)) for row in rows]
+    scores = [sum(k * p for k, p in enumerate(rater.predict_distribution(row), 1)) for row in rows]
     means = [float(np.mean(scores[start : start + 40])) for start in (0, 40, 80)]
     assert means[0] > 4 and 1.5 < means[1] < 3 and means[2] < 1.5
     assert rater.weights[0] > 10 * rater.weights[1] >= 10 * LEAST_WEIGHT
@@ -76,4 +76,6 @@ def test_a_signal_that_is_often_missing_counts_as_its_mean(damaged):
     rows, ratings, pairs = damaged
     gappy = [row if n % 2 else {"noise": row["noise"]} for n, row in enumerate(rows)]
     rater = fit_rubric(gappy, ratings, [1.0] * len(rows), {"support": True}, pairs)
-    assert rater.distribution({}) == pytest.approx(rater.distribution({"support": rater.means[0]}))
+    assert rater.predict_distribution({}) == pytest.approx(
+        rater.predict_distribution({"support": rater.means[0]})
+    )

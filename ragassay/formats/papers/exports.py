@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ragassay.errors import InputError
 from ragassay.files import AnyPath
-from ragassay.formats.output import JsonRow, json_bytes, replacing_file, write_values
+from ragassay.formats.output import JsonRow, encode_json, replace_file, write_values
 from ragassay.formats.workbench.bank_items import BankItem, RubricBank
 from ragassay.formats.workbench.banks import write_test_banks
 from ragassay.records import Paper, QAPair
@@ -34,14 +34,14 @@ Example = Callable[[Paper, Sequence[QAPair]], tuple[str, str]]
 output."""
 
 
-def with_instruction(instruction: str) -> Example:
+def bind_instruction(instruction: str) -> Example:
     """Return a function that makes examples from an instruction and SciQAG's list of pairs."""
 
-    def example(paper: Paper, pairs: Sequence[QAPair]) -> tuple[str, str]:
+    def build_example(paper: Paper, pairs: Sequence[QAPair]) -> tuple[str, str]:
         rows = [{"Q": pair.question, "A": pair.answer} for pair in pairs]
         return instruction, json.dumps(rows, ensure_ascii=False)
 
-    return example
+    return build_example
 
 
 def export_pairs(
@@ -62,7 +62,7 @@ def export_pairs(
         path: Path of the file, which is compressed if the name ends in `.gz`. An existing file is
             replaced, completely or not at all.
         form: One of `EXPORT_FORMS`.
-        example: Function that makes training examples, such as `with_instruction(...)`. Required
+        example: Function that makes training examples, such as `bind_instruction(...)`. Required
             for "sft".
 
     Raises:
@@ -84,7 +84,7 @@ def export_pairs(
     if form == "sft":
         if example is None:
             raise InputError("the format sft requires training examples; pass `example`")
-        return _write_rows(list(_sft_rows(pairs, known, example)), path)
+        return _write_rows(list(_build_sft_rows(pairs, known, example)), path)
     rows = [_ROWS[form](pair, known[pair.paper]) for pair in pairs]
     if form == "deepeval":
         return _write_document(rows, path, b"[\n", b"\n]\n")
@@ -99,12 +99,12 @@ def _write_rows(rows: Sequence[JsonRow], path: Path) -> int:
 
 
 def _write_document(rows: Sequence[JsonRow], path: Path, opening: bytes, closing: bytes) -> int:
-    with replacing_file(path) as handle:
-        handle.write(opening + b",\n".join(map(json_bytes, rows)) + closing)
+    with replace_file(path) as handle:
+        handle.write(opening + b",\n".join(map(encode_json, rows)) + closing)
     return len(rows)
 
 
-def _origin(pair: QAPair, paper: Paper) -> JsonRow:
+def _describe_origin(pair: QAPair, paper: Paper) -> JsonRow:
     origin = {
         "paper": paper.id,
         "journal": paper.journal,
@@ -114,38 +114,38 @@ def _origin(pair: QAPair, paper: Paper) -> JsonRow:
     return {name: value for name, value in origin.items() if value}
 
 
-def _ragas_row(pair: QAPair, paper: Paper) -> JsonRow:
+def _build_ragas_row(pair: QAPair, paper: Paper) -> JsonRow:
     # ragas drops unknown fields; Hugging Face datasets keep them.
     row: JsonRow = {"id": pair.id, "user_input": pair.question, "reference": pair.answer}
     if pair.sources:
         row["reference_contexts"] = list(pair.sources)
-    return row | _origin(pair, paper)
+    return row | _describe_origin(pair, paper)
 
 
-def _deepeval_row(pair: QAPair, paper: Paper) -> JsonRow:
+def _build_deepeval_row(pair: QAPair, paper: Paper) -> JsonRow:
     row: JsonRow = {"name": pair.id, "input": pair.question, "expected_output": pair.answer}
     if pair.sources:
         row["context"] = list(pair.sources)
-    return row | {"source_file": paper.id, "additional_metadata": _origin(pair, paper)}
+    return row | {"source_file": paper.id, "additional_metadata": _describe_origin(pair, paper)}
 
 
-def _bioasq_row(pair: QAPair, paper: Paper) -> JsonRow:
-    address = document_address(paper)
+def _build_bioasq_row(pair: QAPair, paper: Paper) -> JsonRow:
+    address = build_paper_address(paper)
     return {
         "id": pair.id,
         "type": "summary",
         "body": pair.question,
         "documents": [address],
-        "snippets": [_snippet(source, paper, address) for source in pair.sources],
+        "snippets": [_build_snippet(source, paper, address) for source in pair.sources],
         "ideal_answer": [pair.answer],
-    } | _origin(pair, paper)
+    } | _describe_origin(pair, paper)
 
 
-def document_address(paper: Paper) -> str:
+def build_paper_address(paper: Paper) -> str:
     """Return the URL of a paper, or its id if the id is neither a DOI nor a PMCID.
 
     Example:
-        >>> document_address(Paper(id="10.1000/ab", sections=()))
+        >>> build_paper_address(Paper(id="10.1000/ab", sections=()))
         'https://doi.org/10.1000/ab'
     """
     if paper.id.startswith("10.") and "/" in paper.id:
@@ -153,7 +153,7 @@ def document_address(paper: Paper) -> str:
     return _PMC + paper.id if paper.id[:3] == "PMC" and paper.id[3:].isdecimal() else paper.id
 
 
-def _snippet(source: str, paper: Paper, address: str) -> JsonRow:
+def _build_snippet(source: str, paper: Paper, address: str) -> JsonRow:
     """Return a passage, with its offsets in a section if the section contains it verbatim."""
     row: JsonRow = {"document": address, "text": source}
     n_body = 0
@@ -171,7 +171,7 @@ def _snippet(source: str, paper: Paper, address: str) -> JsonRow:
     return row
 
 
-def _jsonl_row(pair: QAPair, paper: Paper) -> JsonRow:
+def _build_jsonl_row(pair: QAPair, paper: Paper) -> JsonRow:
     texts = pair.sources or (paper.text,)
     names = [paper.id] if len(texts) == 1 else [f"{paper.id}#{i + 1}" for i in range(len(texts))]
     return {
@@ -183,19 +183,19 @@ def _jsonl_row(pair: QAPair, paper: Paper) -> JsonRow:
             {"id": name, "text": text, "title": paper.title}
             for name, text in zip(names, texts, strict=True)
         ],
-        "metadata": _origin(pair, paper),
+        "metadata": _describe_origin(pair, paper),
     }
 
 
 _ROWS: Mapping[str, Callable[[QAPair, Paper], JsonRow]] = {
-    "ragas": _ragas_row,
-    "deepeval": _deepeval_row,
-    "bioasq": _bioasq_row,
-    "jsonl": _jsonl_row,
+    "ragas": _build_ragas_row,
+    "deepeval": _build_deepeval_row,
+    "bioasq": _build_bioasq_row,
+    "jsonl": _build_jsonl_row,
 }
 
 
-def _by_paper(pairs: Sequence[QAPair]) -> dict[str, list[QAPair]]:
+def _group_by_paper(pairs: Sequence[QAPair]) -> dict[str, list[QAPair]]:
     by_paper: dict[str, list[QAPair]] = {}
     for pair in pairs:
         by_paper.setdefault(pair.paper, []).append(pair)
@@ -203,12 +203,14 @@ def _by_paper(pairs: Sequence[QAPair]) -> dict[str, list[QAPair]]:
 
 
 def _write_banks(pairs: Sequence[QAPair], papers: Mapping[str, Paper], path: Path) -> int:
-    banks = [_bank(of_paper, papers[name]) for name, of_paper in _by_paper(pairs).items()]
+    banks = [
+        _build_bank(of_paper, papers[name]) for name, of_paper in _group_by_paper(pairs).items()
+    ]
     write_test_banks(banks, path)
     return len(banks)
 
 
-def _bank(pairs: Sequence[QAPair], paper: Paper) -> RubricBank:
+def _build_bank(pairs: Sequence[QAPair], paper: Paper) -> RubricBank:
     asked: dict[str, list[QAPair]] = {}
     for pair in pairs:
         asked.setdefault(pair.question.strip(), []).append(pair)
@@ -216,12 +218,12 @@ def _bank(pairs: Sequence[QAPair], paper: Paper) -> RubricBank:
         query_id=paper.id,
         query_text=paper.title or paper.id,
         kind="questions",
-        items=tuple(_bank_item(question, same) for question, same in asked.items()),
-        info=json.dumps(_origin(pairs[0], paper), ensure_ascii=False),
+        items=tuple(_build_bank_item(question, same) for question, same in asked.items()),
+        info=json.dumps(_describe_origin(pairs[0], paper), ensure_ascii=False),
     )
 
 
-def _bank_item(question: str, pairs: Sequence[QAPair]) -> BankItem:
+def _build_bank_item(question: str, pairs: Sequence[QAPair]) -> BankItem:
     info: JsonRow = {"pairs": [pair.id for pair in pairs]}
     sources = list(dict.fromkeys(source for pair in pairs for source in pair.sources))
     if sources:
@@ -233,14 +235,14 @@ def _bank_item(question: str, pairs: Sequence[QAPair]) -> BankItem:
     )
 
 
-def _sft_rows(
+def _build_sft_rows(
     pairs: Sequence[QAPair], papers: Mapping[str, Paper], example: Example
 ) -> Iterator[JsonRow]:
     """Yield one training example per paper (SciQAG, section 3.2, following Self-Instruct)."""
-    for name, of_paper in _by_paper(pairs).items():
+    for name, of_paper in _group_by_paper(pairs).items():
         instruction, output = example(papers[name], of_paper)
         yield {
             "instruction": instruction,
             "input": papers[name].text,
             "output": output,
-        } | _origin(of_paper[0], papers[name])
+        } | _describe_origin(of_paper[0], papers[name])

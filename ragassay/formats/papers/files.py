@@ -26,15 +26,15 @@ from ragassay.files import AnyPath
 from ragassay.formats.files import (
     CORRUPTION_ERRORS,
     UTF8_BOM,
-    corruption_text,
-    encoding_of_start,
+    describe_corruption,
+    detect_bom,
     open_binary,
 )
 from ragassay.formats.items import Item, Place, iter_items, keep_first, read_item
 from ragassay.formats.output import write_values
 from ragassay.formats.papers.jats import iter_jats
 from ragassay.formats.papers.pdf import read_pdf
-from ragassay.formats.papers.prose import plain_id, read_prose, split_keywords
+from ragassay.formats.papers.prose import normalize_id, read_prose, split_keywords
 from ragassay.formats.problems import (
     Problem,
     ProblemError,
@@ -137,12 +137,12 @@ def read_papers(path: AnyPath) -> PaperFile:
         InputError: The path does not exist, cannot be opened, or is a folder without files.
     """
     path = Path(path)
-    read = (one for file, name in files_of(path) for one in _read_file(file, name))
-    papers, rejections = keep_first(read, lambda paper: paper.id, _repeated_paper)
+    read = (one for file, name in list_paper_files(path) for one in _read_file(file, name))
+    papers, rejections = keep_first(read, lambda paper: paper.id, _describe_repeat)
     return PaperFile(papers, tuple(rejections))
 
 
-def _repeated_paper(paper: Paper, first: Place) -> Problem:
+def _describe_repeat(paper: Paper, first: Place) -> Problem:
     where = f"line {first.line} of {first.file}" if first.line else first.file
     return Problem("id", f"the paper {quote_text(paper.id)} is already on {where}", "unique ids")
 
@@ -158,13 +158,13 @@ def write_papers(papers: Iterable[Paper], path: AnyPath) -> None:
     write_values(rows, path)
 
 
-def files_of(path: Path) -> list[tuple[Path, str]]:
+def list_paper_files(path: Path) -> list[tuple[Path, str]]:
     """Return the files at a path, sorted, each with the default id of its papers."""
     if not path.is_dir():
-        return [(path, _stem(path.name))]
+        return [(path, _strip_endings(path.name))]
     inside = {file: file.relative_to(path) for file in path.rglob("*") if file.is_file()}
     files = [
-        (file, _stem(relative.as_posix()))
+        (file, _strip_endings(relative.as_posix()))
         for file, relative in sorted(inside.items())
         if not any(part.startswith(".") for part in relative.parts)
     ]
@@ -173,7 +173,7 @@ def files_of(path: Path) -> list[tuple[Path, str]]:
     return files
 
 
-def _stem(name: str) -> str:
+def _strip_endings(name: str) -> str:
     for ending in _ENDINGS:
         if name.lower().endswith(ending) and len(name) > len(ending):
             name = name[: -len(ending)]
@@ -196,7 +196,7 @@ def _read_file(path: Path, name: str) -> _Read:
         elif head.removeprefix(UTF8_BOM).lstrip().startswith(b"<") or _is_utf16_xml(head):
             yield from iter_jats(path, name)
         else:
-            yield _text_paper(_decode_text(_read_bytes(path)), name), place
+            yield _read_text_paper(_decode_text(_read_bytes(path)), name), place
     except ProblemError as error:
         yield place.reject(error.problem), place
 
@@ -206,7 +206,7 @@ def _read_start(path: Path, n_bytes: int) -> bytes:
         with open_binary(path) as handle:
             return handle.read(n_bytes)
     except CORRUPTION_ERRORS as error:
-        raise ProblemError("", corruption_text(error), "a complete file") from error
+        raise ProblemError("", describe_corruption(error), "a complete file") from error
 
 
 def _opens_json(head: bytes) -> bool:
@@ -236,11 +236,11 @@ def _read_json(path: Path, name: str) -> _Read:
             continue
         count += 1
         own = name if count == 1 else f"{name}-{count}"
-        paper = read_item(partial(_json_paper, name=own), item)
+        paper = read_item(partial(_read_json_paper, name=own), item)
         yield item.place.reject(paper) if isinstance(paper, Problem) else paper, item.place
 
 
-def _json_paper(item: Item, name: str) -> Paper:
+def _read_json_paper(item: Item, name: str) -> Paper:
     if detect_format(item.keys, (PAPER,)) is None:
         text = f"found {describe_value(item.fields)}"
         raise ProblemError("", text, f"a paper: {PAPER.keys}")
@@ -256,7 +256,7 @@ def read_paper_row(item: Item, name: str) -> tuple[Paper, tuple[PairRow, ...]]:
         field = "sections" if row.sections is not None else "txt"
         raise ProblemError(field, "the paper has no text", "the full text of the paper")
     paper = Paper(
-        id=plain_id(row.id or name),
+        id=normalize_id(row.id or name),
         title=row.title,
         sections=sections,
         keywords=tuple(split_keywords(row.keywords)) or (prose.keywords if prose else ()),
@@ -270,7 +270,7 @@ def read_paper_row(item: Item, name: str) -> tuple[Paper, tuple[PairRow, ...]]:
 
 
 def _decode_text(data: bytes) -> str:
-    encoding, data = encoding_of_start(data) or "UTF-8", data.removeprefix(UTF8_BOM)
+    encoding, data = detect_bom(data) or "UTF-8", data.removeprefix(UTF8_BOM)
     if encoding == "UTF-8" and any(byte in data for byte in _BINARY):
         raise ProblemError("", "the file is not text", _FORMS)
     try:
@@ -284,10 +284,10 @@ def _decode_text(data: bytes) -> str:
     return text
 
 
-def _text_paper(text: str, name: str) -> Paper:
+def _read_text_paper(text: str, name: str) -> Paper:
     prose = read_prose(text, may_have_title=True)
     if not prose.sections:
         raise ProblemError("", "the file has no text except a title", "the text of the paper")
     return Paper(
-        id=plain_id(name), title=prose.title, sections=prose.sections, keywords=prose.keywords
+        id=normalize_id(name), title=prose.title, sections=prose.sections, keywords=prose.keywords
     )

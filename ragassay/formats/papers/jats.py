@@ -9,10 +9,10 @@ from pathlib import Path
 from lxml.etree import Entity, QName, XMLPullParser, XMLSyntaxError, tostring
 from lxml.etree import _Element as Element
 
-from ragassay.formats.files import CORRUPTION_ERRORS, corruption_text, open_binary
+from ragassay.formats.files import CORRUPTION_ERRORS, describe_corruption, open_binary
 from ragassay.formats.items import Place, shorten_text
-from ragassay.formats.papers.jats_text import Flow, lines_of, table_text, text_of
-from ragassay.formats.papers.prose import flat, kind_of_heading, plain_id
+from ragassay.formats.papers.jats_text import Flow, extract_lines, extract_text, render_table
+from ragassay.formats.papers.prose import classify_heading, join_lines, normalize_id
 from ragassay.formats.problems import Problem, quote_text
 from ragassay.records import Paper, PaperSection, Rejection
 from ragassay.records.qa import SectionKind
@@ -21,7 +21,7 @@ WHOLE_FILE = "a complete file; download or unpack the file again"
 _MAX_LINE = 65_535
 
 
-def not_xml(error: XMLSyntaxError) -> Problem:
+def describe_xml_error(error: XMLSyntaxError) -> Problem:
     """Return a problem that says where the file stops being well-formed XML."""
     # The message ends with "line 5, column 7". The line is reported separately.
     message, _, where = error.msg.partition(", line ")
@@ -30,7 +30,7 @@ def not_xml(error: XMLSyntaxError) -> Problem:
     return Problem("", text, WHOLE_FILE)
 
 
-def line_of(element: Element) -> int:
+def find_line_number(element: Element) -> int:
     """Return the line of an element in its file, or 0 if it is unknown."""
     if (element.sourceline or 0) < _MAX_LINE:
         return element.sourceline or 0
@@ -73,66 +73,68 @@ def read_jats(article: Element, name: str) -> Paper | Problem:
         element.tag = QName(element).localname
     if (meta := article.find("front/article-meta")) is None:
         meta = article.makeelement("article-meta")
-    sections = tuple(_sections(article, meta))
+    sections = tuple(_read_sections(article, meta))
     if not sections:
         return Problem(
             "article", "the article has neither an abstract nor a body", "an article with text"
         )
     return Paper(
-        id=_id(meta) or plain_id(name),
-        title=text_of(meta.find("title-group/article-title")),
+        id=_find_id(meta) or normalize_id(name),
+        title=extract_text(meta.find("title-group/article-title")),
         sections=sections,
-        keywords=_keywords(meta),
-        journal=text_of(article.find("front/journal-meta//journal-title")),
-        licence=_licence(meta),
+        keywords=_list_keywords(meta),
+        journal=extract_text(article.find("front/journal-meta//journal-title")),
+        licence=_find_licence(meta),
     )
 
 
-def _id(meta: Element) -> str:
-    ids = {one.get("pub-id-type"): text_of(one) for one in meta.findall("article-id")}
+def _find_id(meta: Element) -> str:
+    ids = {one.get("pub-id-type"): extract_text(one) for one in meta.findall("article-id")}
     if (kind := next((kind for kind in _ID_TYPES if ids.get(kind)), None)) is None:
         return ""
     if kind.startswith("pmc") and ids[kind].isdecimal():
         return f"PMC{ids[kind]}"
-    return plain_id(ids[kind])
+    return normalize_id(ids[kind])
 
 
-def _keywords(meta: Element) -> tuple[str, ...]:
+def _list_keywords(meta: Element) -> tuple[str, ...]:
     groups = meta.findall("kwd-group")
     groups = [one for one in groups if "abbr" not in (one.get("kwd-group-type") or "").lower()]
-    english = [group for group in groups if (_attribute(group, "lang") or "en").startswith("en")]
+    english = [
+        group for group in groups if (_find_attribute(group, "lang") or "en").startswith("en")
+    ]
     keywords = (
         one for group in english or groups for one in group.iter("kwd", "compound-kwd-part")
     )
-    names = (text_of(keyword).strip(" .,;") for keyword in keywords)
+    names = (extract_text(keyword).strip(" .,;") for keyword in keywords)
     return tuple(dict.fromkeys(filter(None, names)))
 
 
-def _licence(meta: Element) -> str:
+def _find_licence(meta: Element) -> str:
     if (licence := meta.find("permissions/license")) is None:
         return ""
-    links = (_attribute(one, "href") for one in licence.iter("ext-link", "uri"))
+    links = (_find_attribute(one, "href") for one in licence.iter("ext-link", "uri"))
     candidates = (
-        _attribute(licence, "href"),
-        text_of(licence.find(".//license_ref")),
+        _find_attribute(licence, "href"),
+        extract_text(licence.find(".//license_ref")),
         next((link for link in links if "creativecommons.org" in link), ""),
-        text_of(licence),
+        extract_text(licence),
         licence.get("license-type") or "",
     )
     return next(filter(None, candidates), "")[:_MAX_LICENCE_CHARS]
 
 
-def _attribute(element: Element, name: str) -> str:
+def _find_attribute(element: Element, name: str) -> str:
     return next((str(v) for k, v in element.attrib.items() if QName(k).localname == name), "")
 
 
-def _sections(article: Element, meta: Element) -> Iterator[PaperSection]:
+def _read_sections(article: Element, meta: Element) -> Iterator[PaperSection]:
     abstracts = meta.findall("abstract")
     main = [one for one in abstracts if not one.get("abstract-type")] or abstracts
     for one in main:
         yield from _read_article(one, ("Abstract",), "abstract")
     yield from _read_article(article.find("body"), (), "body")
-    yield from _floats(article.find("floats-group"))
+    yield from _read_floats(article.find("floats-group"))
     for one in (*(one for one in abstracts if one not in main), *meta.findall("trans-abstract")):
         yield from _read_article(one, ("Abstract",), "back")
     yield from _read_article(article.find("back"), (), "back")
@@ -147,86 +149,86 @@ def _read_article(
     flow = Flow()
     flow.add(element)
     flow.end_line()
-    name = text_of(title)
+    name = extract_text(title)
     lines = flow.lines[1:] if name and flow.lines[:1] == [name] else flow.lines
     if name and name.casefold() != (path[-1].casefold() if path else ""):
         path = (*path, name)
     if element.tag in ("sec", "ack", "notes") and len(path) == 1:
         sec_type = (element.get("sec-type") or "").lower()
-        is_back = kind_of_heading(name) == "back" or sec_type in _BACK_TYPES
+        is_back = classify_heading(name) == "back" or sec_type in _BACK_TYPES
         kind = "back" if is_back else kind
     if lines:
         yield PaperSection(title=" / ".join(path), text="\n".join(lines), kind=kind)
     for one in flow.floats:
-        yield from _float(one)
+        yield from _read_float(one)
     for one in flow.sections:
         if one.tag == "ref-list":
-            yield from _references(one)
+            yield from _read_references(one)
         else:
             yield from _read_article(one, path, "body" if one.tag == "app" else kind)
-    yield from _notes(flow.notes, path)
+    yield from _read_notes(flow.notes, path)
 
 
-def _notes(notes: list[Element], path: tuple[str, ...]) -> Iterator[PaperSection]:
+def _read_notes(notes: list[Element], path: tuple[str, ...]) -> Iterator[PaperSection]:
     single = (
         one for note in notes for one in (note.iter("fn") if note.tag == "fn-group" else [note])
     )
-    lines = [line for one in single for line in lines_of(one)]
+    lines = [line for one in single for line in extract_lines(one)]
     if lines:
         title = " / ".join((*path, "Notes"))
         yield PaperSection(title=title, text="\n".join(lines), kind="back")
 
 
-def _floats(group: Element | None) -> Iterator[PaperSection]:
+def _read_floats(group: Element | None) -> Iterator[PaperSection]:
     for one in group if group is not None else ():
-        yield from _float(one)
+        yield from _read_float(one)
 
 
 _NAMES = {"table-wrap": "Table", "fig": "Figure"}
 
 
-def _float(element: Element) -> Iterator[PaperSection]:
+def _read_float(element: Element) -> Iterator[PaperSection]:
     if element.tag in ("table-wrap-group", "fig-group"):
-        yield from _floats(element)
+        yield from _read_floats(element)
         return
-    label = text_of(element.find("label")).rstrip(".:") or _NAMES.get(
+    label = extract_text(element.find("label")).rstrip(".:") or _NAMES.get(
         str(element.tag), "Supplement"
     )
-    notes = [line for one in element.iter("table-wrap-foot") for line in _foot_lines(one)]
+    notes = [line for one in element.iter("table-wrap-foot") for line in _list_foot_lines(one)]
     captioned = element.find("caption")
     if captioned is None and element.tag not in _NAMES:
         captioned = element
-    if caption := [*lines_of(captioned), *notes]:
+    if caption := [*extract_lines(captioned), *notes]:
         yield PaperSection(title=label, text="\n".join(caption), kind="caption")
-    rows = table_text(element) if element.tag == "table-wrap" else ""
+    rows = render_table(element) if element.tag == "table-wrap" else ""
     if rows:
         yield PaperSection(title=label, text=rows, kind="table")
 
 
-def _foot_lines(foot: Element) -> list[str]:
-    notes = ((text_of(one.find("label")), text_of(one)) for one in foot.iter("fn"))
-    return [*lines_of(foot), *(f"{label} {text}".strip() for label, text in notes if text)]
+def _list_foot_lines(foot: Element) -> list[str]:
+    notes = ((extract_text(one.find("label")), extract_text(one)) for one in foot.iter("fn"))
+    return [*extract_lines(foot), *(f"{label} {text}".strip() for label, text in notes if text)]
 
 
-def _references(element: Element) -> Iterator[PaperSection]:
-    lines = [line for one in element.iter("ref") if (line := _reference(one))]
+def _read_references(element: Element) -> Iterator[PaperSection]:
+    lines = [line for one in element.iter("ref") if (line := _format_reference(one))]
     if lines:
-        title = text_of(element.find("title")) or "References"
+        title = extract_text(element.find("title")) or "References"
         yield PaperSection(title=title, text="\n".join(lines), kind="reference")
 
 
-def _reference(ref: Element) -> str:
-    label = text_of(ref.find("label")).strip("[].()")
+def _format_reference(ref: Element) -> str:
+    label = extract_text(ref.find("label")).strip("[].()")
     citations = ref.iter("mixed-citation", "element-citation", "nlm-citation", "note")
-    texts = map(_citation_text, citations)
-    return flat(f"{label}. {'; '.join(texts)}" if label else "; ".join(texts))
+    texts = map(_read_citation, citations)
+    return join_lines(f"{label}. {'; '.join(texts)}" if label else "; ".join(texts))
 
 
-def _citation_text(element: Element) -> str:
+def _read_citation(element: Element) -> str:
     between = (element.text, *(child.tail for child in element))
     if any(text and text.strip() for text in between):
-        return text_of(element)
-    return flat(" ".join(flat(text) for text in element.itertext() if text.strip()))
+        return extract_text(element)
+    return join_lines(" ".join(join_lines(text) for text in element.itertext() if text.strip()))
 
 
 MAX_ARTICLE_BYTES = 64 * 1024 * 1024
@@ -260,7 +262,7 @@ def iter_jats(path: Path, name: str) -> Iterator[tuple[Paper | Rejection, Place]
     count = 0
     for failure in _feed_parser(path, parser):
         for _, element in parser.read_events():
-            place = _place(path, element)
+            place = _locate_element(path, element)
             if declares_entities(element):
                 yield place.reject(_OWN_ENTITIES), place
                 return
@@ -289,14 +291,14 @@ def _feed_parser(path: Path, parser: XMLPullParser) -> Iterator[tuple[int, Probl
                     yield n_lines, Problem("", text, "shorter articles")
                     return
                 yield None
-            yield 1, _root_problem(parser.close())
+            yield 1, _describe_root(parser.close())
     except XMLSyntaxError as error:
-        yield error.lineno or n_lines, not_xml(error)
+        yield error.lineno or n_lines, describe_xml_error(error)
     except CORRUPTION_ERRORS as error:
-        yield n_lines, Problem("", corruption_text(error), WHOLE_FILE)
+        yield n_lines, Problem("", describe_corruption(error), WHOLE_FILE)
 
 
-def _root_problem(root: Element) -> Problem:
+def _describe_root(root: Element) -> Problem:
     if declares_entities(root):
         return _OWN_ENTITIES
     message = " ".join(" ".join(map(str, root.itertext())).split())
@@ -304,9 +306,9 @@ def _root_problem(root: Element) -> Problem:
     return Problem("root", f"the root element is {quote_text(root.tag)}{content}", _EXPECTED)
 
 
-def _place(path: Path, element: Element) -> Place:
+def _locate_element(path: Path, element: Element) -> Place:
     content = tostring(element, encoding="unicode", with_tail=False)
-    line = line_of(element)
+    line = find_line_number(element)
     return Place(str(path), line, f"line-{line}", shorten_text(content))
 
 

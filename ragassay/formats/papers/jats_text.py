@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from lxml.etree import _Element as Element
 
-from ragassay.formats.papers.prose import flat
+from ragassay.formats.papers.prose import join_lines
 
 FLOATS = frozenset(
     {"table-wrap", "table-wrap-group", "fig", "fig-group", "supplementary-material", "media"}
@@ -64,7 +64,7 @@ class Flow:
 
     def end_line(self) -> None:
         """Finish the current paragraph."""
-        if line := flat("".join(self._parts)):
+        if line := join_lines("".join(self._parts)):
             self.lines.append(line)
         self._parts, self._last = [], ""
 
@@ -88,18 +88,18 @@ class Flow:
         elif tag == "sup":
             self._write(_read_superscript(child, self._last))
         elif tag == "xref" and child.get("ref-type") in _POINTERS:
-            self._write(_pointer(child, self._last))
+            self._write(_format_pointer(child, self._last))
         elif tag == "sub":
             self._write(_read_subscript(child, self._last))
         elif tag in _FORMULAS:
             space = " " if tag in _SPACED else ""
-            self._write(f"{space}{_formula(child)}{space}")
+            self._write(f"{space}{_read_formula(child)}{space}")
         elif tag not in _UNSEEN:
             self._write(" " if tag in _SPACED else "")
             self.add(child)
 
 
-def lines_of(element: Element | None) -> list[str]:
+def extract_lines(element: Element | None) -> list[str]:
     """Return the paragraphs of an element without tables, figures and notes."""
     if element is None:
         return []
@@ -109,13 +109,13 @@ def lines_of(element: Element | None) -> list[str]:
     return flow.lines
 
 
-def text_of(element: Element | None) -> str:
+def extract_text(element: Element | None) -> str:
     """Return the text of an element on one line, or an empty string for None."""
-    return " ".join(lines_of(element))
+    return " ".join(extract_lines(element))
 
 
 def _read_superscript(element: Element, before: str) -> str:
-    text = text_of(element)
+    text = extract_text(element)
     if _is_citation(element) and any(c.isalnum() for c in text):
         return text if text.startswith(("[", "(")) or before in ("[", "(") else f"[{text}]"
     is_plain = not any(c.isalnum() for c in text) or not before.strip() or before in _LEFT_OPEN
@@ -124,8 +124,8 @@ def _read_superscript(element: Element, before: str) -> str:
     return f"^{text}" if _SIMPLE.fullmatch(text) else f"^({text})"
 
 
-def _pointer(element: Element, before: str) -> str:
-    text = text_of(element)
+def _format_pointer(element: Element, before: str) -> str:
+    text = extract_text(element)
     is_separate = not before.strip() or before in _LEFT_OPEN
     if element.get("ref-type") != "bibr":
         return text if is_separate or not any(c.isalnum() for c in text) else f"^{text}"
@@ -133,7 +133,7 @@ def _pointer(element: Element, before: str) -> str:
 
 
 def _read_subscript(element: Element, before: str) -> str:
-    text = text_of(element)
+    text = extract_text(element)
     return f"_{text}" if before.isdigit() and text[:1].isdigit() else text
 
 
@@ -142,14 +142,14 @@ def _is_citation(element: Element) -> bool:
     return any(one.get("ref-type") == "bibr" for one in around)
 
 
-def _formula(element: Element) -> str:
+def _read_formula(element: Element) -> str:
     for alternative in element.iter("alt-text"):
-        if text := flat(alternative.text or ""):
+        if text := join_lines(alternative.text or ""):
             return text
     if (math := next(element.iter("math"), None)) is not None:
-        return flat("".join(_math(math)))
+        return join_lines("".join(_render_math(math)))
     tex = next(element.iter("tex-math"), None)
-    return _plain_tex("".join(tex.itertext())) if tex is not None else text_of(element)
+    return _simplify_tex("".join(tex.itertext())) if tex is not None else extract_text(element)
 
 
 _RELATIONS = frozenset("=<>\u2264\u2265\u2248\u223c\u00b1\u00d7")
@@ -161,7 +161,7 @@ _MATH_JOINS = {
 }
 
 
-def _math(element: Element) -> Iterator[str]:
+def _render_math(element: Element) -> Iterator[str]:
     tag, children = str(element.tag), list(element)
     if tag in _MATH_JOINS and len(children) > 1:
         signs = _MATH_JOINS[tag]
@@ -170,24 +170,24 @@ def _math(element: Element) -> Iterator[str]:
             yield sign + _group_math(child, True)
     elif tag in ("msqrt", "mroot"):
         yield "sqrt(" if tag == "msqrt" else "root("
-        yield ", ".join("".join(_math(child)) for child in children)
+        yield ", ".join("".join(_render_math(child)) for child in children)
         yield ")"
     elif tag == "mfenced":
         yield element.get("open", "(")
-        yield ", ".join("".join(_math(child)) for child in children)
+        yield ", ".join("".join(_render_math(child)) for child in children)
         yield element.get("close", ")")
     elif tag == "semantics":
-        yield from _math(children[0]) if children else ()
+        yield from _render_math(children[0]) if children else ()
     elif children:
         for child in children:
-            yield from _math(child)
+            yield from _render_math(child)
     else:
-        text = flat(element.text or "")
+        text = join_lines(element.text or "")
         yield f" {text} " if tag == "mo" and text in _RELATIONS else text
 
 
 def _group_math(element: Element, may_need: bool) -> str:
-    text = "".join(_math(element))
+    text = "".join(_render_math(element))
     is_one = re.fullmatch(r"[\u2212-]?[\w.]*", text) is not None
     return text if is_one or not may_need else f"({text.strip()})"
 
@@ -219,13 +219,13 @@ _TEX_SIGN = re.compile(
 )
 
 
-def _plain_tex(tex: str) -> str:
+def _simplify_tex(tex: str) -> str:
     tex = tex[:_MOST_TEX]
     document, ended, _ = tex.partition(_TEX_BEGIN)[2].partition(_TEX_END)
     text = (document if ended else tex).replace("$", "")
     text = _TEX_SIGN.sub(lambda match: _TEX_SIGNS[match[0]], _TEX_WRAPPER.sub("", text))
     text = _TEX_FRACTION.sub(r"(\1)/(\2)", text)
-    return flat(re.sub(r"[{}\\]", "", text))
+    return join_lines(re.sub(r"[{}\\]", "", text))
 
 
 _ROWS = ("tr", "row")
@@ -237,7 +237,7 @@ _MOST_COLUMNS = 500
 """Number of columns in a row after which each cell counts as a single column."""
 
 
-def table_text(wrap: Element) -> str:
+def render_table(wrap: Element) -> str:
     """Return the rows of the tables in an element, with cells separated by tabs.
 
     A cell that spans several columns or rows is written once, followed by empty cells.
@@ -245,13 +245,13 @@ def table_text(wrap: Element) -> str:
     lines: list[str] = []
     open_cells: dict[int, int] = {}
     for row in wrap.iter(*_ROWS):
-        cells = _row_cells(row, open_cells)
+        cells = _read_cells(row, open_cells)
         if any(cells):
             lines.append("\t".join(cells).rstrip("\t"))
     return "\n".join(lines)
 
 
-def _row_cells(row: Element, open_cells: dict[int, int]) -> list[str]:
+def _read_cells(row: Element, open_cells: dict[int, int]) -> list[str]:
     """Return the cells of a row, and update the number of rows still spanned in each column."""
     cells: list[str] = []
 
@@ -264,21 +264,21 @@ def _row_cells(row: Element, open_cells: dict[int, int]) -> list[str]:
         if cell.tag not in _CELLS:
             continue
         skip_spanned()
-        width = _span(cell.get("colspan"))
-        height = _span(cell.get("rowspan") or str(_more_rows(cell)))
+        width = _parse_span(cell.get("colspan"))
+        height = _parse_span(cell.get("rowspan") or str(_count_rows(cell)))
         for i in range(width if len(cells) < _MOST_COLUMNS else 1):
             if height > 1:
                 open_cells[len(cells)] = height - 1
-            cells.append("" if i else text_of(cell).replace("\t", " "))
+            cells.append("" if i else extract_text(cell).replace("\t", " "))
     skip_spanned()
     return cells
 
 
-def _more_rows(cell: Element) -> int:
+def _count_rows(cell: Element) -> int:
     more = cell.get("morerows") or ""
     return int(more) + 1 if more.isdecimal() and len(more) < 4 else 1
 
 
-def _span(value: str | None) -> int:
+def _parse_span(value: str | None) -> int:
     number = int(value) if value and value.isdecimal() and len(value) < 4 else 1
     return number if 1 <= number <= _MOST_SPANNED else 1

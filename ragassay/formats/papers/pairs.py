@@ -16,12 +16,12 @@ from ragassay.errors import InputError
 from ragassay.files import AnyPath
 from ragassay.formats.items import Item, Place, iter_items, keep_first
 from ragassay.formats.output import write_values
-from ragassay.formats.papers.files import PAIR, PAPER, PairRow, files_of, read_paper_row
-from ragassay.formats.papers.prose import plain_id
+from ragassay.formats.papers.files import PAIR, PAPER, PairRow, list_paper_files, read_paper_row
+from ragassay.formats.papers.prose import normalize_id
 from ragassay.formats.problems import (
     Problem,
     ProblemError,
-    empty_file_error,
+    build_empty_file_error,
     parse,
     quote_text,
 )
@@ -62,7 +62,7 @@ def read_pairs(path: AnyPath, papers: Sequence[Paper] = ()) -> PairFile:
     found: dict[str, Paper] = {}
     rows: list[tuple[PairRow, Place]] = []
     rejections: list[Rejection] = []
-    for file, name in files_of(path):
+    for file, name in list_paper_files(path):
         for item in iter_items(file):
             if isinstance(item, Rejection):
                 rejections.append(item)
@@ -81,7 +81,7 @@ def read_pairs(path: AnyPath, papers: Sequence[Paper] = ()) -> PairFile:
     )
     rejections += refused
     if not pairs:
-        raise empty_file_error(path, "question-answer pair", rejections, f"one of:\n{SHAPES}")
+        raise build_empty_file_error(path, "question-answer pair", rejections, f"one of:\n{SHAPES}")
     return PairFile(pairs, tuple(rejections), tuple(known.values()))
 
 
@@ -118,7 +118,7 @@ def _complete_pairs(
 ) -> Iterator[tuple[QAPair | Problem, Place]]:
     numbers: Counter[str] = Counter()
     for row, place in rows:
-        paper = _paper_of(row, papers)
+        paper = _find_paper(row, papers)
         if isinstance(paper, Problem):
             yield paper, place
             continue
@@ -134,7 +134,7 @@ def _complete_pairs(
         yield pair, place
 
 
-def _paper_of(row: PairRow, papers: Mapping[str, Paper]) -> str | Problem:
+def _find_paper(row: PairRow, papers: Mapping[str, Paper]) -> str | Problem:
     if not papers:
         return row.paper or ""
     example = f"such as {next(iter(papers))!r}"
@@ -143,7 +143,7 @@ def _paper_of(row: PairRow, papers: Mapping[str, Paper]) -> str | Problem:
             return next(iter(papers))
         text = f"the pair does not specify a paper, but there are {len(papers)} papers"
         return Problem("paper", text, f"a paper id {example}")
-    for known in (row.paper, plain_id(row.paper)):
+    for known in (row.paper, normalize_id(row.paper)):
         if known in papers:
             return known
     text = f"the paper {quote_text(row.paper)} is unknown"

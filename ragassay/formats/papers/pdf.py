@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ragassay.formats.papers.prose import flat, plain_id, read_prose
+from ragassay.formats.papers.prose import join_lines, normalize_id, read_prose
 from ragassay.formats.problems import ProblemError
 from ragassay.records import Paper
 
@@ -46,18 +46,20 @@ def read_pdf(data: bytes, name: str) -> Paper:
     Raises:
         ProblemError: The file is damaged, password-protected or too long, or has no text.
     """
-    title, texts = _pages(data)
+    title, texts = _extract_pages(data)
     if sum(map(len, texts)) < _LEAST_CHARS_A_PAGE * max(1, len(texts)):
         text = f"the PDF has {len(texts)} pages without text, possibly scanned"
         raise ProblemError("", text, "a PDF with text; apply OCR first")
-    prose = read_prose("\n".join(without_heads(texts)))
+    prose = read_prose("\n".join(remove_running_heads(texts)))
     if not prose.sections:
         text = "the file has no text except running heads"
         raise ProblemError("", text, "the text of the paper")
-    return Paper(id=plain_id(name), title=title, sections=prose.sections, keywords=prose.keywords)
+    return Paper(
+        id=normalize_id(name), title=title, sections=prose.sections, keywords=prose.keywords
+    )
 
 
-def _pages(data: bytes) -> tuple[str, list[str]]:
+def _extract_pages(data: bytes) -> tuple[str, list[str]]:
     """Return the title from the metadata, if it is plausible, and the text of each page."""
     from pypdf import PdfReader
     from pypdf.errors import DependencyError
@@ -76,7 +78,7 @@ def _pages(data: bytes) -> tuple[str, list[str]]:
         raise ProblemError("", "the PDF is encrypted", "a PDF without encryption") from error
     except Exception as error:
         # A damaged PDF can raise any exception, which must not stop the other files.
-        message = f"{type(error).__name__}: {flat(str(error))[:200]}"
+        message = f"{type(error).__name__}: {join_lines(str(error))[:200]}"
         raise ProblemError("", f"the PDF cannot be read ({message})", _EXPECTED) from error
 
 
@@ -87,16 +89,16 @@ def _read_pages(reader: PdfReader) -> tuple[str, list[str]]:
     texts: list[str] = []
     n_chars = 0
     for page in reader.pages:
-        texts.append(_page_text(page).translate(_LIGATURES).replace("\x00", ""))
+        texts.append(_read_page(page).translate(_LIGATURES).replace("\x00", ""))
         n_chars += len(texts[-1])
         if n_chars > MAX_CHARS:
             text = f"the PDF has more than {MAX_CHARS:,} characters"
             raise ProblemError("", text, "a single paper")
-    title = flat(str((reader.metadata or {}).get("/Title") or "").replace("\x00", ""))
+    title = join_lines(str((reader.metadata or {}).get("/Title") or "").replace("\x00", ""))
     return (title if len(title.split()) > 2 and not _NO_TITLE.search(title) else ""), texts
 
 
-def _page_text(page: PageObject) -> str:
+def _read_page(page: PageObject) -> str:
     """Return the text of a page, with "^" before superscript digits."""
     parts: list[str] = []
     last, height, size = "", 0.0, 0.0
@@ -119,7 +121,7 @@ def _page_text(page: PageObject) -> str:
     return "".join(parts)
 
 
-def without_heads(pages: Sequence[str]) -> list[str]:
+def remove_running_heads(pages: Sequence[str]) -> list[str]:
     """Remove repeated lines at the top and bottom of pages, such as running heads.
 
     A line is a running head if it occurs on at least three pages, or on two pages of a short paper.
@@ -127,26 +129,28 @@ def without_heads(pages: Sequence[str]) -> list[str]:
     """
     split = [[line.strip() for line in page.splitlines() if line.strip()] for page in pages]
     least = min(3, max(2, len(split) - 1))
-    edges = Counter(shape for lines in split for shape in {_shape(x) for x in _edges(lines)})
+    edges = Counter(
+        shape for lines in split for shape in {_mask_numbers(x) for x in _list_edges(lines)}
+    )
     repeated = {
         shape for shape, n in edges.items() if n >= (2 if _PAGE_NUMBER.fullmatch(shape) else least)
     }
     return ["\n".join(_trim_edges(lines, repeated)) for lines in split]
 
 
-def _edges(lines: list[str]) -> list[str]:
+def _list_edges(lines: list[str]) -> list[str]:
     return [*lines[:_EDGE_LINES], *lines[-_EDGE_LINES:]]
 
 
-def _shape(line: str) -> str:
-    return re.sub(r"\d+", "#", flat(line).lower())
+def _mask_numbers(line: str) -> str:
+    return re.sub(r"\d+", "#", join_lines(line).lower())
 
 
 def _trim_edges(lines: list[str], repeated: set[str]) -> list[str]:
     first, last = 0, len(lines)
-    while first < min(_EDGE_LINES, last) and _shape(lines[first]) in repeated:
+    while first < min(_EDGE_LINES, last) and _mask_numbers(lines[first]) in repeated:
         first += 1
     lowest = max(first, len(lines) - _EDGE_LINES)
-    while last > lowest and _shape(lines[last - 1]) in repeated:
+    while last > lowest and _mask_numbers(lines[last - 1]) in repeated:
         last -= 1
     return lines[first:last]

@@ -51,11 +51,11 @@ _MOST_CHARS = 90
 _MOST_WORDS = 12
 
 
-def kind_of_heading(title: str) -> SectionKind | None:
+def classify_heading(title: str) -> SectionKind | None:
     """Return the kind of section under a heading, or None if the kind is unknown.
 
     Example:
-        >>> kind_of_heading("Conflict of interest")
+        >>> classify_heading("Conflict of interest")
         'back'
     """
     words = " ".join(title.split()).strip(" .:")
@@ -91,8 +91,8 @@ def read_heading(line: str) -> Heading | None:
     match = _LINE.fullmatch(line) if len(line) <= _MOST_CHARS else None
     if match is None:
         return None
-    title, marks = _without_end(match["title"]), (match["marks"] or "").strip()
-    kind, number = kind_of_heading(title), match["number"] or ""
+    title, marks = _strip_end(match["title"]), (match["marks"] or "").strip()
+    kind, number = classify_heading(title), match["number"] or ""
     if kind is None and not marks and not (number and _looks_like_title(title, line)):
         return None
     if kind is not None and not marks and not number and title.islower():
@@ -101,7 +101,7 @@ def read_heading(line: str) -> Heading | None:
     return Heading(title, number, depth, kind)
 
 
-def _without_end(title: str) -> str:
+def _strip_end(title: str) -> str:
     first, rest = title[0], title[1:].rstrip("#").rstrip()
     return first + (rest[:-1].rstrip() if rest.endswith((":", ".")) else rest)
 
@@ -151,7 +151,7 @@ _UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
 _SPACE = re.compile(r"[ \t\r\n\f\v]+")
 
 
-def flat(text: str) -> str:
+def join_lines(text: str) -> str:
     """Join the lines of a text. Narrow and no-break spaces in numbers are kept."""
     return _SPACE.sub(" ", text.translate(_UNSEEN)).strip(" ")
 
@@ -177,35 +177,35 @@ def read_prose(text: str, *, may_have_title: bool = False) -> Prose:
 
     Text without headings becomes a single body section.
     """
-    blocks = _blocks(text)
-    width = _wrapped_width(blocks)
+    blocks = _split_blocks(text)
+    width = _estimate_width(blocks)
     title = ""
     if may_have_title and len(blocks) > 1 and _is_title(blocks[0], width):
         title = " ".join(blocks.pop(0)).lstrip("# ")
-    words = _words_of(text) if width else Counter[str]()
+    words = _count_words(text) if width else Counter[str]()
     sections = _Sections()
     for block in blocks:
         for lines in _cut_at_headings(block):
             if len(lines) == 1 and sections.open(lines[0]):
                 continue
             for paragraph in _join_lines(lines, width, words) if width else lines:
-                sections.add(flat(paragraph))
-    return Prose(title, tuple(sections.keywords), tuple(_without_front(sections.finish())))
+                sections.add(join_lines(paragraph))
+    return Prose(title, tuple(sections.keywords), tuple(_mark_front(sections.finish())))
 
 
-def _without_front(sections: list[PaperSection]) -> list[PaperSection]:
+def _mark_front(sections: list[PaperSection]) -> list[PaperSection]:
     """Set the kind of text before the abstract, such as authors and addresses, to "back"."""
     if len(sections) > 1 and not sections[0].title and sections[1].kind == "abstract":
         sections[0] = sections[0].model_copy(update={"kind": "back"})
     return sections
 
 
-def _blocks(text: str) -> list[list[str]]:
+def _split_blocks(text: str) -> list[list[str]]:
     lines = (line.strip() for line in text.splitlines())
     return [list(block) for has_text, block in groupby(lines, bool) if has_text]
 
 
-def _wrapped_width(blocks: list[list[str]]) -> int:
+def _estimate_width(blocks: list[list[str]]) -> int:
     """Return the usual line length of wrapped text, or 0 if each line is a paragraph."""
     lengths = sorted(len(line) for block in blocks for line in block)
     inner = [line for block in blocks for line in block[:-1]]
@@ -239,7 +239,7 @@ def _cut_at_headings(block: list[str]) -> Iterator[list[str]]:
         yield part
 
 
-def _words_of(text: str) -> Counter[str]:
+def _count_words(text: str) -> Counter[str]:
     return Counter(word.lower() for word in re.findall(r"[^\W\d_]+(?:-[^\W\d_]+)*", text))
 
 
@@ -334,11 +334,11 @@ _FILE_OF_DOI = re.compile(r"(10\.\d{4,9})[-_](\S+?)(?:\.(?:json|xml|txt|pdf))?")
 _RESOLVER = re.compile(r"(?:https?://)?(?:dx\.)?doi\.org/|doi:\s*", re.IGNORECASE)
 
 
-def plain_id(name: str) -> str:
+def normalize_id(name: str) -> str:
     """Normalize the id of a paper, in particular to a DOI without URL or file extension.
 
     Example:
-        >>> plain_id("10.1016-j.ab.2008.07.041.json"), plain_id("https://doi.org/10.1/ab")
+        >>> normalize_id("10.1016-j.ab.2008.07.041.json"), normalize_id("https://doi.org/10.1/ab")
         ('10.1016/j.ab.2008.07.041', '10.1/ab')
     """
     name = name.strip()

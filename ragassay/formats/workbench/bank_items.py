@@ -42,7 +42,7 @@ class BankNotes:
 
 def read_notes(value: object) -> BankNotes:
     """Split an `info` field into ragassay's notes and the information of other tools."""
-    row = _notes(value)
+    row = _parse_notes(value)
     if row is None or not is_object(value):
         return BankNotes("" if value is None else json.dumps(value, ensure_ascii=False))
     rest = {key: part for key, part in value.items() if key not in NotesRow.model_fields}
@@ -54,7 +54,7 @@ def read_notes(value: object) -> BankNotes:
 def format_notes(info: str, history: Sequence[Review] = (), is_secret: bool = False) -> JsonRow:
     """Combine information and ragassay's notes in an `info` field, which `read_notes` can read."""
     own = parse_value(info) if info else None
-    looks_like_notes = _notes(own) is not None  # If so, it must be nested in notes.
+    looks_like_notes = _parse_notes(own) is not None  # If so, it must be nested in notes.
     if not (history or is_secret or looks_like_notes):
         return {} if own is None else {"info": own}
     notes: JsonRow = {"secret": is_secret}
@@ -74,7 +74,7 @@ def parse_value(text: str) -> object:
     return value
 
 
-def _notes(value: object) -> NotesRow | None:
+def _parse_notes(value: object) -> NotesRow | None:
     if not is_object(value) or not value.keys() & {"secret", "history"}:
         return None
     row = validate(NotesRow, value)
@@ -89,7 +89,7 @@ class BankItem:
     """A nugget or an exam question.
 
     Attributes:
-        id: Id that is unique in the bank, or "" for the id that `bank_item_id` returns.
+        id: Id that is unique in the bank, or "" for the id that `build_bank_item_id` returns.
         info: Description of how the item was created, as JSON, or an empty string.
         answers: Known correct answers, sorted and distinct.
         facet: Id of the facet (part of the query) that the item covers. Empty if the whole bank
@@ -142,22 +142,22 @@ class RubricBank:
         return self.query_id, self.facet_id, self.kind
 
 
-def bank_item_id(query_id: str, text: str, facet_id: str = "") -> str:
+def build_bank_item_id(query_id: str, text: str, facet_id: str = "") -> str:
     """Return the default id of an item, made of query id, facet id and the MD5 hash of the text.
 
     Example:
-        >>> bank_item_id("940547", "Early 1950s innovation")
+        >>> build_bank_item_id("940547", "Early 1950s innovation")
         '940547/3e9afdb8aeb54b6f496bb72040d7f212'
     """
     digest = hashlib.md5(text.strip().encode("utf-8"), usedforsecurity=False).hexdigest()
     return "/".join(part for part in (query_id, facet_id, digest) if part)
 
 
-def exam_items(bank: RubricBank) -> tuple[ExamItem, ...]:
+def build_exam_items(bank: RubricBank) -> tuple[ExamItem, ...]:
     """Convert the items of a bank to exam items, all of which have an id."""
     return tuple(
         ExamItem(
-            id=item_id(item, bank),
+            id=find_item_id(item, bank),
             text=item.text,
             kind="nugget" if bank.kind == "nuggets" else "question",
             answers=item.answers,
@@ -167,12 +167,12 @@ def exam_items(bank: RubricBank) -> tuple[ExamItem, ...]:
     )
 
 
-def item_id(item: BankItem, bank: RubricBank) -> str:
+def find_item_id(item: BankItem, bank: RubricBank) -> str:
     """Return the id of an item, or the default id if the item has none."""
-    return item.id or bank_item_id(bank.query_id, item.text, item.facet or bank.facet_id)
+    return item.id or build_bank_item_id(bank.query_id, item.text, item.facet or bank.facet_id)
 
 
-def without_repeats(bank: RubricBank) -> tuple[RubricBank, Problem | None]:
+def merge_repeated_items(bank: RubricBank) -> tuple[RubricBank, Problem | None]:
     """Make item ids unique, and return a problem that counts the repeated ids.
 
     Items with the same id and text are merged. If items with the same id have different texts, the
@@ -181,11 +181,11 @@ def without_repeats(bank: RubricBank) -> tuple[RubricBank, Problem | None]:
     items: dict[str, BankItem] = {}
     repeated: list[str] = []
     for i, item in enumerate(bank.items):
-        name = item_id(item, bank)
+        name = find_item_id(item, bank)
         if (first := items.get(name)) is not None:
             repeated.append(f"items.{i}")
             if first.text.strip() != item.text.strip():
-                name = bank_item_id(bank.query_id, item.text, item.facet or bank.facet_id)
+                name = build_bank_item_id(bank.query_id, item.text, item.facet or bank.facet_id)
                 item, first = replace(item, id=name), items.get(name)
         items[name] = replace(first, answers=(*first.answers, *item.answers)) if first else item
     if not repeated:

@@ -49,12 +49,12 @@ from ragassay.formats.workbench.bank_items import (
     BankItem,
     BankKind,
     RubricBank,
-    bank_item_id,
+    build_bank_item_id,
+    find_item_id,
     format_notes,
-    item_id,
+    merge_repeated_items,
     parse_value,
     read_notes,
-    without_repeats,
 )
 from ragassay.records import Rejection
 
@@ -114,7 +114,7 @@ def _read_kind(item: Item, kind: _BankKind) -> Iterator[Item | Rejection]:
     entries = value.items() if is_object(value) else enumerate(value)
     rows: list[JsonRow] = []
     for key, entry in entries:
-        row = _item_row(entry, key if isinstance(key, str) else "", kind)
+        row = _convert_entry(entry, key if isinstance(key, str) else "", kind)
         if row is not None:
             rows.append(row)
             continue
@@ -124,30 +124,30 @@ def _read_kind(item: Item, kind: _BankKind) -> Iterator[Item | Rejection]:
     if n_inner:
         text = f"{n_inner} sub-nuggets are stored, but not graded"
         yield item.place.reject(Problem(kind.bank, text, "only nuggets at the top level"))
-    yield replace(item, fields=_bank_fields(item.fields) | {"items": rows})
+    yield replace(item, fields=_convert_bank_fields(item.fields) | {"items": rows})
 
 
-def _bank_fields(line: JsonRow) -> JsonRow:
+def _convert_bank_fields(line: JsonRow) -> JsonRow:
     banks = {kind.bank for kind in _KINDS}
     fields = {_BANK_NAMES.get(key, key): part for key, part in line.items() if key not in banks}
     title = fields.get("query_text")
     if fields.get("query_id") is None and isinstance(title, str):
-        fields["query_id"] = _digest(title)
+        fields["query_id"] = _hash_text(title)
     return {VERSION: "v3"} | fields
 
 
-def _item_row(entry: object, key: str, kind: _BankKind) -> JsonRow | None:
+def _convert_entry(entry: object, key: str, kind: _BankKind) -> JsonRow | None:
     if not is_object(entry):
         return None
     text = entry.get(kind.text) or key
     if not isinstance(text, str) or not text.strip():
         return None
-    answers = _answers_by_text(entry.get("answers"))
+    answers = _map_answers(entry.get("answers"))
     own = {kind.text, kind.id, "metadata"}
     if all(answer == {"answer": name} for name, answer in answers.items()):
         own.add("answers")
     rest = {n: v for n, v in entry.items() if n not in own}
-    row: JsonRow = {kind.own_id: entry.get(kind.id) or _digest(text), kind.own_text: text}
+    row: JsonRow = {kind.own_id: entry.get(kind.id) or _hash_text(text), kind.own_text: text}
     if answers:
         row["gold_answers"] = list(answers)
     if entry.get("metadata") is not None:
@@ -155,7 +155,7 @@ def _item_row(entry: object, key: str, kind: _BankKind) -> JsonRow | None:
     return rest | row
 
 
-def _answers_by_text(answers: object) -> dict[str, object]:
+def _map_answers(answers: object) -> dict[str, object]:
     """Return the answers to a question as objects, keyed by the text of the answer."""
     listed = list(answers.values()) if is_object(answers) else answers
     by_text: dict[str, object] = {}
@@ -166,7 +166,7 @@ def _answers_by_text(answers: object) -> dict[str, object]:
     return by_text
 
 
-def _digest(text: str) -> str:
+def _hash_text(text: str) -> str:
     return hashlib.md5(text.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
 
 
@@ -179,7 +179,7 @@ def join_banks(rows: Iterable[JsonRow]) -> list[JsonRow]:
             written.append(row)
             continue
         if (line := lines.get(row["query_id"])) is None:
-            line = lines[row["query_id"]] = _line(row)
+            line = lines[row["query_id"]] = _build_line(row)
             written.append(line)
         items = row["items"]
         for item in items if is_list(items) else []:
@@ -188,7 +188,7 @@ def join_banks(rows: Iterable[JsonRow]) -> list[JsonRow]:
     return written
 
 
-def _line(row: JsonRow) -> JsonRow:
+def _build_line(row: JsonRow) -> JsonRow:
     names = {own: name for name, own in _BANK_NAMES.items()}
     fields = ((names.get(key, key), part) for key, part in row.items() if key != "items")
     return {key: part for key, part in fields if part not in (None, "")}
@@ -199,7 +199,7 @@ def _add_nugget(line: JsonRow, item: JsonRow) -> None:
     moved = (kind.own_text, kind.own_id, "gold_answers", "info", "facet_id")
     text = str(item[kind.own_text])
     nugget: JsonRow = {kind.text: text, kind.id: item.get(kind.own_id)}
-    known = _answers_by_text(item.get("answers"))
+    known = _map_answers(item.get("answers"))
     gold = item.get("gold_answers")
     texts = [str(one) for one in gold] if is_list(gold) else []
     answers: JsonRow = {text: known.get(text, {"answer": text}) for text in texts}
@@ -270,17 +270,15 @@ def read_test_banks(path: AnyPath) -> BankResult:
     repeated: list[Rejection] = []
 
     def read(item: Item) -> RubricBank:
-        bank, problem = without_repeats(read_bank(item))
+        bank, problem = merge_repeated_items(read_bank(item))
         repeated.extend([item.place.reject(problem)] if problem else [])
         return bank
 
-    banks, rejections = read_once(
-        split_banks(items), read, lambda bank: bank.key, _repeated_bank_problem
-    )
+    banks, rejections = read_once(split_banks(items), read, lambda bank: bank.key, _describe_repeat)
     return BankResult(banks, tuple(sorted([*rejections, *repeated], key=lambda one: one.line)))
 
 
-def _repeated_bank_problem(bank: RubricBank, first: Place) -> Problem:
+def _describe_repeat(bank: RubricBank, first: Place) -> Problem:
     text = f"the bank of {quote_text(bank.query_id)} is already on line {first.line}"
     return Problem("query_id", text, "one bank for each query and facet")
 
@@ -288,9 +286,9 @@ def _repeated_bank_problem(bank: RubricBank, first: Place) -> Problem:
 def read_bank(item: Item) -> RubricBank:
     """Convert a line to a test bank."""
     row = parse(BankRow, item.fields)
-    kinds = {_kind(item_row) for item_row in row.items}
+    kinds = {_detect_kind(item_row) for item_row in row.items}
     if len(kinds) > 1 or None in kinds:
-        i = next((i for i, item_row in enumerate(row.items) if _kind(item_row) is None), 0)
+        i = next((i for i, item_row in enumerate(row.items) if _detect_kind(item_row) is None), 0)
         text = "neither a nugget nor a question" if None in kinds else "both nuggets and questions"
         expected = '"nugget_text" in each item, or "question_text" in each'
         raise ProblemError(f"items.{i}", text, expected)
@@ -304,51 +302,51 @@ def read_bank(item: Item) -> RubricBank:
         query_id=row.query_id,
         query_text=row.query_text,
         kind=kind,
-        items=tuple(map(_bank_item, row.items, _rows_of(item), [row] * len(row.items))),
+        items=tuple(map(_build_item, row.items, _list_rows(item), [row] * len(row.items))),
         facet_id=row.facet_id or "",
         test_collection=row.test_collection,
         info=notes.info,
         facet_text=row.facet_text,
         history=notes.history,
-        rest=_json(_nulls(item.fields) | (row.model_extra or {})),
+        rest=_dump_json(_select_nulls(item.fields) | (row.model_extra or {})),
     )
 
 
-def _rows_of(item: Item) -> list[JsonRow]:
+def _list_rows(item: Item) -> list[JsonRow]:
     rows = item.fields["items"]
     return [row for row in rows if is_object(row)] if is_list(rows) else []
 
 
-def _nulls(fields: JsonRow) -> JsonRow:
+def _select_nulls(fields: JsonRow) -> JsonRow:
     return {name: None for name, value in fields.items() if value is None}
 
 
-def _kind(row: BankItemRow) -> BankKind | None:
+def _detect_kind(row: BankItemRow) -> BankKind | None:
     if row.nugget_text is not None and row.question_text is None:
         return "nuggets"
     return "questions" if row.question_text is not None and row.nugget_text is None else None
 
 
-def _bank_item(row: BankItemRow, fields: JsonRow, bank: BankRow) -> BankItem:
+def _build_item(row: BankItemRow, fields: JsonRow, bank: BankRow) -> BankItem:
     text = row.nugget_text or row.question_text or ""
     facet = row.facet_id or bank.facet_id or ""
     notes = read_notes(row.info)
-    rest = _nulls(fields) | (row.model_extra or {})
+    rest = _select_nulls(fields) | (row.model_extra or {})
     if row.gold_answers == []:  # The Workbench distinguishes an empty set from a missing one.
         rest["gold_answers"] = []
     return BankItem(
         text=text,
-        id=row.nugget_id or row.question_id or bank_item_id(bank.query_id, text, facet),
+        id=row.nugget_id or row.question_id or build_bank_item_id(bank.query_id, text, facet),
         info=notes.info,
         answers=tuple(row.gold_answers or ()),
         facet="" if facet == bank.facet_id else facet,
         is_secret=notes.is_secret,
         history=notes.history,
-        rest=_json(rest),
+        rest=_dump_json(rest),
     )
 
 
-def _json(fields: dict[str, object] | None) -> str:
+def _dump_json(fields: dict[str, object] | None) -> str:
     return json.dumps(fields, ensure_ascii=False) if fields else ""
 
 
@@ -374,17 +372,17 @@ def write_test_banks(banks: Iterable[RubricBank], path: AnyPath) -> None:
             problem = "occurs twice" if bank.key in seen else "has no query"
             raise InputError(f"the test bank {bank.query_id!r} cannot be written: it {problem}")
         seen.add(bank.key)
-        rows.append(_bank_row(bank))
+        rows.append(_build_bank_row(bank))
     write_values(join_banks(rows), path)
 
 
-def _bank_row(bank: RubricBank) -> JsonRow:
+def _build_bank_row(bank: RubricBank) -> JsonRow:
     row: JsonRow = {"query_id": bank.query_id} | _parse_rest(bank.rest)
     texts = {"facet_id": bank.facet_id, "facet_text": bank.facet_text}
     row |= {name: text for name, text in texts.items() if text}
     row |= {"test_collection": bank.test_collection, "query_text": bank.query_text}
     row |= format_notes(bank.info, bank.history)
-    items = [_item_fields(bank_item, bank) for bank_item in bank.items]
+    items = [_build_item_row(bank_item, bank) for bank_item in bank.items]
     key = "nugget_id" if bank.kind == "nuggets" else "question_id"
     ids = [str(item[key]) for item in items]
     twice = next((name for i, name in enumerate(ids) if name in ids[:i]), None)
@@ -395,13 +393,13 @@ def _bank_row(bank: RubricBank) -> JsonRow:
     return row
 
 
-def _item_fields(item: BankItem, bank: RubricBank) -> JsonRow:
+def _build_item_row(item: BankItem, bank: RubricBank) -> JsonRow:
     stem = bank.kind.removesuffix("s")
     row: JsonRow = {"query_id": bank.query_id} | _parse_rest(item.rest)
     facet = item.facet or bank.facet_id
     if facet:
         row["facet_id"] = facet
-    row |= {f"{stem}_id": item_id(item, bank), f"{stem}_text": item.text}
+    row |= {f"{stem}_id": find_item_id(item, bank), f"{stem}_text": item.text}
     if item.answers:
         row["gold_answers"] = list(item.answers)
     return row | format_notes(item.info, item.history, item.is_secret)

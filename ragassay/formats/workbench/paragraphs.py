@@ -35,15 +35,15 @@ from ragassay.formats.items import (
     Item,
     Place,
     UnreadableLineCount,
-    content_of,
+    format_content,
     keep_first,
     shorten_text,
 )
 from ragassay.formats.output import JsonRow, write_values
 from ragassay.formats.problems import (
     Problem,
+    build_empty_file_error,
     describe_value,
-    empty_file_error,
     is_list,
     is_object,
     parse,
@@ -52,10 +52,10 @@ from ragassay.formats.problems import (
 )
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.sniff import Format
-from ragassay.formats.topics import question_of
+from ragassay.formats.topics import find_question
 from ragassay.formats.values import find_bad_value, parse_json
 from ragassay.records import Record, Rejection
-from ragassay.records.base import renamed_field
+from ragassay.records.base import define_renamed_field
 
 SHAPE = "[query_id, [{paragraph_id, text, paragraph_data, ...}]] per line"
 
@@ -79,7 +79,7 @@ class ParagraphPart(Row):
         return part
 
     @model_serializer(mode="wrap")
-    def _with_nulls(self, handler: SerializerFunctionWrapHandler) -> JsonRow:
+    def _restore_nulls(self, handler: SerializerFunctionWrapHandler) -> JsonRow:
         fields: JsonRow = handler(self)
         return dict.fromkeys(self._nulls) | {k: v for k, v in fields.items() if v is not None}
 
@@ -149,7 +149,7 @@ class ParagraphExamGrade(ParagraphPart):
     exam_ratio: float | None = None
     llm_response_errors: dict[str, object] | None = None
     prompt_type: str | None = None
-    tentative_ratings: dict[str, int] | None = renamed_field(
+    tentative_ratings: dict[str, int] | None = define_renamed_field(
         "tentative_ratings", "leanings", default=None
     )
 
@@ -205,10 +205,10 @@ class ParagraphResult:
 
 def is_paragraph_file(path: Path) -> bool:
     """Return whether the first line of a file is a query with its paragraphs."""
-    return any(_parts(line) is not None for line in islice(iter_lines(path), 1))
+    return any(_split_line(line) is not None for line in islice(iter_lines(path), 1))
 
 
-def _parts(line: RawLine) -> tuple[str, list[object]] | None:
+def _split_line(line: RawLine) -> tuple[str, list[object]] | None:
     may_be = not line.problem and _BEGINNING.match(line.data)
     value = parse_json(line.data) if may_be else None
     if not is_list(value) or len(value) != 2:
@@ -236,7 +236,7 @@ def read_graded_paragraphs(path: AnyPath) -> ParagraphResult:
         ),
     )
     if not queries:
-        raise empty_file_error(path, "graded paragraphs", rejections, SHAPE)
+        raise build_empty_file_error(path, "graded paragraphs", rejections, SHAPE)
     return ParagraphResult(queries, tuple(rejections))
 
 
@@ -251,7 +251,7 @@ def _iter_queries(path: Path) -> Iterator[tuple[QueryParagraphs | Rejection, Pla
             yield place.reject(query), place
         else:
             yield from ((one, place) for one in _read_paragraphs(*query, place))
-        if end := junk.end(line.number, isinstance(query, Problem)):
+        if end := junk.count_line(line.number, isinstance(query, Problem)):
             yield end, place
             return
 
@@ -262,7 +262,7 @@ def _read_query(line: RawLine) -> tuple[str, list[object]] | Problem:
     value = parse_json(line.data)
     if isinstance(value, Problem):
         return value
-    parts = _parts(line)
+    parts = _split_line(line)
     if parts is None or not parts[0].strip():
         return Problem("", f"found {describe_value(value)}", SHAPE)
     problem = find_bad_value(parts[0])
@@ -275,19 +275,19 @@ def _read_paragraphs(
     rejections: list[QueryParagraphs | Rejection] = []
     paragraphs: dict[str, GradedParagraph] = {}
     for i, fields in enumerate(rows):
-        paragraph = _paragraph(fields)
+        paragraph = _read_paragraph(fields)
         if isinstance(paragraph, GradedParagraph) and paragraph.paragraph_id in paragraphs:
             text = f"the id {quote_text(paragraph.paragraph_id)} already appeared"
             paragraph = Problem("paragraph_id", text, "unique ids within a query")
         if isinstance(paragraph, Problem):
-            own = replace(place, content=content_of(fields), path=f"1.{i}")
+            own = replace(place, content=format_content(fields), path=f"1.{i}")
             rejections.append(own.reject(paragraph))
         else:
             paragraphs[paragraph.paragraph_id] = paragraph
     return [*rejections, QueryParagraphs(query, tuple(paragraphs.values()))]
 
 
-def _paragraph(fields: object) -> GradedParagraph | Problem:
+def _read_paragraph(fields: object) -> GradedParagraph | Problem:
     if not is_object(fields):
         return Problem("", f"found {describe_value(fields)}", "a paragraph: {…}")
     return find_bad_value(fields) or validate(GradedParagraph, fields)
@@ -327,19 +327,19 @@ class ResponseRow(Row):
     is_repeated: bool = False
 
 
-def response_id(query_id: str, paragraph_id: str, system: str = "") -> str:
+def build_response_id(query_id: str, paragraph_id: str, system: str = "") -> str:
     """Return the id of the record of a paragraph."""
     return "/".join(part for part in (query_id, paragraph_id, system) if part)
 
 
-def systems_of(paragraph: GradedParagraph) -> tuple[str, ...]:
+def list_systems(paragraph: GradedParagraph) -> tuple[str, ...]:
     """Return the distinct systems that ranked a paragraph, in file order."""
     return tuple(dict.fromkeys(one.method for one in paragraph.paragraph_data.rankings))
 
 
-def system_of(paragraph: GradedParagraph) -> str | None:
+def find_system(paragraph: GradedParagraph) -> str | None:
     """Return the only system that ranked a paragraph, or None if there are none or several."""
-    systems = systems_of(paragraph)
+    systems = list_systems(paragraph)
     return systems[0] if len(systems) == 1 else None
 
 
@@ -350,7 +350,7 @@ def iter_responses(path: Path) -> Iterator[Item | Rejection]:
             yield query
             continue
         for paragraph in query.paragraphs:
-            for n, system in enumerate(systems_of(paragraph) or (None,)):
+            for n, system in enumerate(list_systems(paragraph) or (None,)):
                 fields: dict[str, object] = {
                     "query_id": query.query_id,
                     "paragraph_id": paragraph.paragraph_id,
@@ -369,10 +369,10 @@ def read_response(item: Item, questions: Mapping[str, str]) -> Record:
     """
     row = parse(ResponseRow, item.fields)
     return Record(
-        id=response_id(
+        id=build_response_id(
             row.query_id, row.paragraph_id, (row.system or "") if row.is_repeated else ""
         ),
-        question=question_of(None, row.query_id, questions, "0"),
+        question=find_question(None, row.query_id, questions, "0"),
         answer=row.text,
         system=row.system,
         topic=row.query_id,

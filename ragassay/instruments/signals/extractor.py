@@ -12,21 +12,21 @@ from numpy.typing import NDArray
 from ragassay.instruments.signals.features import (
     Placed,
     SourceFacts,
-    connective_rate,
-    definitions,
-    opening,
+    extract_opening,
+    find_definitions,
+    find_twins,
+    measure_connectives,
+    measure_coverage,
+    measure_geometry,
+    measure_repetition,
     register_features,
-    repeated_runs,
-    sentence_geometry,
-    source_coverage,
-    twins,
 )
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import CONTRADICTS, SUPPORTS, EntailmentModel
 from ragassay.models.fitted_raters import SignalRater
 from ragassay.records import AnswerSentence, Case, Document, SentenceSignals, Signals, SourceGap
 from ragassay.text.faults import says_nothing, speaks_to_judge, states_nothing
-from ragassay.text.sentences import sentences_of
+from ragassay.text.sentences import extract_sentences
 
 Row = dict[str, float]
 
@@ -71,11 +71,11 @@ def measure(case: Case, embedder: Embedder, verifier: EntailmentModel) -> Answer
 
     Source sentences that address the judge are ignored.
     """
-    case = case.model_copy(update={"sources": tuple(map(_without_injections, case.sources))})
+    case = case.model_copy(update={"sources": tuple(map(_remove_injections, case.sources))})
     texts = [sentence.text for sentence in case.sentences]
-    lines, owner = _source_lines(case.sources)
+    lines, owner = _list_source_lines(case.sources)
     placed = _place_sentences(case, texts, lines, owner, embedder)
-    geometry = sentence_geometry(placed).items()
+    geometry = measure_geometry(placed).items()
     rows: list[Row] = [
         {name: value for name, values in geometry if (value := values[n]) is not None}
         for n in range(len(texts))
@@ -83,22 +83,22 @@ def measure(case: Case, embedder: Embedder, verifier: EntailmentModel) -> Answer
     _add_contrasts(rows)
     _add_form(rows, case.sentences)
     if lines:
-        passages = _passages(placed, lines)
+        passages = _build_passages(placed, lines)
         _add_grounding(rows, case, texts, passages)
         _add_entailment(rows, texts, passages, verifier)
     return AnswerMeasurements(
         sentences=tuple(rows),
-        answer=_answer_row(case, texts, placed),
+        answer=_measure_answer(case, texts, placed),
         vectors=placed.sentences,
-        openings=tuple(tuple(opening(text)) for text in texts),
+        openings=tuple(tuple(extract_opening(text)) for text in texts),
         register=tuple(register_features(text) for text in texts),
-        twins=tuple(twins(placed)),
-        gaps=_gaps(case.sources, placed, lines),
+        twins=tuple(find_twins(placed)),
+        gaps=_find_gaps(case.sources, placed, lines),
     )
 
 
-def _without_injections(source: Document) -> Document:
-    lines = sentences_of(source.text)
+def _remove_injections(source: Document) -> Document:
+    lines = extract_sentences(source.text)
     kept = [line for line in lines if not speaks_to_judge(line)]
     title = "" if speaks_to_judge(source.title) else source.title
     if (title, len(kept)) == (source.title, len(lines)):
@@ -106,11 +106,11 @@ def _without_injections(source: Document) -> Document:
     return source.model_copy(update={"title": title, "text": " ".join(kept)})
 
 
-def _source_lines(sources: Sequence[Document]) -> tuple[list[str], list[int]]:
+def _list_source_lines(sources: Sequence[Document]) -> tuple[list[str], list[int]]:
     lines = [
         (line, number)
         for number, source in enumerate(sources)
-        for line in ([source.title] if source.title else []) + sentences_of(source.text)
+        for line in ([source.title] if source.title else []) + extract_sentences(source.text)
     ]
     return [line for line, _ in lines], [number for _, number in lines]
 
@@ -144,14 +144,14 @@ def _add_contrasts(rows: Sequence[Row]) -> None:
 
 def _add_form(rows: Sequence[Row], sentences: Sequence[AnswerSentence]) -> None:
     texts = [sentence.text for sentence in sentences]
-    defined, used = definitions(texts)
+    defined, used = find_definitions(texts)
     for row, text, defines, uses in zip(rows, texts, defined, used, strict=True):
         row["length"] = min(4.0, len(text) / 100)
         row["digits"] = min(2.0, sum(c.isdigit() for c in text) / 10)
         row["defines"], row["uses_defined"] = float(defines), float(uses)
 
 
-def _passages(placed: Placed, lines: Sequence[str]) -> list[str]:
+def _build_passages(placed: Placed, lines: Sequence[str]) -> list[str]:
     chosen = [np.sort(np.argsort(-row, kind="stable")[:N_SENTENCES]) for row in placed.nearness]
     return [" ".join(lines[int(i)] for i in closest) for closest in chosen]
 
@@ -163,23 +163,23 @@ def _add_grounding(
     anywhere = SourceFacts([case.question, *sources])
     for row, text, passage in zip(rows, texts, passages, strict=True):
         for name, facts in (("unknown", anywhere), ("unplaced", SourceFacts([passage]))):
-            row[f"{name}_numbers"] = min(MOST_MISSING, float(facts.unknown_numbers(text)))
-            row[f"{name}_names"] = min(MOST_MISSING, float(facts.unknown_names(text)))
-            row[f"{name}_words"] = min(5 * MOST_MISSING, float(facts.unknown_words(text)))
+            row[f"{name}_numbers"] = min(MOST_MISSING, float(facts.count_unknown_numbers(text)))
+            row[f"{name}_names"] = min(MOST_MISSING, float(facts.count_unknown_names(text)))
+            row[f"{name}_words"] = min(5 * MOST_MISSING, float(facts.count_unknown_words(text)))
 
 
 def _add_entailment(
     rows: Sequence[Row], texts: Sequence[str], passages: Sequence[str], verifier: EntailmentModel
 ) -> None:
-    shares = verifier.probabilities(list(zip(texts, passages, strict=True)))
+    shares = verifier.predict_probabilities(list(zip(texts, passages, strict=True)))
     for row, share in zip(rows, shares, strict=True):
         row["entailment"], row["contradiction"] = float(share[SUPPORTS]), float(share[CONTRADICTS])
 
 
-def _gaps(
+def _find_gaps(
     sources: Sequence[Document], placed: Placed, lines: Sequence[str]
 ) -> tuple[SourceGap, ...]:
-    nearness = np.array(source_coverage(placed))
+    nearness = np.array(measure_coverage(placed))
     if not len(nearness):
         return ()
     relevance = placed.sources @ placed.question
@@ -196,18 +196,18 @@ def _gaps(
     )
 
 
-def _answer_row(case: Case, texts: Sequence[str], placed: Placed) -> Row:
+def _measure_answer(case: Case, texts: Sequence[str], placed: Placed) -> Row:
     citations = [c for sentence in case.sentences for c in sentence.citations]
     row: Row = {
-        "connectives": connective_rate(texts),
-        "repeated_words": repeated_runs(texts),
+        "connectives": measure_connectives(texts),
+        "repeated_words": measure_repetition(texts),
         "nothing": sum(says_nothing(text) for text in texts) / len(texts),
         "cited": sum(bool(s.citations) for s in case.sentences) / len(texts),
         "n_paragraphs": float(sum(bool(p.strip()) for p in case.judged_answer.split("\n"))),
     }
     if citations:
         row["unresolved_citations"] = sum(c.document is None for c in citations) / len(citations)
-    nearness = np.array(source_coverage(placed))
+    nearness = np.array(measure_coverage(placed))
     if len(nearness):
         weights = np.maximum(placed.sources @ placed.question, 1e-3)
         row["coverage"] = float((nearness * weights).sum() / weights.sum())
@@ -247,7 +247,7 @@ class SignalExtractor:
     def __init__(self, embedder: Embedder, verifier: EntailmentModel, rater: SignalRater) -> None:
         self._embedder, self._verifier, self._rater = embedder, verifier, rater
 
-    def signals(self, case: Case) -> Signals:
+    def extract_signals(self, case: Case) -> Signals:
         """Compute the signals of a case, which are empty if the answer is empty.
 
         Sentences without a claim ("Yes.", "Great question!") are ignored, because the models were
@@ -257,9 +257,9 @@ class SignalExtractor:
         if not case.sentences:
             return Signals()
         if not kept or len(kept) == len(case.sentences):
-            return signals_of(measure(case, self._embedder, self._verifier), self._rater)
+            return compute_signals(measure(case, self._embedder, self._verifier), self._rater)
         shorter = case.model_copy(update={"sentences": kept})
-        result = signals_of(measure(shorter, self._embedder, self._verifier), self._rater)
+        result = compute_signals(measure(shorter, self._embedder, self._verifier), self._rater)
         numbers = [one.index for one in kept]
         own = dict(zip(numbers, result.sentences, strict=True))
         rows = (_renumber(own.get(one.index), one.index, numbers) for one in case.sentences)
@@ -275,12 +275,12 @@ def _renumber(
     return signals.model_copy(update={"sentence": number, "twin": twin})
 
 
-def signals_of(measured: AnswerMeasurements, rater: SignalRater) -> Signals:
+def compute_signals(measured: AnswerMeasurements, rater: SignalRater) -> Signals:
     """Compute the signals of a measured answer with the rater's models."""
     texts = (measured.sentences, measured.vectors, measured.openings)
-    place = rater.order.logits(*texts)
-    foreign = rater.foreign.logits(measured.sentences)
-    register = rater.scholarly.logits(measured.register, measured.vectors)
+    place = rater.order.compute_logits(*texts)
+    foreign = rater.foreign.compute_logits(measured.sentences)
+    register = rater.scholarly.compute_logits(measured.register, measured.vectors)
     rows = [
         {**row, "place": float(p), "foreign": float(f), "register": float(r)}
         for row, p, f, r in zip(measured.sentences, place, foreign, register, strict=True)
@@ -297,9 +297,9 @@ def signals_of(measured: AnswerMeasurements, rater: SignalRater) -> Signals:
     redundant = [row["redundancy"] - REDUNDANT for row in rows if "redundancy" in row]
     answer["all_redundancy"] = math.log1p(float(np.maximum(redundant, 0).sum()))
     if len(rows) > 1:
-        answer["order"] = order_score(place)
-        answer["opening"] = log_share(rater.opening.logits(*texts), 0)
-        answer["closing"] = log_share(rater.closing.logits(*texts), -1)
+        answer["order"] = score_order(place)
+        answer["opening"] = compute_log_share(rater.opening.compute_logits(*texts), 0)
+        answer["closing"] = compute_log_share(rater.closing.compute_logits(*texts), -1)
     return Signals(
         values=_round_values(answer),
         sentences=tuple(
@@ -310,7 +310,7 @@ def signals_of(measured: AnswerMeasurements, rater: SignalRater) -> Signals:
     )
 
 
-def order_score(place: NDArray[np.float64] | Sequence[float]) -> float:
+def score_order(place: NDArray[np.float64] | Sequence[float]) -> float:
     """Return how well the sentences follow the predicted order, at most 0.
 
     The score is the mean log-likelihood of the order of all pairs, minus the highest value that is
@@ -318,16 +318,16 @@ def order_score(place: NDArray[np.float64] | Sequence[float]) -> float:
     place[i]). `place` has shape (n_sentences,) with at least 2 sentences.
     """
     places = np.asarray(place, dtype=np.float64)
-    return _concordance(places) - _concordance(np.sort(places))
+    return _compute_concordance(places) - _compute_concordance(np.sort(places))
 
 
-def log_share(logits: NDArray[np.float64] | Sequence[float], number: int) -> float:
+def compute_log_share(logits: NDArray[np.float64] | Sequence[float], number: int) -> float:
     """Return the log-probability (softmax) of one sentence among all sentences."""
     scores = np.asarray(logits, dtype=np.float64)
     return float(scores[number] - np.logaddexp.reduce(scores))
 
 
-def _concordance(place: NDArray[np.float64]) -> float:
+def _compute_concordance(place: NDArray[np.float64]) -> float:
     later = place[None, :] - place[:, None]
     return float(-np.logaddexp(0, -later)[np.triu_indices(len(place), 1)].mean())
 

@@ -26,7 +26,7 @@ class Reason:
     sentences: tuple[int, ...] = ()
 
 
-def facts_text(signals: Signals, rubric: str, sentences: Sequence[str] = ()) -> str:
+def format_facts(signals: Signals, rubric: str, sentences: Sequence[str] = ()) -> str:
     """Return a rubric's facts: a line per sentence, one for the answer, and uncovered sources.
 
     The first words of each sentence are quoted, because the judge sees the answer without numbers.
@@ -39,15 +39,15 @@ def facts_text(signals: Signals, rubric: str, sentences: Sequence[str] = ()) -> 
     lines = []
     for sentence in signals.sentences:
         measures = [
-            f"{words.sentence[name]} {number_text(sentence.values[name])}"
+            f"{words.sentence[name]} {format_measure(sentence.values[name])}"
             for name in chosen.shown
             if name in sentence.values
         ]
-        quoted = _opening(sentences[sentence.sentence - 1]) if sentences else ""
+        quoted = _quote_opening(sentences[sentence.sentence - 1]) if sentences else ""
         lines.append(f"sentence {sentence.sentence}{quoted}: {', '.join(measures)}")
     named = [words.answer[name].shown or name for name in chosen.rated]
     whole = [
-        f"{words.answer[name].about} {number_text(signals.values[name])}"
+        f"{words.answer[name].about} {format_measure(signals.values[name])}"
         for name in named
         if name in signals.values and measure_of(name) not in words.sentence
     ]
@@ -55,13 +55,13 @@ def facts_text(signals: Signals, rubric: str, sentences: Sequence[str] = ()) -> 
         lines.append(f"answer: {'; '.join(whole)}")
     if "coverage" in chosen.rated:
         lines += [
-            f"{words.gap} (closest sentence {number_text(gap.nearness)}): {gap.text}"
+            f"{words.gap} (closest sentence {format_measure(gap.nearness)}): {gap.text}"
             for gap in signals.gaps
         ]
     return "\n".join(lines)
 
 
-def reason_of(signals: Signals, name: str) -> Reason:
+def explain_signal(signals: Signals, name: str) -> Reason:
     """Describe a signal of an answer, or the worst sentence if the signal summarizes sentences."""
     words = load_signals()
     name = words.answer[name].shown or name
@@ -72,14 +72,14 @@ def reason_of(signals: Signals, name: str) -> Reason:
         wrong = "low" if signal.better == "high" else "high"
         about = signal.about[0].upper() + signal.about[1:]
         return Reason(words.reasons.answer.get(name, f"{about}: {wrong}."))
-    number = _worst(values, words.answer[name].better == "high")
+    number = _find_worst(values, words.answer[name].better == "high")
     twin = signals.sentences[number - 1].twin
     if measure == "redundancy" and twin:
         return Reason(words.reasons.twin.format(n=number, twin=twin), (number, twin))
     return Reason(words.reasons.sentence[measure].format(n=number), (number,))
 
 
-def _opening(sentence: str) -> str:
+def _quote_opening(sentence: str) -> str:
     words = sentence.split()
     more = "..." if len(words) > N_QUOTED else ""
     return f' ("{" ".join(words[:N_QUOTED])}{more}")'
@@ -91,13 +91,13 @@ def measure_of(name: str) -> str:
     return name.removeprefix(start)
 
 
-def number_text(value: float) -> str:
+def format_measure(value: float) -> str:
     """Format a measure with two decimals and no leading zero: ".08", "-1.20"."""
     text = f"{value:.2f}"
     return text.replace("0.", ".", 1) if abs(value) < 1 else text
 
 
-def _worst(values: Mapping[int, float], is_high_better: bool) -> int:
+def _find_worst(values: Mapping[int, float], is_high_better: bool) -> int:
     """Return the sentence with the worst value, or the last of several such sentences."""
     sign = 1 if is_high_better else -1
     return min(values, key=lambda number: (sign * values[number], -number))

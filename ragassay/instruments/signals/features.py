@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ragassay.text.quantities import numbers_of
+from ragassay.text.quantities import extract_numbers
 from ragassay.text.search import tokenize
 
 Vectors = NDArray[np.float32]
@@ -46,7 +46,7 @@ class Placed:
         return self.sentences @ self.sources.T
 
 
-def sentence_geometry(placed: Placed) -> dict[str, list[float | None]]:
+def measure_geometry(placed: Placed) -> dict[str, list[float | None]]:
     """Return each measure with one value per sentence, or None if not applicable.
 
     Each measure is the cosine between the sentence and:
@@ -63,33 +63,33 @@ def sentence_geometry(placed: Placed) -> dict[str, list[float | None]]:
     np.fill_diagonal(among, np.nan)
     others = [row[~np.isnan(row)] for row in among]
     return {
-        "source_support": [_most(row) for row in placed.nearness],
+        "source_support": [_find_maximum(row) for row in placed.nearness],
         "cited_support": [
-            _most(row[np.isin(placed.owner, list(cited))]) if cited else None
+            _find_maximum(row[np.isin(placed.owner, list(cited))]) if cited else None
             for row, cited in zip(placed.nearness, placed.cited, strict=True)
         ],
         "question_relevance": [float(v) for v in placed.sentences @ placed.question],
-        "redundancy": [_most(row) for row in others],
+        "redundancy": [_find_maximum(row) for row in others],
         "belonging": [float(row.mean()) if len(row) else None for row in others],
         "flow": [None, *(float(among[i, i - 1]) for i in range(1, n))] if n else [],
     }
 
 
-def twins(placed: Placed) -> list[int | None]:
+def find_twins(placed: Placed) -> list[int | None]:
     """Return, for each sentence, the number (from 1) of the most similar other one, or None."""
     among = placed.sentences @ placed.sentences.T
     np.fill_diagonal(among, -np.inf)
     return [int(row.argmax()) + 1 if len(row) > 1 else None for row in among]
 
 
-def source_coverage(placed: Placed) -> list[float]:
+def measure_coverage(placed: Placed) -> list[float]:
     """Return the highest cosine between each source sentence and a sentence of the answer."""
     if not len(placed.sentences) or not len(placed.sources):
         return []
     return [float(v) for v in placed.nearness.max(axis=0)]
 
 
-def _most(row: Vectors) -> float | None:
+def _find_maximum(row: Vectors) -> float | None:
     return float(row.max()) if len(row) else None
 
 
@@ -113,7 +113,7 @@ N_GRAM = 3
 """Number of consecutive words that form a repetition if they occur again."""
 
 
-def opening(sentence: str) -> list[str]:
+def extract_opening(sentence: str) -> list[str]:
     """Return the first words and word pairs of a sentence in lower case.
 
     A comma counts as a word.
@@ -122,13 +122,13 @@ def opening(sentence: str) -> list[str]:
     return [*words, *(f"{a} {b}" for a, b in itertools.pairwise(words))]
 
 
-def connective_rate(sentences: Sequence[str]) -> float:
+def measure_connectives(sentences: Sequence[str]) -> float:
     """Return the mean number of connectives per sentence, or 0 if there are no sentences."""
     n = sum(word.lower() in CONNECTIVES for s in sentences for word in _WORD.findall(s))
     return n / len(sentences) if sentences else 0.0
 
 
-def repeated_runs(sentences: Sequence[str]) -> float:
+def measure_repetition(sentences: Sequence[str]) -> float:
     """Return log(1 + n), where n is the number of repeated three-word sequences."""
     grams: Counter[tuple[str, ...]] = Counter()
     for sentence in sentences:
@@ -157,7 +157,7 @@ def register_features(sentence: str) -> dict[str, float]:
     }
 
 
-def definitions(sentences: Sequence[str]) -> tuple[list[bool], list[bool]]:
+def find_definitions(sentences: Sequence[str]) -> tuple[list[bool], list[bool]]:
     """Return which sentences define abbreviations, and which use those of other sentences.
 
     Both lists have shape (n_sentences,).
@@ -174,7 +174,7 @@ def definitions(sentences: Sequence[str]) -> tuple[list[bool], list[bool]]:
 _NAME = re.compile(r"\b(?:[A-Za-z]*\d[\w-]*|[A-Z]{2,}[\w-]*|[a-z]+[A-Z]\w*)\b")
 
 
-def names_of(text: str) -> set[str]:
+def extract_names(text: str) -> set[str]:
     """Return the words with inner capitals or digits, such as gene names, in lower case."""
     return {name.lower().rstrip("s") for name in _NAME.findall(text)}
 
@@ -184,17 +184,17 @@ class SourceFacts:
 
     def __init__(self, texts: Iterable[str]) -> None:
         joined = "\n".join(texts)
-        self._numbers, self._names = numbers_of(joined), names_of(joined)
+        self._numbers, self._names = extract_numbers(joined), extract_names(joined)
         self._words = frozenset(tokenize(joined))
 
-    def unknown_numbers(self, sentence: str) -> int:
+    def count_unknown_numbers(self, sentence: str) -> int:
         """Return how many numbers in a sentence do not occur in the texts."""
-        return len(numbers_of(sentence) - self._numbers)
+        return len(extract_numbers(sentence) - self._numbers)
 
-    def unknown_names(self, sentence: str) -> int:
+    def count_unknown_names(self, sentence: str) -> int:
         """Return how many names in a sentence do not occur in the texts."""
-        return len(names_of(sentence) - self._names - self._numbers)
+        return len(extract_names(sentence) - self._names - self._numbers)
 
-    def unknown_words(self, sentence: str) -> int:
+    def count_unknown_words(self, sentence: str) -> int:
         """Return how many word stems in a sentence do not occur in the texts."""
         return len(set(tokenize(sentence)) - self._words)

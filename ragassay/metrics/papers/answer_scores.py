@@ -7,13 +7,17 @@ from collections.abc import Collection, Sequence
 from ragassay.metrics.stats.intervals import (
     Interval,
     build_score,
-    f1_interval,
+    compute_f1_interval,
+    compute_rating_interval,
+    compute_share_interval,
     f1_score,
-    rating_interval,
     round_score,
-    share_interval,
 )
-from ragassay.metrics.stats.joint_judgments import final_judgment, panel_bounds, single_judgments
+from ragassay.metrics.stats.joint_judgments import (
+    choose_final_judgment,
+    compute_panel_bounds,
+    list_single_judgments,
+)
 from ragassay.records import (
     RELEVANCE_LABELS,
     EvidenceVerdict,
@@ -40,7 +44,7 @@ LOWER_IS_BETTER = frozenset(
 LIKERT = (1.0, 5.0)
 
 
-def rubric_scores(judgments: Sequence[Judgment], judge: str) -> dict[str, Score]:
+def score_rubrics(judgments: Sequence[Judgment], judge: str) -> dict[str, Score]:
     """Return one score per rubric.
 
     The interval is the central 95 % of the judge's rating distribution. For a panel, `n` is the
@@ -48,23 +52,25 @@ def rubric_scores(judgments: Sequence[Judgment], judge: str) -> dict[str, Score]
     """
     scores: dict[str, Score] = {}
     for judgment in judgments:
-        members = [final_judgment(one) for one in single_judgments([judgment])]
+        members = [choose_final_judgment(one) for one in list_single_judgments([judgment])]
         n_scored = sum(one.score is not None for one in members)
         low, high = judgment.scale
-        interval = rating_interval(judgment.distribution, low) if judgment.distribution else None
+        interval = (
+            compute_rating_interval(judgment.distribution, low) if judgment.distribution else None
+        )
         scores[f"rubric.{judgment.rubric}"] = build_score(
             judgment.score,
             n_scored,
             len(members) - n_scored,
             interval,
-            panel_bounds(judgment),
+            compute_panel_bounds(judgment),
             scale=(float(low), float(high)),
             judge=judge,
         )
     return scores
 
 
-def nugget_scores(
+def score_nuggets(
     answer: Sequence[Nugget],
     gold: Sequence[Nugget],
     matches: Sequence[NuggetMatch],
@@ -95,11 +101,11 @@ def nugget_scores(
     n_hits = len(matches)
     precision = _score_matched(n_hits, n_answer, len(answer), n_unscored, n_gold_unscored, judge)
     recall = _score_matched(n_hits, n_gold, len(gold), n_gold_unscored, n_unscored, judge)
-    interval = f1_interval((n_hits, precision.n), (n_hits, recall.n))
+    interval = compute_f1_interval((n_hits, precision.n), (n_hits, recall.n))
     scores = {
         "nuggets.precision": precision,
         "nuggets.recall": recall,
-        "nuggets.f1": f1_of_parts(precision, recall, interval, judge),
+        "nuggets.f1": build_f1(precision, recall, interval, judge),
     }
     vital = {i for i, nugget in enumerate(gold) if nugget.importance == "vital"}
     if vital:
@@ -118,7 +124,7 @@ def _score_matched(
     `n_compared` is `n` or 0. `n_missing` and `n_other_missing` are the numbers of sentences in the
     two texts from which nuggets could not be extracted.
     """
-    score = share("", n_hits, n_compared, n_missing + n_other_missing, judge)
+    score = score_share("", n_hits, n_compared, n_missing + n_other_missing, judge)
     total = n + n_missing
     if not total:
         return score
@@ -127,7 +133,7 @@ def _score_matched(
     return round_score(score.model_copy(update=bounds))
 
 
-def f1_of_parts(precision: Score, recall: Score, interval: Interval | None, judge: str) -> Score:
+def build_f1(precision: Score, recall: Score, interval: Interval | None, judge: str) -> Score:
     """Compute F1 from precision and recall, and its bounds from their bounds."""
     value, worst, best = (
         f1_score(getattr(precision, end), getattr(recall, end))
@@ -137,7 +143,7 @@ def f1_of_parts(precision: Score, recall: Score, interval: Interval | None, judg
     return round_score(build_score(value, n, n_unscored, interval, (worst, best), judge=judge))
 
 
-def sentence_scores(
+def score_sentences(
     labels: Sequence[SentenceLabel], judge: str, n_unlabelled: int = 0
 ) -> dict[str, Score]:
     """Return the share of sentences with each label.
@@ -150,12 +156,12 @@ def sentence_scores(
     known = [label.label for label in labels if label.label is not None]
     n, n_unscored = len(known) + n_unlabelled, len(labels) - len(known)
     return {
-        (key := f"sentences.{name}"): share(key, known.count(name), n, n_unscored, judge)
+        (key := f"sentences.{name}"): score_share(key, known.count(name), n, n_unscored, judge)
         for name in RELEVANCE_LABELS
     }
 
 
-def evidence_scores(evidence: Sequence[EvidenceVerdict], judge: str) -> dict[str, Score]:
+def score_evidence(evidence: Sequence[EvidenceVerdict], judge: str) -> dict[str, Score]:
     """Return the shares of sentences that at least one passage supports or contradicts.
 
     With k passages per sentence, `evidence.support` is BioACE's correctness at k (4.1.3). A
@@ -167,7 +173,7 @@ def evidence_scores(evidence: Sequence[EvidenceVerdict], judge: str) -> dict[str
         by_sentence.setdefault(verdict.sentence, []).append(verdict.verdict)
     keys = (("evidence.support", "supports"), ("evidence.contradict", "contradicts"))
     return {
-        key: share_of_known(key, [is_among(own, {verdict}) for own in by_sentence.values()], judge)
+        key: score_known(key, [is_among(own, {verdict}) for own in by_sentence.values()], judge)
         for key, verdict in keys
     }
 
@@ -177,25 +183,25 @@ def is_among(verdicts: Collection[str | None], wanted: Collection[str]) -> bool 
     return not set(wanted).isdisjoint(verdicts) or (None if None in verdicts else False)
 
 
-def correctness_scores(correctness: Sequence[SentenceCorrectness], judge: str) -> dict[str, Score]:
+def score_correctness(correctness: Sequence[SentenceCorrectness], judge: str) -> dict[str, Score]:
     """Return the share of sentences that at least one passage supports (BioACE 4.1.3).
 
     Sentences without passages are unscored.
     """
     key = "correctness.score"
-    return {key: share_of_known(key, [sentence.correct for sentence in correctness], judge)}
+    return {key: score_known(key, [sentence.correct for sentence in correctness], judge)}
 
 
-def share_of_known(
+def score_known(
     key: str, values: Sequence[bool | None], judge: str, *, has_verdict: bool = True
 ) -> Score:
     """Return the share of values that are True; None counts as unscored."""
     known = [value for value in values if value is not None]
     n_unscored = len(values) - len(known)
-    return share(key, sum(known), len(known), n_unscored, judge, has_verdict=has_verdict)
+    return score_share(key, sum(known), len(known), n_unscored, judge, has_verdict=has_verdict)
 
 
-def share(
+def score_share(
     key: str, n_hits: int, n: int, n_unscored: int, judge: str, *, has_verdict: bool = True
 ) -> Score:
     """Return a share with a Wilson interval and bounds for unscored verdicts.
@@ -210,7 +216,7 @@ def share(
     total, n_open = n + n_unscored, n_unscored
     if not has_verdict and n_unscored:
         n, n_unscored = 0, total
-    interval = share_interval(n_hits, n)
+    interval = compute_share_interval(n_hits, n)
     lower, upper = (n_hits / total, (n_hits + n_open) / total) if total else (None, None)
     worst, best = (upper, lower) if key in LOWER_IS_BETTER else (lower, upper)
     value = n_hits / n if n else None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ragassay.metrics.papers.answer_scores import is_among, share, share_of_known
+from ragassay.metrics.papers.answer_scores import is_among, score_known, score_share
 from ragassay.records import (
     VERDICTS,
     AnswerSentence,
@@ -51,7 +51,7 @@ def merge_nugget_verdicts(verdicts: Sequence[Verdict], rule: MergeRule = "all") 
     return next((verdict for verdict in order if verdict in verdicts), None)
 
 
-def merged_citations(
+def merge_citations(
     cited: Iterable[tuple[int, Citation, EvidenceSpan]],
     verdicts: Iterable[NuggetVerdict],
     rule: MergeRule = "all",
@@ -90,7 +90,7 @@ def merged_citations(
                 evidence=evidence,
                 nuggets=tuple(own),
                 usage=usage,
-                tentative_label=_tentative_label(own, rule)
+                tentative_label=_merge_tentative_labels(own, rule)
                 if failure and failure.is_undecided
                 else None,
                 failure=failure,
@@ -99,12 +99,12 @@ def merged_citations(
     return merged_verdicts
 
 
-def _tentative_label(verdicts: Sequence[NuggetVerdict], rule: MergeRule) -> Verdict | None:
+def _merge_tentative_labels(verdicts: Sequence[NuggetVerdict], rule: MergeRule) -> Verdict | None:
     labels = (verdict.verdict or verdict.tentative_label for verdict in verdicts)
     return merge_nugget_verdicts([one for one in labels if one in VERDICTS], rule)
 
 
-def citation_scores(
+def score_citations(
     sentences: Sequence[AnswerSentence], citations: Sequence[CitationVerdict], judge: str
 ) -> dict[str, Score]:
     """Score an answer's citations with the measures of MedAESQA.
@@ -121,7 +121,7 @@ def citation_scores(
 
     If all verdicts on valid citations failed, all scores except `citations.cited` are unscored. An
     answer without citations scores 0 with n = 0, as in MedAESQA, and is left out of pooled scores.
-    See `alce_scores` for ALCE's measures.
+    See `compute_alce_scores` for ALCE's measures.
     """
     known = [verdict.verdict for verdict in citations if verdict.verdict is not None]
     n_unscored = len(citations) - len(known)
@@ -130,14 +130,16 @@ def citation_scores(
     n_open = sum(1 for s in sentences if _is_open(s))
     keys = (("citations.support", "supports"), ("citations.contradict", "contradicts"))
     scores = {
-        key: share(
+        key: score_share(
             key, known.count(verdict), len(known), n_unscored, judge, has_verdict=has_verdict
         )
         for key, verdict in keys
     } | {
-        "citations.coverage": _coverage(sentences, citations, judge, has_verdict),
-        "citations.document_precision": _document_precision(citations, judge, has_verdict),
-        "citations.cited": share("citations.cited", n_cited, len(sentences) - n_open, n_open, ""),
+        "citations.coverage": _score_coverage(sentences, citations, judge, has_verdict),
+        "citations.document_precision": _score_document_precision(citations, judge, has_verdict),
+        "citations.cited": score_share(
+            "citations.cited", n_cited, len(sentences) - n_open, n_open, ""
+        ),
     }
     if "not_attributable" in known:
         del scores["citations.contradict"]
@@ -151,7 +153,7 @@ def _is_open(sentence: AnswerSentence) -> bool:
     return any(c.is_unresolved for c in citations) and not any(c.document for c in citations)
 
 
-def _coverage(
+def _score_coverage(
     sentences: Sequence[AnswerSentence],
     citations: Sequence[CitationVerdict],
     judge: str,
@@ -161,12 +163,12 @@ def _coverage(
     supported = {v.sentence for v in citations if v.verdict == "supports"}
     unscored = {v.sentence for v in citations if v.verdict is None} - supported
     n = len(sentences) - len(unscored)
-    return share(
+    return score_share(
         "citations.coverage", len(supported), n, len(unscored), judge, has_verdict=has_verdict
     )
 
 
-def _document_precision(
+def _score_document_precision(
     citations: Sequence[CitationVerdict], judge: str, has_verdict: bool
 ) -> Score:
     by_document: dict[str, list[str | None]] = {}
@@ -175,9 +177,7 @@ def _document_precision(
         name = verdict.citation.document or f"\n{verdict.citation.marker}"
         by_document.setdefault(name, []).append(verdict.verdict)
     is_relevant = [is_among(verdicts, RELEVANT) for verdicts in by_document.values()]
-    return share_of_known(
-        "citations.document_precision", is_relevant, judge, has_verdict=has_verdict
-    )
+    return score_known("citations.document_precision", is_relevant, judge, has_verdict=has_verdict)
 
 
 RECALL, PRECISION = "attribution.recall", "attribution.precision"
@@ -224,7 +224,7 @@ class CitingSentence:
         return None if others_suffice is None or self.alone[document] is None else False
 
 
-def alce_scores(sentences: Sequence[CitingSentence], judge: str) -> dict[str, Score]:
+def compute_alce_scores(sentences: Sequence[CitingSentence], judge: str) -> dict[str, Score]:
     """Return the citation recall and precision of an answer as defined by ALCE.
 
     Recall is the share of sentences that their citations together support. Sentences without
@@ -246,8 +246,8 @@ def alce_scores(sentences: Sequence[CitingSentence], judge: str) -> dict[str, Sc
     precise += [False for one in sentences if one.has_invalid]
     has_verdict = any(one.has_verdict for one in sentences)
     scores = {
-        RECALL: share_of_known(RECALL, recalled, judge, has_verdict=has_verdict),
-        PRECISION: share_of_known(PRECISION, precise, judge, has_verdict=has_verdict),
+        RECALL: score_known(RECALL, recalled, judge, has_verdict=has_verdict),
+        PRECISION: score_known(PRECISION, precise, judge, has_verdict=has_verdict),
     }
     if sentences and not precise:
         scores[PRECISION] = scores[PRECISION].model_copy(update=NOTHING)

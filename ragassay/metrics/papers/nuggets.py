@@ -18,11 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragassay.errors import InputError
-from ragassay.metrics.stats.intervals import build_score, mean_of, round_score, share_interval
+from ragassay.metrics.stats.intervals import (
+    build_score,
+    compute_mean,
+    compute_share_interval,
+    round_score,
+)
 from ragassay.records import Assignment, Importance, MixtureComponent, NuggetMatch, Score
 
 
-def first_of_each(texts: Sequence[str]) -> NDArray[np.bool_]:
+def mask_repeats(texts: Sequence[str]) -> NDArray[np.bool_]:
     """Return a mask that is false for repeated texts, ignoring case and whitespace.
 
     In BioACE, a repeated nugget can match a second gold nugget and raise recall. To prevent this,
@@ -32,7 +37,7 @@ def first_of_each(texts: Sequence[str]) -> NDArray[np.bool_]:
     return np.array([text not in plain[:i] for i, text in enumerate(plain)], dtype=bool)
 
 
-def same_probability(
+def compute_same_probability(
     similarity: NDArray[np.floating], components: Sequence[MixtureComponent]
 ) -> NDArray[np.float64]:
     """Return the probability that two nuggets state the same fact, from their cosine similarity.
@@ -58,12 +63,12 @@ def same_probability(
     if curvature:
         turn = (low.mean / low.variance - high.mean / high.variance) / curvature
         x = np.maximum(x, turn) if curvature > 0 else np.minimum(x, turn)
-    weights = _log_weights(components)
-    odds = _log_density(x, high) - _log_density(x, low)
+    weights = _compute_log_weights(components)
+    odds = _compute_log_density(x, high) - _compute_log_density(x, low)
     return expit(odds + weights[position] - weights[1 - position])
 
 
-def _log_weights(components: Sequence[MixtureComponent]) -> list[float]:
+def _compute_log_weights(components: Sequence[MixtureComponent]) -> list[float]:
     from scipy.special import digamma
 
     weights: list[float] = []
@@ -75,7 +80,9 @@ def _log_weights(components: Sequence[MixtureComponent]) -> list[float]:
     return weights
 
 
-def _log_density(x: NDArray[np.float64], component: MixtureComponent) -> NDArray[np.float64]:
+def _compute_log_density(
+    x: NDArray[np.float64], component: MixtureComponent
+) -> NDArray[np.float64]:
     """Return a component's expected log density, up to a constant shared by all components."""
     from scipy.special import digamma
 
@@ -91,7 +98,7 @@ def align_greedily(
     """Pair gold and answer nuggets one to one, most similar pairs first.
 
     BioACE's program accepts pairs in order of decreasing probability if both nuggets are still
-    unmatched. Because `same_probability` never decreases with similarity, ordering pairs by
+    unmatched. Because `compute_same_probability` never decreases with similarity, ordering pairs by
     similarity differs from BioACE only for pairs with equal probability. `align_optimally` never
     finds fewer pairs than `align_greedily`.
 
@@ -108,7 +115,7 @@ def align_greedily(
     for gold, nugget in pairs:
         if gold not in matches and nugget not in matches.values():
             matches[gold] = nugget
-    return tuple(_match(similarity, *pair) for pair in sorted(matches.items()))
+    return tuple(_build_match(similarity, *pair) for pair in sorted(matches.items()))
 
 
 def align_optimally(
@@ -126,13 +133,13 @@ def align_optimally(
     # Disallowed pairs have value 0 and never displace an allowed pair.
     rows, columns = linear_sum_assignment(counts * (similarity + 1.0), maximize=True)
     return tuple(
-        _match(similarity, int(g), int(a))
+        _build_match(similarity, int(g), int(a))
         for g, a in zip(rows, columns, strict=True)
         if counts[g, a]
     )
 
 
-def _match(similarity: NDArray[np.floating], gold: int, nugget: int) -> NuggetMatch:
+def _build_match(similarity: NDArray[np.floating], gold: int, nugget: int) -> NuggetMatch:
     cosine = round(float(similarity[gold, nugget]), 4)
     return NuggetMatch(gold=gold, nugget=nugget, similarity_score=cosine)
 
@@ -143,7 +150,7 @@ PARTIAL_CREDITS = {"strict_vital": 0.0, "strict_all": 0.0, "vital": 0.5, "all": 
 Labels = Sequence[Assignment | None]
 
 
-def assignment_credits(labels: Labels, vital: Sequence[bool]) -> dict[str, list[float | None]]:
+def list_credits(labels: Labels, vital: Sequence[bool]) -> dict[str, list[float | None]]:
     """Return the credits of the nuggets that count for each nuggetizer score.
 
     Args:
@@ -168,7 +175,7 @@ def assignment_credits(labels: Labels, vital: Sequence[bool]) -> dict[str, list[
     return credits
 
 
-def assignment_values(labels: Labels, vital: Sequence[bool]) -> dict[str, float | None]:
+def average_credits(labels: Labels, vital: Sequence[bool]) -> dict[str, float | None]:
     """Return the four nuggetizer scores in [0, 1], ignoring unscored nuggets.
 
     A score is None if there are no scored nuggets for it.
@@ -177,14 +184,16 @@ def assignment_values(labels: Labels, vital: Sequence[bool]) -> dict[str, float 
         InputError: If the lengths differ.
 
     Example:
-        >>> assignment_values(["support", "not_support", "partial_support"], [True, True, False])
+        >>> average_credits(["support", "not_support", "partial_support"], [True, True, False])
         {'strict_vital': 0.5, 'strict_all': 0.3333333333333333, 'vital': 0.5, 'all': 0.5}
     """
-    credits = assignment_credits(labels, vital)
-    return {name: mean_of(one for one in own if one is not None) for name, own in credits.items()}
+    credits = list_credits(labels, vital)
+    return {
+        name: compute_mean(one for one in own if one is not None) for name, own in credits.items()
+    }
 
 
-def assignment_scores(
+def score_assignments(
     labels: Labels, importance: Sequence[Importance | None], judge: str
 ) -> dict[str, Score]:
     """Return the four nuggetizer scores with bounds.
@@ -204,14 +213,16 @@ def assignment_scores(
     Raises:
         InputError: If the lengths differ.
     """
-    credits = assignment_credits(labels, [one == "vital" for one in importance])
-    return {f"nuggets.{name}": _score(own, judge) for name, own in credits.items() if own}
+    credits = list_credits(labels, [one == "vital" for one in importance])
+    return {f"nuggets.{name}": _score_credits(own, judge) for name, own in credits.items() if own}
 
 
-def nuggetizer_scores(labels: Labels, importance: Sequence[Importance | None]) -> dict[str, Score]:
+def compute_nuggetizer_scores(
+    labels: Labels, importance: Sequence[Importance | None]
+) -> dict[str, Score]:
     """Return the four nuggetizer scores as computed by the nuggetizer's own program.
 
-    Unlike in `assignment_scores`, unscored nuggets count as unsupported, and a score is 0 if no
+    Unlike in `score_assignments`, unscored nuggets count as unsupported, and a score is 0 if no
     nugget counts for it.
 
     Returns:
@@ -222,7 +233,8 @@ def nuggetizer_scores(labels: Labels, importance: Sequence[Importance | None]) -
         InputError: If the lengths differ.
 
     Example:
-        >>> nuggetizer_scores(["support", None], ["vital", "vital"])["nuggetizer.vital"].value
+        >>> scores = compute_nuggetizer_scores(["support", None], ["vital", "vital"])
+        >>> scores["nuggetizer.vital"].value
         0.5
     """
     known: Labels = [label or "not_support" for label in labels]
@@ -231,15 +243,15 @@ def nuggetizer_scores(labels: Labels, importance: Sequence[Importance | None]) -
         f"nuggetizer.{name}": round_score(
             build_score(value or 0.0, sum(vital) if name.endswith("vital") else len(vital))
         )
-        for name, value in assignment_values(known, vital).items()
+        for name, value in average_credits(known, vital).items()
     }
 
 
-def _score(credits: Sequence[float | None], judge: str) -> Score:
+def _score_credits(credits: Sequence[float | None], judge: str) -> Score:
     known = [one for one in credits if one is not None]
     n_unscored, total = len(credits) - len(known), sum(known)
     bounds = total / len(credits), (total + n_unscored) / len(credits)
-    interval = share_interval(total, len(known))
+    interval = compute_share_interval(total, len(known))
     return round_score(
-        build_score(mean_of(known), len(known), n_unscored, interval, bounds, judge=judge)
+        build_score(compute_mean(known), len(known), n_unscored, interval, bounds, judge=judge)
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ragassay.metrics.papers.answer_scores import share
+from ragassay.metrics.papers.answer_scores import score_share
 from ragassay.metrics.papers.citations import RELEVANT
 from ragassay.metrics.stats.intervals import SEED
 from ragassay.records import AnswerSentence, Evaluation, Score
@@ -32,14 +32,14 @@ class RecallKind:
     is_supported: bool
     cluster_name: str
 
-    def sentences(self, evaluation: Evaluation) -> list[AnswerSentence]:
+    def list_sentences(self, evaluation: Evaluation) -> list[AnswerSentence]:
         """Return the sentences of an answer that count for this recall measure."""
         wanted = {v.sentence for v in evaluation.labels if v.label in self.labels}
         if self.is_supported:
             wanted &= {v.sentence for v in evaluation.citations if v.verdict == "supports"}
         return [s for s in evaluation.sentences if s.index in wanted]
 
-    def n_open(self, evaluation: Evaluation) -> int:
+    def count_open(self, evaluation: Evaluation) -> int:
         """Return the number of sentences that could count if no verdict were missing."""
         labels = {v.sentence: v.label for v in evaluation.labels}
         verdicts: dict[int, set[str | None]] = {}
@@ -49,7 +49,7 @@ class RecallKind:
             (label is None or label in self.labels)
             and (not self.is_supported or bool({"supports", None} & verdicts.get(sentence, set())))
             for sentence, label in labels.items()
-        ) - len(self.sentences(evaluation))
+        ) - len(self.list_sentences(evaluation))
 
 
 SENTENCE_RECALL = "sentences.recall"
@@ -84,12 +84,12 @@ Place = tuple[str, int]
 """Record id and 1-based sentence number."""
 
 
-def clustered_sentences(evaluation: Evaluation) -> list[str]:
+def list_clustered_texts(evaluation: Evaluation) -> list[str]:
     """Return the required and borderline sentences of an answer."""
-    return [sentence.text for sentence in RECALLS[0].sentences(evaluation)]
+    return [sentence.text for sentence in RECALLS[0].list_sentences(evaluation)]
 
 
-def sentence_recall_scores(
+def score_sentence_recall(
     answers: Sequence[Evaluation],
     vectors: Mapping[str, NDArray[np.floating]],
     published: Mapping[str, Mapping[Place, str]] | None = None,
@@ -103,7 +103,7 @@ def sentence_recall_scores(
 
     Args:
         answers: All answers to one question. Answers without labels are ignored.
-        vectors: Embedding of each sentence returned by `clustered_sentences`.
+        vectors: Embedding of each sentence returned by `list_clustered_texts`.
         published: Cluster of each sentence, keyed by `RecallKind.cluster_name`, used instead of
             KMeans. Sentences without a cluster are ignored.
 
@@ -126,13 +126,13 @@ def sentence_recall_scores(
         )
         for evaluation in labelled:
             scores = by_record[evaluation.record_id]
-            scores[kind.key] = _recall_of_ten(kind, evaluation, cluster)
+            scores[kind.key] = _score_recall_of_ten(kind, evaluation, cluster)
             if kind.key == SENTENCE_RECALL:
                 scores[CLUSTER_RECALL] = _cluster_recall(evaluation, cluster, labelled)
     return by_record
 
 
-def document_recall_scores(answers: Sequence[Evaluation]) -> dict[str, Score]:
+def score_document_recall(answers: Sequence[Evaluation]) -> dict[str, Score]:
     """Return the share of the relevant documents of a question that each answer cites.
 
     A document is relevant if it supports, contradicts or is neutral to a sentence that cites it in
@@ -146,29 +146,31 @@ def document_recall_scores(answers: Sequence[Evaluation]) -> dict[str, Score]:
     """
     if len(answers) < 2 or not any(e.citations for e in answers):
         return {}
-    relevant = {e.record_id: _documents(e, RELEVANT) for e in answers}
-    undecided = {e.record_id: _documents(e, {None}) - relevant[e.record_id] for e in answers}
-    return {e.record_id: _document_recall(e, relevant, undecided) for e in answers}
+    relevant = {e.record_id: _collect_documents(e, RELEVANT) for e in answers}
+    undecided = {
+        e.record_id: _collect_documents(e, {None}) - relevant[e.record_id] for e in answers
+    }
+    return {e.record_id: _score_own_documents(e, relevant, undecided) for e in answers}
 
 
-def document_key(evaluation: Evaluation, document: str) -> tuple[str, str]:
+def build_document_key(evaluation: Evaluation, document: str) -> tuple[str, str]:
     """Return a key that identifies a document across answers.
 
     A PMID or DOI is sufficient to identify a document. The key for other ids includes the document
     text, because these ids are local to a record.
     """
-    known = public_id(document)
+    known = find_public_id(document)
     if known:
         return known, ""
     text = next((f"{d.title}\n{d.text}" for d in evaluation.sources if d.id == document), "")
     return document, text
 
 
-def public_id(document: str) -> str | None:
+def find_public_id(document: str) -> str | None:
     """Return the PMID or DOI in a document id, or None if the id is local to its record.
 
     Example:
-        >>> public_id("PMID: 31180123"), public_id("10.1000/ABC"), public_id("s2")
+        >>> find_public_id("PMID: 31180123"), find_public_id("10.1000/ABC"), find_public_id("s2")
         ('31180123', '10.1000/abc', None)
     """
     known = _PUBLIC_ID.fullmatch(document.strip())
@@ -178,7 +180,7 @@ def public_id(document: str) -> str | None:
 def _cluster_sentences(
     kind: RecallKind, answers: Sequence[Evaluation], vectors: Mapping[str, NDArray[np.floating]]
 ) -> dict[Place, str]:
-    sentences = {(e.record_id, s.index): s.text for e in answers for s in kind.sentences(e)}
+    sentences = {(e.record_id, s.index): s.text for e in answers for s in kind.list_sentences(e)}
     if not sentences:
         return {}
     from sklearn.cluster import KMeans
@@ -198,7 +200,7 @@ def _cluster_sentences(
 def _find_reached_clusters(
     kind: RecallKind, evaluation: Evaluation, cluster: Mapping[Place, str]
 ) -> set[str]:
-    keys = ((evaluation.record_id, s.index) for s in kind.sentences(evaluation))
+    keys = ((evaluation.record_id, s.index) for s in kind.list_sentences(evaluation))
     return {cluster[key] for key in keys if key in cluster}
 
 
@@ -206,10 +208,12 @@ def _is_unlabelled(evaluation: Evaluation) -> bool:
     return bool(evaluation.labels) and all(v.label is None for v in evaluation.labels)
 
 
-def _recall_of_ten(kind: RecallKind, evaluation: Evaluation, cluster: Mapping[Place, str]) -> Score:
-    reached, n_open = _find_reached_clusters(kind, evaluation, cluster), kind.n_open(evaluation)
+def _score_recall_of_ten(
+    kind: RecallKind, evaluation: Evaluation, cluster: Mapping[Place, str]
+) -> Score:
+    reached, n_open = _find_reached_clusters(kind, evaluation, cluster), kind.count_open(evaluation)
     n = 0 if _is_unlabelled(evaluation) or not cluster else N_CLUSTERS
-    score = share(kind.key, len(reached), n, n_open, evaluation.judge)
+    score = score_share(kind.key, len(reached), n, n_open, evaluation.judge)
     # The denominator is fixed. Each unscored sentence can add at most one cluster.
     best = min(N_CLUSTERS, len(reached) + n_open) / N_CLUSTERS
     if not n and not n_open:
@@ -223,10 +227,10 @@ def _cluster_recall(
     """Return the share of clusters covered, with bounds for up to ten clusters."""
     n_hits = len(_find_reached_clusters(RECALLS[0], evaluation, cluster))
     n = len(set(cluster.values()))
-    n_own = RECALLS[0].n_open(evaluation)
-    n_missing = sum(RECALLS[0].n_open(one) for one in answers)
+    n_own = RECALLS[0].count_open(evaluation)
+    n_missing = sum(RECALLS[0].count_open(one) for one in answers)
     is_unknown = _is_unlabelled(evaluation)
-    score = share(CLUSTER_RECALL, n_hits, 0 if is_unknown else n, n_missing, evaluation.judge)
+    score = score_share(CLUSTER_RECALL, n_hits, 0 if is_unknown else n, n_missing, evaluation.judge)
     if not n_missing:
         return score
     # Sentences in other answers can add clusters that this answer does not cover.
@@ -236,17 +240,17 @@ def _cluster_recall(
     return score.model_copy(update={"worst": round(worst, 4), "best": round(best, 4)})
 
 
-def _documents(
+def _collect_documents(
     evaluation: Evaluation, verdicts: frozenset[str] | set[None]
 ) -> set[tuple[str, str]]:
     return {
-        document_key(evaluation, v.citation.document)
+        build_document_key(evaluation, v.citation.document)
         for v in evaluation.citations
         if v.citation.document and v.verdict in verdicts
     }
 
 
-def _document_recall(
+def _score_own_documents(
     evaluation: Evaluation,
     relevant: Mapping[str, set[tuple[str, str]]],
     undecided: Mapping[str, set[tuple[str, str]]],
@@ -258,12 +262,12 @@ def _document_recall(
     is_unknown = bool(unknown) and not any(
         v.verdict is not None for v in evaluation.citations if v.citation.document
     )
-    score = share(
+    score = score_share(
         DOCUMENT_RECALL,
         len(own),
         0 if is_unknown else len(every),
         len(unknown | of_others - every),
-        _verifier(evaluation),
+        _find_verifier(evaluation),
     )
     if not score.n_unscored:
         return score
@@ -274,6 +278,6 @@ def _document_recall(
     return score.model_copy(update={"worst": round(worst, 4), "best": round(best, 4)})
 
 
-def _verifier(evaluation: Evaluation) -> str:
+def _find_verifier(evaluation: Evaluation) -> str:
     known = evaluation.scores.get("citations.support")
     return known.judge if known else evaluation.judge

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragassay.metrics.papers.answer_scores import sentence_scores
-from ragassay.metrics.papers.citations import citation_scores
+from ragassay.metrics.papers.answer_scores import score_sentences
+from ragassay.metrics.papers.citations import score_citations
 from ragassay.metrics.papers.pooled import DOCUMENT_RECALL, SENTENCE_RECALL
-from ragassay.metrics.stats.aggregates import values_by_question
+from ragassay.metrics.stats.aggregates import average_by_question
 from ragassay.metrics.stats.alignment import AlignedItem, Alignment
 from ragassay.metrics.stats.correlation import RankCorrelation, correlate_systems
 from ragassay.records import CitationVerdict, Evaluation, SentenceLabel
@@ -67,22 +67,26 @@ def relabel_answers(alignment: Alignment, evaluations: Sequence[Evaluation]) -> 
     Items that lack a human majority or a verdict are left out, as are answers that lack a system or
     labels.
     """
-    answers = _labelled_answers(alignment, evaluations, lambda item: item.predicted is not None)
+    answers = _collect_labelled_answers(
+        alignment, evaluations, lambda item: item.predicted is not None
+    )
     return Relabelled(
-        tuple(one.by("people", lambda item: item.truth) for one in answers),
-        tuple(one.by(one.evaluation.judge, lambda item: item.predicted) for one in answers),
+        tuple(one.apply_labels("people", lambda item: item.truth) for one in answers),
+        tuple(
+            one.apply_labels(one.evaluation.judge, lambda item: item.predicted) for one in answers
+        ),
     )
 
 
-def with_human_labels(
+def apply_human_labels(
     alignment: Alignment, evaluations: Sequence[Evaluation]
 ) -> tuple[Evaluation, ...]:
     """Return answers with all their human labels, and the scores computed from these labels.
 
     Items without a majority are left out. The answers must contain a verdict for each item.
     """
-    answers = _labelled_answers(alignment, evaluations, lambda item: True)
-    return tuple(one.by("people", lambda item: item.truth) for one in answers)
+    answers = _collect_labelled_answers(alignment, evaluations, lambda item: True)
+    return tuple(one.apply_labels("people", lambda item: item.truth) for one in answers)
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,7 @@ class _LabelledAnswer:
     n_unlabelled: int
     has_citations: bool
 
-    def by(self, judge: str, label_of: Callable[[AlignedItem], str | None]) -> Evaluation:
+    def apply_labels(self, judge: str, label_of: Callable[[AlignedItem], str | None]) -> Evaluation:
         """Return the answer with the labels from `label_of`, and scores based on these labels."""
         by_item: dict[tuple[str, int | None, str], str | None] = {
             (item.task, item.sentence, item.item): label_of(item) for item in self.items
@@ -115,18 +119,18 @@ class _LabelledAnswer:
             for one in self.evaluation.citations
             if (key := ("citation", one.sentence, one.citation.marker)) in by_item
         )
-        scores = sentence_scores(labels, judge, self.n_unlabelled) if labels else {}
+        scores = score_sentences(labels, judge, self.n_unlabelled) if labels else {}
         if citations or (self.has_citations and not self.evaluation.citations):
             cited = {verdict.sentence for verdict in citations}
             known = [s for s in self.evaluation.sentences if s.index in cited or not s.citations]
-            scores |= citation_scores(known, citations, judge)
+            scores |= score_citations(known, citations, judge)
         kinds = SentenceLabel | CitationVerdict
         others = [one for one in self.evaluation.verdicts if not isinstance(one, kinds)]
         update = {"verdicts": (*others, *labels, *citations), "scores": scores, "judge": judge}
         return self.evaluation.model_copy(update=update)
 
 
-def _labelled_answers(
+def _collect_labelled_answers(
     alignment: Alignment,
     evaluations: Sequence[Evaluation],
     is_wanted: Callable[[AlignedItem], bool],
@@ -143,14 +147,14 @@ def _labelled_answers(
             evaluation,
             tuple(by_record[evaluation.record_id]),
             len(evaluation.sentences) - len(labelled.get(evaluation.record_id, ())),
-            bool(alignment.of("citation")),
+            bool(alignment.list_items("citation")),
         )
         for evaluation in evaluations
         if evaluation.system and evaluation.record_id in by_record
     ]
 
 
-def rankings(
+def compare_rankings(
     human: Sequence[Evaluation], judge: Sequence[Evaluation], run: Sequence[Evaluation]
 ) -> tuple[Ranking, ...]:
     """Compare human and judge rankings of at least two systems, for each score.
@@ -163,19 +167,21 @@ def rankings(
     pairs = [(key, name, judge, key) for key, name in RANKED.items()]
     pairs.append((NUGGET_RECALL, "nugget recall and recall", run, SENTENCE_RECALL))
     compared = (
-        _compare_ranking(name, key, by_systems(human, human_key), by_systems(judged, key))
+        _compare_ranking(
+            name, key, average_by_system(human, human_key), average_by_system(judged, key)
+        )
         for key, name, judged, human_key in pairs
     )
     return tuple(ranking for ranking in compared if ranking is not None)
 
 
-def by_systems(evaluations: Sequence[Evaluation], key: str) -> dict[str, dict[str, float]]:
+def average_by_system(evaluations: Sequence[Evaluation], key: str) -> dict[str, dict[str, float]]:
     """Return mean scores, keyed by system and question. Systems without values are left out."""
     systems: dict[str, list[Evaluation]] = {}
     for evaluation in evaluations:
         if evaluation.system:
             systems.setdefault(evaluation.system, []).append(evaluation)
-    values = {name: values_by_question(answers, key) for name, answers in sorted(systems.items())}
+    values = {name: average_by_question(answers, key) for name, answers in sorted(systems.items())}
     return {name: by_question for name, by_question in values.items() if by_question}
 
 
@@ -189,11 +195,13 @@ def _compare_ranking(
     if len(shared) < 2:
         return None
 
-    def means(
+    def average_shared(
         own: Mapping[str, Mapping[str, float]], other: Mapping[str, Mapping[str, float]]
     ) -> dict[str, float]:
         common = {s: [own[s][q] for q in own[s] if q in other[s]] for s in shared}
         return {system: sum(values) / len(values) for system, values in common.items()}
 
     correlation = correlate_systems(human, judge)
-    return Ranking(name, key, means(human, judge), means(judge, human), correlation)
+    return Ranking(
+        name, key, average_shared(human, judge), average_shared(judge, human), correlation
+    )

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragassay.metrics.papers.strategies import polarity
-from ragassay.metrics.stats.aggregates import clustered_score
+from ragassay.metrics.stats.aggregates import build_clustered_score
 from ragassay.records import Document, Score
 from ragassay.text.grounding import find_quote
-from ragassay.text.quantities import numbers_of, stated_numbers
+from ragassay.text.quantities import extract_numbers, extract_stated_numbers
 from ragassay.text.search import tokenize
 
 CRITERIA: Mapping[str, str] = {
@@ -102,16 +102,16 @@ Labels = Mapping[str, Mapping[str, bool | None]]
 """Whether a reason has a fault (None if unknown), keyed by reason id and criterion."""
 
 
-def recited_share(reason: str, rubric: str) -> float:
+def compute_recited_share(reason: str, rubric: str) -> float:
     """Return the share of a reason's words, in [0, 1], that are recited from the rubric text.
 
     A word is recited if it is part of three consecutive words that also occur in the rubric.
 
     Example:
-        >>> recited_share("It is short and clear.", "Is it short and clear?")
+        >>> compute_recited_share("It is short and clear.", "Is it short and clear?")
         0.6
     """
-    words, known = _words(reason), _words(rubric)
+    words, known = _split_words(reason), _split_words(rubric)
     runs = {tuple(known[i : i + RUN]) for i in range(len(known) - RUN + 1)}
     covered = {
         i + step
@@ -122,19 +122,19 @@ def recited_share(reason: str, rubric: str) -> float:
     return len(covered) / len(words) if words else 0.0
 
 
-def named_of_answer(
+def find_answer_mentions(
     reason: str, answer: str, common: frozenset[str] = frozenset(), beside: str = ""
 ) -> tuple[str, ...]:
     """Return the distinct quotes, sentence references, numbers and words taken from the answer.
 
     Args:
-        common: Words to ignore, such as those from `common_words`.
+        common: Words to ignore, such as those from `find_common_words`.
         beside: Text whose words are ignored, such as the rubric and the question.
 
     Example:
-        >>> named_of_answer("It names the dose of 5 mg.", "Take 5 mg of aspirin.")
+        >>> find_answer_mentions("It names the dose of 5 mg.", "Take 5 mg of aspirin.")
         ('5', 'mg')
-        >>> named_of_answer("It is clear.", "Take 5 mg of aspirin.")
+        >>> find_answer_mentions("It is clear.", "Take 5 mg of aspirin.")
         ()
     """
     known = {word for word in tokenize(answer) if not word.isdigit()}
@@ -142,13 +142,13 @@ def named_of_answer(
     mentions = [
         *(quote for quote in _QUOTED.findall(reason) if find_quote(quote, answer)),
         *_SENTENCE.findall(reason),
-        *sorted(stated_numbers(_SENTENCE.sub("", reason)) & numbers_of(answer)),
+        *sorted(extract_stated_numbers(_SENTENCE.sub("", reason)) & extract_numbers(answer)),
         *(word for word in tokenize(reason) if word in known and len(word) > 1),
     ]
     return tuple(dict.fromkeys(mentions))
 
 
-def common_words(reasons: Sequence[JudgedReason]) -> frozenset[str]:
+def find_common_words(reasons: Sequence[JudgedReason]) -> frozenset[str]:
     """Return the words that occur in reasons for many questions."""
     topics: dict[str, set[str]] = {}
     for one in reasons:
@@ -163,21 +163,21 @@ def measure_reasons(
     reasons: Sequence[JudgedReason], rubrics: Mapping[str, str]
 ) -> dict[str, ReasonMeasures]:
     """Return rule-based measures, keyed by reason id. `rubrics` maps names to rubric texts."""
-    common = common_words(reasons)
+    common = find_common_words(reasons)
     measures: dict[str, ReasonMeasures] = {}
     for one in reasons:
         rubric, sentiment = rubrics.get(one.rubric, ""), polarity(one.reason)
         side = 2 * one.rating - sum(one.scale)
         measures[one.id] = ReasonMeasures(
-            recited=recited_share(one.reason, rubric),
-            named=named_of_answer(one.reason, one.answer, common, f"{rubric} {one.question}"),
+            recited=compute_recited_share(one.reason, rubric),
+            named=find_answer_mentions(one.reason, one.answer, common, f"{rubric} {one.question}"),
             polarity=sentiment,
             contradicts=abs(sentiment) >= CLEAR and sentiment * side < 0,
         )
     return measures
 
 
-def rubric_reasons(
+def summarize_reasons(
     reasons: Sequence[JudgedReason],
     measures: Mapping[str, ReasonMeasures],
     labels: Mapping[str, Labels],
@@ -193,16 +193,22 @@ def rubric_reasons(
     return tuple(
         RubricReasons(
             rubric=name,
-            recited=_mean(group, [measures[one.id].recited for one in group]),
-            names_nothing=_mean(group, [float(not measures[one.id].named) for one in group]),
-            contradicts=_mean(group, [float(measures[one.id].contradicts) for one in group]),
-            labels={labeller: _fault_shares(group, own) for labeller, own in labels.items()},
+            recited=_average_values(group, [measures[one.id].recited for one in group]),
+            names_nothing=_average_values(
+                group, [float(not measures[one.id].named) for one in group]
+            ),
+            contradicts=_average_values(
+                group, [float(measures[one.id].contradicts) for one in group]
+            ),
+            labels={
+                labeller: _compute_fault_shares(group, own) for labeller, own in labels.items()
+            },
         )
         for name, group in groups
     )
 
 
-def label_agreement(
+def measure_label_agreement(
     reasons: Sequence[JudgedReason], first: Labels, second: Labels
 ) -> dict[str, Score]:
     """Return, for each criterion, the share of reasons on which two labelers agree."""
@@ -214,21 +220,23 @@ def label_agreement(
             if (a := first.get(one.id, {}).get(criterion)) is not None
             and (b := second.get(one.id, {}).get(criterion)) is not None
         ]
-        agreement[criterion] = _mean([one for one, _ in both], [float(same) for _, same in both])
+        agreement[criterion] = _average_values(
+            [one for one, _ in both], [float(same) for _, same in both]
+        )
     return agreement
 
 
-def _fault_shares(group: Sequence[JudgedReason], labels: Labels) -> dict[str, Score]:
+def _compute_fault_shares(group: Sequence[JudgedReason], labels: Labels) -> dict[str, Score]:
     labelled = [one for one in group if one.id in labels]
     return {
-        criterion: _mean(labelled, [labels[one.id].get(criterion) for one in labelled])
+        criterion: _average_values(labelled, [labels[one.id].get(criterion) for one in labelled])
         for criterion in CRITERIA
     }
 
 
-def _mean(group: Sequence[JudgedReason], values: Sequence[float | None]) -> Score:
-    return clustered_score(values, [one.topic for one in group])
+def _average_values(group: Sequence[JudgedReason], values: Sequence[float | None]) -> Score:
+    return build_clustered_score(values, [one.topic for one in group])
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return [match.group().lower() for match in _WORD.finditer(text)]

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ragassay.errors import InputError
-from ragassay.metrics.stats.intervals import SHARE_SCALE, clustered_mean, mean_score
+from ragassay.metrics.stats.intervals import SHARE_SCALE, mean_score, score_clustered_mean
 from ragassay.records import MOST_EXAM_RATING, ExamGrade, RelevanceGrade, Score
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ COVERED_FROM = 4
 """Default minimum rating at which a passage covers an item."""
 
 
-def exam_scores(grades: Sequence[ExamGrade], judge: str) -> dict[str, Score]:
+def score_exam_grades(grades: Sequence[ExamGrade], judge: str) -> dict[str, Score]:
     """Return the scores of a passage from its grades on the items of a test bank.
 
     `exam.cover` is the share of items rated 4 or higher, the paper's threshold. `exam.rating` is
@@ -43,7 +43,7 @@ def exam_scores(grades: Sequence[ExamGrade], judge: str) -> dict[str, Score]:
     return scores
 
 
-def relevance_scores(grades: Sequence[RelevanceGrade], judge: str) -> dict[str, Score]:
+def score_relevance_grades(grades: Sequence[RelevanceGrade], judge: str) -> dict[str, Score]:
     """Return a relevance score from each direct grader: 1, 0 or unscored."""
     return {
         f"relevance.{one.grader}": mean_score([one.is_relevant], SHARE_SCALE, judge)
@@ -77,34 +77,36 @@ def alpha_ndcg(
         >>> alpha_ndcg(["a", "b"], {"a": {"s", "t"}, "b": {"s"}})
         1.0
     """
-    ideal = _dcg(_ideal_gains(subtopics, k, alpha))
+    ideal = _compute_dcg(_find_ideal_gains(subtopics, k, alpha))
     if not ideal:
         return None
     seen: Counter[str] = Counter()
     gains: list[float] = []
     for name in ranking[:k]:
-        gains.append(_gain(subtopics.get(name, ()), seen, alpha))
+        gains.append(_compute_gain(subtopics.get(name, ()), seen, alpha))
         seen.update(subtopics.get(name, ()))
-    return _dcg(gains) / ideal
+    return _compute_dcg(gains) / ideal
 
 
-def _ideal_gains(subtopics: Mapping[str, Collection[str]], k: int, alpha: float) -> list[float]:
+def _find_ideal_gains(
+    subtopics: Mapping[str, Collection[str]], k: int, alpha: float
+) -> list[float]:
     left = [subtopics[name] for name in sorted(subtopics, reverse=True) if subtopics[name]]
     seen: Counter[str] = Counter()
     gains: list[float] = []
     while left and len(gains) < k:
-        best = max(left, key=lambda topics: _gain(topics, seen, alpha))
+        best = max(left, key=lambda topics: _compute_gain(topics, seen, alpha))
         left.remove(best)
-        gains.append(_gain(best, seen, alpha))
+        gains.append(_compute_gain(best, seen, alpha))
         seen.update(best)
     return gains
 
 
-def _gain(subtopics: Iterable[str], seen: Counter[str], alpha: float) -> float:
+def _compute_gain(subtopics: Iterable[str], seen: Counter[str], alpha: float) -> float:
     return math.fsum((1 - alpha) ** seen[subtopic] for subtopic in subtopics)
 
 
-def _dcg(gains: Sequence[float]) -> float:
+def _compute_dcg(gains: Sequence[float]) -> float:
     return math.fsum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))
 
 
@@ -115,7 +117,7 @@ MEASURES = ("nDCG@10", "R@100", "RR", "AP")
 """Default measures in ir_measures notation, including reciprocal rank and average precision."""
 
 
-def retrieval_scores(
+def score_retrieval(
     qrels: Qrels, run: Mapping[str, Mapping[str, float]], *, skips_empty: bool = False
 ) -> dict[str, Score]:
     """Score a retrieval run with the default `MEASURES`.
@@ -130,12 +132,14 @@ def retrieval_scores(
         Scores in [0, 1], keyed by measure, with the number of queries as n.
 
     Example:
-        >>> scores = retrieval_scores({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}})
+        >>> scores = score_retrieval({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}})
         >>> scores["RR"].value
         0.5
     """
     values = run_values(qrels, {"": run}, MEASURES, skips_empty=skips_empty)
-    return {name: clustered_mean(list(by_run[""].values())) for name, by_run in values.items()}
+    return {
+        name: score_clustered_mean(list(by_run[""].values())) for name, by_run in values.items()
+    }
 
 
 def run_values(
@@ -165,7 +169,7 @@ def run_values(
 
     parsed = {name: _parse_at_level(name, level) for name in dict.fromkeys(measures)}
     queries = {
-        name: _answerable_queries(qrels, measure) if skips_empty else list(qrels)
+        name: _list_answerable_queries(qrels, measure) if skips_empty else list(qrels)
         for name, measure in parsed.items()
     }
     used = {q: dict(qrels[q]) for q in qrels if any(q in own for own in queries.values())}
@@ -176,7 +180,7 @@ def run_values(
     names: dict[Measure, list[str]] = {}
     for name, measure in parsed.items():
         names.setdefault(measure, []).append(name)
-    with _unusable_measures():
+    with _convert_measure_errors():
         evaluator = ir_measures.evaluator(list(names), used)
         for system, run in runs.items():
             ranked = {q: dict(run[q]) for q in used if run.get(q)}
@@ -208,7 +212,7 @@ def parse_measure(name: str) -> Measure:
 
 
 @contextmanager
-def _unusable_measures() -> Generator[None]:
+def _convert_measure_errors() -> Generator[None]:
     """Convert errors from ir_measures and its programs to `InputError`."""
     try:
         yield
@@ -223,6 +227,6 @@ def _parse_at_level(name: str, level: int) -> Measure:
     return measure(rel=level) if has_default and level > 1 else measure
 
 
-def _answerable_queries(qrels: Qrels, measure: Measure) -> list[str]:
+def _list_answerable_queries(qrels: Qrels, measure: Measure) -> list[str]:
     least = measure.params.get("rel", 1)
     return [query for query, grades in qrels.items() if max(grades.values(), default=0) >= least]

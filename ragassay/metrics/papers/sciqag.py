@@ -14,7 +14,7 @@ from ragassay.metrics.stats.intervals import mean_score
 from ragassay.records import MOST_INTENT, RACAR, RACAR_SCALE, IntentSimilarity, RacarRating, Score
 from ragassay.records.qa import AnswerNumber
 from ragassay.text.quantities import Quantity, read_quantities
-from ragassay.text.search import word_positions
+from ragassay.text.search import find_word_positions
 
 STRETCH = 40
 """Number of words in a text segment. Words that occur in many segments have a low weight."""
@@ -44,9 +44,9 @@ class Surroundings:
     rows: Sequence[Row] = ()
 
     @classmethod
-    def of(cls, text: str) -> Surroundings:
+    def from_text(cls, text: str) -> Surroundings:
         """Read the words and tables of a text."""
-        located = word_positions(text)
+        located = find_word_positions(text)
         words = [word for _, word in located]
         segments: dict[str, set[int]] = {}
         for i, word in enumerate(words):
@@ -55,17 +55,19 @@ class Surroundings:
         weights = {word: math.log(1 + n / len(used_in)) for word, used_in in segments.items()}
         return cls(words, [start for start, _ in located], weights, _find_rows(text))
 
-    def around(self, start: int, end: int, n: int) -> tuple[Sequence[str], Sequence[str]]:
+    def list_words_around(
+        self, start: int, end: int, n: int
+    ) -> tuple[Sequence[str], Sequence[str]]:
         """Return up to n words before and after a span."""
         first, last = bisect.bisect_left(self.starts, start), bisect.bisect_left(self.starts, end)
         return self.words[max(0, first - n) : first], self.words[last : last + n]
 
-    def row_at(self, place: int) -> frozenset[str] | None:
+    def find_row(self, place: int) -> frozenset[str] | None:
         """Return the words of the table row that contains an offset, with its header, or None."""
         n = bisect.bisect_right(self.rows, place, key=lambda row: row[0]) - 1
         return self.rows[n][2] if n >= 0 and place < self.rows[n][1] else None
 
-    def overlap(self, words: set[str], others: set[str]) -> float:
+    def compute_overlap(self, words: set[str], others: set[str]) -> float:
         """Return the weighted share of words that are in `others`, or 1 if no word has a weight."""
         total = math.fsum(self.weights.get(word, 0.0) for word in words)
         shared = math.fsum(self.weights.get(word, 0.0) for word in words & others)
@@ -76,13 +78,13 @@ def _find_rows(text: str) -> list[Row]:
     rows: list[Row] = []
     for table in _TABLE.finditer(text):
         lines = [*_LINE.finditer(text, *table.span())]
-        header = _words(lines[0])
-        rows += [(*line.span(), frozenset(header | _words(line))) for line in lines]
+        header = _collect_words(lines[0])
+        rows += [(*line.span(), frozenset(header | _collect_words(line))) for line in lines]
     return rows
 
 
-def _words(line: re.Match[str]) -> set[str]:
-    return {word for _, word in word_positions(line[0][:MOST_ROW])}
+def _collect_words(line: re.Match[str]) -> set[str]:
+    return {word for _, word in find_word_positions(line[0][:MOST_ROW])}
 
 
 MOST_ROUNDING = Fraction(1, 20)
@@ -125,7 +127,7 @@ class SourceNumbers:
     surroundings: Surroundings
 
     @classmethod
-    def of(cls, text: str) -> SourceNumbers:
+    def from_text(cls, text: str) -> SourceNumbers:
         """Read the numbers of a text."""
         quantities = tuple(one for one in read_quantities(text) if not one.is_name)
         source = cls(
@@ -134,7 +136,7 @@ class SourceNumbers:
             defaultdict(list),
             defaultdict(list),
             defaultdict(list),
-            Surroundings.of(text),
+            Surroundings.from_text(text),
         )
         for one in quantities:
             for value in {one.value, *one.also}:
@@ -145,7 +147,7 @@ class SourceNumbers:
                 source.by_power[one.power].append(one)
         return source
 
-    def places(self, one: Quantity) -> list[Quantity]:
+    def find_places(self, one: Quantity) -> list[Quantity]:
         """Return all occurrences of a number, in any notation."""
         same = self.by_value.get(one.value, ())[:MOST_PLACES]
         powers = self.by_power.get(one.power, ()) if one.power is not None else ()
@@ -153,9 +155,9 @@ class SourceNumbers:
         if one.unit:
             amount = one.value * one.unit.factor, one.unit.powers
             matches += self.by_amount.get(amount, ())[:MOST_PLACES]
-        return matches or (self._round_to(one) if one.is_about else [])
+        return matches or (self._find_rounded(one) if one.is_about else [])
 
-    def _round_to(self, about: Quantity) -> list[Quantity]:
+    def _find_rounded(self, about: Quantity) -> list[Quantity]:
         """Return the numbers that round to an approximate number, such as 2.98 for "about 3"."""
         off = min(MOST_ROUNDING * abs(about.value), Fraction(10) ** -about.digits / 2)
         first = bisect.bisect_left(self.by_size, about.value - off, key=lambda one: one.value)
@@ -164,7 +166,7 @@ class SourceNumbers:
         return [one for one in nearby if _has_same_unit(about, one)]
 
 
-def answer_numbers(answer: str, source: SourceNumbers) -> tuple[AnswerNumber, ...]:
+def check_answer_numbers(answer: str, source: SourceNumbers) -> tuple[AnswerNumber, ...]:
     """Return the numbers in an answer, and whether each occurs in its paper.
 
     `is_found` is equation 2 of Wan et al.: the number occurs anywhere in the source paper.
@@ -176,16 +178,17 @@ def answer_numbers(answer: str, source: SourceNumbers) -> tuple[AnswerNumber, ..
         with the most similar surroundings.
 
     Example:
-        >>> numbers = answer_numbers("It took 2 h, not 5 h.", SourceNumbers.of("after 120 min"))
+        >>> source = SourceNumbers.from_text("after 120 min")
+        >>> numbers = check_answer_numbers("It took 2 h, not 5 h.", source)
         >>> [(one.text, one.is_found) for one in numbers]
         [('2', True), ('5', False)]
     """
-    context = Surroundings.of(answer)
+    context = Surroundings.from_text(answer)
     numbers: list[AnswerNumber] = []
     for one in read_quantities(answer):
         if one.is_name:
             continue
-        margin, match = _best_match(one, context, source)
+        margin, match = _find_best_match(one, context, source)
         numbers.append(
             AnswerNumber(
                 text=answer[one.start : one.end],
@@ -199,36 +202,36 @@ def answer_numbers(answer: str, source: SourceNumbers) -> tuple[AnswerNumber, ..
     return tuple(numbers)
 
 
-def _best_match(
+def _find_best_match(
     one: Quantity, context: Surroundings, source: SourceNumbers
 ) -> tuple[float, Quantity | None]:
-    before, after = context.around(one.start, _end(one), WORDS_OF_ANSWER)
+    before, after = context.list_words_around(one.start, _find_end(one), WORDS_OF_ANSWER)
     best: tuple[float, Quantity | None] = (-math.inf, None)
-    for match in source.places(one):
-        margin = _margin(one, match, before, after, source.surroundings)
+    for match in source.find_places(one):
+        margin = _compute_margin(one, match, before, after, source.surroundings)
         if margin > best[0]:
             best = margin, match
     return best
 
 
-def _margin(
+def _compute_margin(
     one: Quantity,
     match: Quantity,
     before: Sequence[str],
     after: Sequence[str],
     source: Surroundings,
 ) -> float:
-    row = source.row_at(match.start)
+    row = source.find_row(match.start)
     if row is not None:
-        return source.overlap({*before, *after}, set(row)) - LEAST_OVERLAP - IN_TABLE
-    left, right = source.around(match.start, _end(match), WORDS_OF_SOURCE)
+        return source.compute_overlap({*before, *after}, set(row)) - LEAST_OVERLAP - IN_TABLE
+    left, right = source.list_words_around(match.start, _find_end(match), WORDS_OF_SOURCE)
     n_equal = (before[-1:] == left[-1:] != []) + (after[:1] == right[:1] != [])
     unit = (0.0, ONE_UNIT, SAME_UNIT)[(one.unit is not None) + (match.unit is not None)]
-    overlap = source.overlap({*before, *after}, {*left, *right})
+    overlap = source.compute_overlap({*before, *after}, {*left, *right})
     return overlap - LEAST_OVERLAP - unit - SAME_WORD * n_equal
 
 
-def _end(one: Quantity) -> int:
+def _find_end(one: Quantity) -> int:
     return max(one.end, one.unit.end) if one.unit else one.end
 
 
@@ -239,7 +242,7 @@ def _has_same_unit(one: Quantity, other: Quantity) -> bool:
     return (one.unit.powers, one.unit.factor) == (other.unit.powers, other.unit.factor)
 
 
-def racar_scores(ratings: Sequence[RacarRating], judge: str) -> dict[str, Score]:
+def score_racar_ratings(ratings: Sequence[RacarRating], judge: str) -> dict[str, Score]:
     """Return the mean rating, from 1 to 3, on each rated RACAR dimension."""
     low, high = map(float, RACAR_SCALE)
     by_dimension = {name: [r for r in ratings if r.dimension == name] for name in RACAR}
@@ -264,7 +267,7 @@ def drop_undecided_mean(mean: Score, ratings: Sequence[RacarRating]) -> Score:
     return mean.model_copy(update=none)
 
 
-def intent_scores(found: Sequence[IntentSimilarity], judge: str) -> dict[str, Score]:
+def average_intent_scores(found: Sequence[IntentSimilarity], judge: str) -> dict[str, Score]:
     """Return the mean intent similarity, from 0 to 100, or an empty dict without similarities."""
     if not found:
         return {}

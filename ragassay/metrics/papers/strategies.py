@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ragassay.errors import InputError
 from ragassay.metrics.stats.agreement import COEFFICIENT_SCALE, krippendorff_alpha
-from ragassay.metrics.stats.intervals import clustered_mean, ratio_score
+from ragassay.metrics.stats.intervals import score_clustered_mean, score_ratio
 from ragassay.records import Score
 
 PERTURBED = "perturbed"
@@ -36,7 +36,7 @@ class StrategyAnswer:
     replies: Mapping[str, StrategyReply] = field(default_factory=dict[str, StrategyReply])
     hint: int | None = None
 
-    def rating(self, way: str) -> int | None:
+    def get_rating(self, way: str) -> int | None:
         """Return the judge's rating for a strategy, or None if missing."""
         return self.replies[way].rating if way in self.replies else None
 
@@ -67,7 +67,7 @@ class RubricRobustness:
     sentiments: dict[str, Score]
 
 
-def rubric_robustness(
+def measure_robustness(
     rubric: str,
     scale: tuple[int, int],
     answers: Sequence[StrategyAnswer],
@@ -86,18 +86,20 @@ def rubric_robustness(
     return RubricRobustness(
         rubric=rubric,
         scale=scale,
-        alignment={way: alignment_alpha(answers, way, scale) for way in ways},
-        people=people_alpha(answers, scale),
-        judge=strategy_alpha(answers, strategies, scale),
-        unmoved=unmoved_share(answers, base),
-        followed=followed_share(answers, base),
+        alignment={way: compute_alignment_alpha(answers, way, scale) for way in ways},
+        people=compute_people_alpha(answers, scale),
+        judge=compute_strategy_alpha(answers, strategies, scale),
+        unmoved=compute_unmoved_share(answers, base),
+        followed=compute_followed_share(answers, base),
         sentiment=mean_polarity(answers, strategies),
         perturbed_sentiment=mean_polarity(answers, (PERTURBED,)),
         sentiments={way: mean_polarity(answers, (way,)) for way in ways},
     )
 
 
-def alignment_alpha(answers: Sequence[StrategyAnswer], way: str, scale: tuple[int, int]) -> Score:
+def compute_alignment_alpha(
+    answers: Sequence[StrategyAnswer], way: str, scale: tuple[int, int]
+) -> Score:
     """Return Krippendorff's alpha of the human raters and the judge (table 1).
 
     Unlike in the paper, answers without a rating by the judge are left out.
@@ -106,20 +108,20 @@ def alignment_alpha(answers: Sequence[StrategyAnswer], way: str, scale: tuple[in
         Alpha. `n` is the number of answers rated by humans and the judge, and `n_unscored` is the
         number rated only by humans.
     """
-    rated = [(a, a.rating(way)) for a in answers if a.people and way in a.replies]
+    rated = [(a, a.get_rating(way)) for a in answers if a.people and way in a.replies]
     both = [(a, rating) for a, rating in rated if rating is not None]
     units = [[*a.people, rating] for a, rating in both]
-    alpha = _alpha(units, scale, [a.question for a, _ in both])
+    alpha = _compute_alpha(units, scale, [a.question for a, _ in both])
     return alpha.model_copy(update={"n_unscored": len(rated) - len(both)})
 
 
-def people_alpha(answers: Sequence[StrategyAnswer], scale: tuple[int, int]) -> Score:
+def compute_people_alpha(answers: Sequence[StrategyAnswer], scale: tuple[int, int]) -> Score:
     """Return Krippendorff's alpha of humans for answers with two or more ratings (table 2)."""
     shared = [a for a in answers if len(a.people) > 1]
-    return _alpha([a.people for a in shared], scale, [a.question for a in shared])
+    return _compute_alpha([a.people for a in shared], scale, [a.question for a in shared])
 
 
-def strategy_alpha(
+def compute_strategy_alpha(
     answers: Sequence[StrategyAnswer], strategies: Sequence[str], scale: tuple[int, int]
 ) -> Score:
     """Return Krippendorff's alpha of the judge's ratings, with strategies as raters (table 2).
@@ -129,21 +131,25 @@ def strategy_alpha(
         of other answers.
     """
     units = [
-        [rating for way in strategies if (rating := a.rating(way)) is not None] for a in answers
+        [rating for way in strategies if (rating := a.get_rating(way)) is not None] for a in answers
     ]
-    return _alpha(units, scale, [a.question for a in answers])
+    return _compute_alpha(units, scale, [a.question for a in answers])
 
 
-def unmoved_share(answers: Sequence[StrategyAnswer], base: str) -> Score:
+def compute_unmoved_share(answers: Sequence[StrategyAnswer], base: str) -> Score:
     """Return the share of ratings that the hint does not change (table 3)."""
-    pairs = _pairs(answers, base)
-    return _share([(a.question, plain == misled) for a, plain, misled in pairs], answers, pairs)
+    pairs = _pair_ratings(answers, base)
+    return _score_share(
+        [(a.question, plain == misled) for a, plain, misled in pairs], answers, pairs
+    )
 
 
-def followed_share(answers: Sequence[StrategyAnswer], base: str) -> Score:
+def compute_followed_share(answers: Sequence[StrategyAnswer], base: str) -> Score:
     """Return the share of ratings that changed to the hint, of those that differed from it."""
-    pairs = [(a, plain, misled) for a, plain, misled in _pairs(answers, base) if plain != a.hint]
-    return _share([(a.question, misled == a.hint) for a, _, misled in pairs], (), ())
+    pairs = [
+        (a, plain, misled) for a, plain, misled in _pair_ratings(answers, base) if plain != a.hint
+    ]
+    return _score_share([(a.question, misled == a.hint) for a, _, misled in pairs], (), ())
 
 
 def mean_polarity(answers: Sequence[StrategyAnswer], ways: Sequence[str]) -> Score:
@@ -153,7 +159,7 @@ def mean_polarity(answers: Sequence[StrategyAnswer], ways: Sequence[str]) -> Sco
     """
     replies = [(a.question, a.replies[way]) for way in ways for a in answers if way in a.replies]
     reasons = [(question, reply.reason) for question, reply in replies if reply.reason.strip()]
-    return clustered_mean(
+    return score_clustered_mean(
         [polarity(reason) for _, reason in reasons],
         [question for question, _ in reasons],
         len(replies) - len(reasons),
@@ -174,8 +180,12 @@ def polarity(text: str) -> float:
     return float(blob.sentiment.polarity)  # type: ignore[attr-defined]
 
 
-def _pairs(answers: Sequence[StrategyAnswer], base: str) -> list[tuple[StrategyAnswer, int, int]]:
-    ratings = [(answer, answer.rating(base), answer.rating(PERTURBED)) for answer in answers]
+def _pair_ratings(
+    answers: Sequence[StrategyAnswer], base: str
+) -> list[tuple[StrategyAnswer, int, int]]:
+    ratings = [
+        (answer, answer.get_rating(base), answer.get_rating(PERTURBED)) for answer in answers
+    ]
     return [
         (answer, plain, misled)
         for answer, plain, misled in ratings
@@ -183,16 +193,16 @@ def _pairs(answers: Sequence[StrategyAnswer], base: str) -> list[tuple[StrategyA
     ]
 
 
-def _share(
+def _score_share(
     hits: Sequence[tuple[str, bool]], answers: Sequence[StrategyAnswer], scored: Sequence[object]
 ) -> Score:
     n_prompted = sum(PERTURBED in answer.replies for answer in answers)
     n_unscored = max(0, n_prompted - len(scored))
     values = [float(hit) for _, hit in hits]
-    return ratio_score(values, [1.0] * len(hits), [question for question, _ in hits], n_unscored)
+    return score_ratio(values, [1.0] * len(hits), [question for question, _ in hits], n_unscored)
 
 
-def _alpha(
+def _compute_alpha(
     units: Sequence[Sequence[int]], scale: tuple[int, int], questions: Sequence[str]
 ) -> Score:
     low, high = scale

@@ -88,16 +88,16 @@ def align_score(aligned: NDArray[np.float64]) -> float:
     return float(aligned.max(axis=0).mean()) if aligned.size else 0.0
 
 
-def chunks_of(sentences: Sequence[str], n_words: int = 350) -> list[str]:
+def split_chunks(sentences: Sequence[str], n_words: int = 350) -> list[str]:
     """Join a document's sentences into chunks in the same way as AlignScore's program.
 
     All chunks have the same number of sentences, which is chosen so that a chunk has at most about
     `n_words` words. The last chunk can be shorter.
 
     Example:
-        >>> chunks_of(["a b c.", "d e.", "f g."], n_words=8)
+        >>> split_chunks(["a b c.", "d e.", "f g."], n_words=8)
         ['a b c. d e. f g.']
-        >>> chunks_of(["a b c.", "d e.", "f g."], n_words=4)
+        >>> split_chunks(["a b c.", "d e.", "f g."], n_words=4)
         ['a b c.', 'd e.', 'f g.']
     """
     n_chunks = sum(len(sentence.split()) for sentence in sentences) // n_words + 1
@@ -105,16 +105,14 @@ def chunks_of(sentences: Sequence[str], n_words: int = 350) -> list[str]:
     return [" ".join(sentences[i : i + size]) for i in range(0, len(sentences), size)] or [""]
 
 
-def filled_chunks(
-    sentences: Sequence[str], size: int, length_of: Callable[[str], int]
-) -> list[str]:
+def fill_chunks(sentences: Sequence[str], size: int, length_of: Callable[[str], int]) -> list[str]:
     """Join sentences into chunks in the same way as MiniCheck's program (Tang et al. 2024).
 
     The length of a chunk, as measured by `length_of`, is at most `size`. A sentence that is longer
     than `size` is a separate chunk.
 
     Example:
-        >>> filled_chunks(["a b.", "c.", "d e f g.", "h."], 3, lambda text: len(text.split()))
+        >>> fill_chunks(["a b.", "c.", "d e f g.", "h."], 3, lambda text: len(text.split()))
         ['a b. c.', 'd e f g.', 'h.']
     """
     chunks: list[list[str]] = [[]]
@@ -144,7 +142,7 @@ class Thresholds(Frozen):
     contradicts: float | None = Field(default=None, ge=0, le=1)
 
 
-def decided_shares(shares: NDArray[np.float64], thresholds: Thresholds) -> NDArray[np.float64]:
+def reweight_shares(shares: NDArray[np.float64], thresholds: Thresholds) -> NDArray[np.float64]:
     """Reweight shares so that the label selected by the thresholds has the largest share.
 
     Relative to the share of "neutral", a share with threshold t is multiplied by (1 - t) / t. With
@@ -160,7 +158,7 @@ def decided_shares(shares: NDArray[np.float64], thresholds: Thresholds) -> NDArr
 
     Example:
         >>> import numpy as np
-        >>> decided_shares(np.array([[0.2, 0.0, 0.8]]), Thresholds(supports=0.2)).round(2).tolist()
+        >>> reweight_shares(np.array([[0.2, 0.0, 0.8]]), Thresholds(supports=0.2)).round(2).tolist()
         [[0.5, 0.0, 0.5]]
     """
     supports, contradicts = thresholds.supports, thresholds.contradicts
@@ -180,7 +178,7 @@ def decided_shares(shares: NDArray[np.float64], thresholds: Thresholds) -> NDArr
     return np.where(total > 0, weighted / np.where(total > 0, total, 1), shares)
 
 
-def best_threshold(scores: Sequence[float], truth: Sequence[bool]) -> tuple[float, float]:
+def find_best_threshold(scores: Sequence[float], truth: Sequence[bool]) -> tuple[float, float]:
     """Return the threshold with the highest F1, and its F1 (BioACE, section 2.2).
 
     All thresholds that separate the scores are tried, whereas BioACE searches from 0 to 1 with
@@ -199,7 +197,7 @@ def best_threshold(scores: Sequence[float], truth: Sequence[bool]) -> tuple[floa
         InputError: If the lengths differ or no claim is attributable.
 
     Example:
-        >>> best_threshold([0.9, 0.6, 0.2], [True, True, False])
+        >>> find_best_threshold([0.9, 0.6, 0.2], [True, True, False])
         (0.4, 1.0)
     """
     if len(scores) != len(truth):
@@ -220,7 +218,9 @@ def best_threshold(scores: Sequence[float], truth: Sequence[bool]) -> tuple[floa
     return float((values[best] + below) / 2), float(f1[best])
 
 
-def best_thresholds(shares: NDArray[np.float64], truth: Sequence[int]) -> tuple[Thresholds, float]:
+def find_best_thresholds(
+    shares: NDArray[np.float64], truth: Sequence[int]
+) -> tuple[Thresholds, float]:
     """Return the two thresholds with the highest macro-F1 over three labels, and their macro-F1.
 
     Args:
@@ -244,13 +244,13 @@ def best_thresholds(shares: NDArray[np.float64], truth: Sequence[int]) -> tuple[
     pairs.sort(key=lambda t: abs(t.supports - 0.5) + abs((t.contradicts or 0.0) - 0.5))
     labels = sorted({*labelled.tolist()})
 
-    def macro_f1(thresholds: Thresholds) -> float:
-        predicted = decided_shares(shares, thresholds).argmax(axis=1)
+    def compute_macro_f1(thresholds: Thresholds) -> float:
+        predicted = reweight_shares(shares, thresholds).argmax(axis=1)
         used = sorted({*labels, *predicted.tolist()})
         counts = [((labelled == x) & (predicted == x)).sum() for x in used]
         sizes = [(labelled == x).sum() + (predicted == x).sum() for x in used]
         return float(np.mean([2 * n / size for n, size in zip(counts, sizes, strict=True)]))
 
-    scores = [macro_f1(pair) for pair in pairs]
+    scores = [compute_macro_f1(pair) for pair in pairs]
     best = int(np.argmax(scores))
     return pairs[best], scores[best]

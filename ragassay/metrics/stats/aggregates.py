@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragassay.metrics.papers.answer_scores import LOWER_IS_BETTER, f1_of_parts
+from ragassay.metrics.papers.answer_scores import LOWER_IS_BETTER, build_f1
 from ragassay.metrics.stats.intervals import (
     SHARE_SCALE,
     bootstrap_interval,
     build_score,
+    compute_mean,
+    compute_mean_interval,
+    compute_ratio_interval,
     f1_score,
-    mean_interval,
-    mean_of,
-    ratio_interval,
     round_score,
-    sums_by_cluster,
+    sum_by_cluster,
 )
 from ragassay.records import Outlined, Score
 
@@ -49,7 +49,7 @@ class Matrix:
     lower_is_better: bool = False
 
 
-def mean_over_questions(
+def average_over_questions(
     values: Sequence[float | None],
     questions: Sequence[str],
     scale: tuple[float, float] = SHARE_SCALE,
@@ -71,19 +71,19 @@ def mean_over_questions(
             for end in (reversed(ends) if lower_is_better else ends)
         )
         bounds = (worst, best)
-    interval = mean_interval([v for v, _ in known], [name for _, name in known])
+    interval = compute_mean_interval([v for v, _ in known], [name for _, name in known])
     return build_score(value, n, n_unscored, interval, bounds, scale, judge)
 
 
-def clustered_score(
+def build_clustered_score(
     values: Sequence[float | None],
     questions: Sequence[str],
     scale: tuple[float, float] = SHARE_SCALE,
     judge: str = "",
     lower_is_better: bool = False,
 ) -> Score:
-    """Return `mean_over_questions` rounded to four digits."""
-    return round_score(mean_over_questions(values, questions, scale, judge, lower_is_better))
+    """Return `average_over_questions` rounded to four digits."""
+    return round_score(average_over_questions(values, questions, scale, judge, lower_is_better))
 
 
 MOST_SNAPPED = 2000
@@ -91,12 +91,12 @@ MOST_SNAPPED = 2000
 0.5."""
 
 
-def question_of(evaluation: Outlined) -> str:
+def get_question(evaluation: Outlined) -> str:
     """Return the topic of an evaluation, or its question if it has no topic."""
     return evaluation.topic or evaluation.question
 
 
-def bounds_of(key: str, score: Score) -> tuple[float, float]:
+def find_score_bounds(key: str, score: Score) -> tuple[float, float]:
     """Return the worst and best case of a score, or the ends of its scale if unknown."""
     low, high = score.scale
     worst, best = (high, low) if key in LOWER_IS_BETTER else (low, high)
@@ -108,16 +108,16 @@ def bounds_of(key: str, score: Score) -> tuple[float, float]:
     )
 
 
-def values_by_question(evaluations: Sequence[Outlined], key: str) -> dict[str, float]:
+def average_by_question(evaluations: Sequence[Outlined], key: str) -> dict[str, float]:
     """Return the mean score over the scored answers to each question."""
     return {
         question: math.fsum(values) / len(values)
-        for question, scores in _by_question(evaluations, key).items()
+        for question, scores in _group_by_question(evaluations, key).items()
         if (values := [score.decided for score in scores if score.decided is not None])
     }
 
 
-def question_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
+def average_question_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
     """Return macro averages, in which each question has the same weight.
 
     Returns:
@@ -126,15 +126,15 @@ def question_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
         value that missing scores and missing verdicts could have had.
     """
     keys = dict.fromkeys(key for e in evaluations for key in e.scores)
-    return {key: question_score(key, evaluations) for key in keys}
+    return {key: average_question_score(key, evaluations) for key in keys}
 
 
-def question_score(key: str, evaluations: Sequence[Outlined]) -> Score:
+def average_question_score(key: str, evaluations: Sequence[Outlined]) -> Score:
     """Return the macro average of one score, without a value if no answer has the score."""
-    return _mean_of_groups(key, list(_by_question(evaluations, key).items()))
+    return _average_groups(key, list(_group_by_question(evaluations, key).items()))
 
 
-def mean_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
+def average_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
     """Return the mean of each score over the answers that have it, in order of first appearance.
 
     An answer counts as unscored if its verdicts failed, but not if the score does not apply to it.
@@ -142,14 +142,14 @@ def mean_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
     """
     keys = dict.fromkeys(key for e in evaluations for key in e.scores)
     return {
-        key: _mean_of_groups(
-            key, [(question_of(e), [e.scores[key]]) for e in evaluations if key in e.scores]
+        key: _average_groups(
+            key, [(get_question(e), [e.scores[key]]) for e in evaluations if key in e.scores]
         )
         for key in keys
     }
 
 
-def _mean_of_groups(key: str, groups: Sequence[tuple[str, Sequence[Score]]]) -> Score:
+def _average_groups(key: str, groups: Sequence[tuple[str, Sequence[Score]]]) -> Score:
     """Return the mean of group means.
 
     A group is the key of a question, and the question's scores.
@@ -162,25 +162,25 @@ def _mean_of_groups(key: str, groups: Sequence[tuple[str, Sequence[Score]]]) -> 
         if known:
             values.append(math.fsum(known) / len(known))
             questions.append(question)
-        ends = [bounds_of(key, s) for s in scores if s.decided is not None or s.n_unscored]
+        ends = [find_score_bounds(key, s) for s in scores if s.decided is not None or s.n_unscored]
         if ends:
             worst, best = (math.fsum(side) / len(ends) for side in zip(*ends, strict=True))
             bounds.append((worst, best))
     first = groups[0][1][0] if groups else None
     return round_score(
         build_score(
-            mean_of(values),
+            compute_mean(values),
             len(values),
             len(bounds) - len(values),
-            mean_interval(values, questions),
-            (mean_of(worst for worst, _ in bounds), mean_of(best for _, best in bounds)),
+            compute_mean_interval(values, questions),
+            (compute_mean(worst for worst, _ in bounds), compute_mean(best for _, best in bounds)),
             scale=first.scale if first else SHARE_SCALE,
             judge=first.judge if first else "",
         )
     )
 
 
-def pooled_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
+def pool_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
     """Return micro averages: the total number of hits divided by the total n.
 
     Long answers count more than short answers. F1 is computed from pooled precision and recall.
@@ -197,17 +197,17 @@ def pooled_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
         group = key.removesuffix(".f1")
         parts = f"{group}.precision", f"{group}.recall"
         if key.endswith(".f1") and all(part in pooled for part in parts):
-            pooled[key] = _pooled_f1(parts, pooled, evaluations)
+            pooled[key] = _pool_f1(parts, pooled, evaluations)
     return {key: pooled[key] for key in keys if key in pooled}
 
 
 def _pool_score(key: str, evaluations: Sequence[Outlined]) -> Score:
     scored = [e for e in evaluations if key in e.scores]
     scores = [e.scores[key] for e in scored]
-    hits, sizes = [_hits(score) for score in scores], [score.n for score in scores]
+    hits, sizes = [_count_hits(score) for score in scores], [score.n for score in scores]
     n, n_unscored = sum(sizes), sum(score.n_unscored for score in scores)
-    interval = ratio_interval(hits, sizes, [question_of(e) for e in scored]) if n else None
-    ends = [(score.n + score.n_unscored, bounds_of(key, score)) for score in scores]
+    interval = compute_ratio_interval(hits, sizes, [get_question(e) for e in scored]) if n else None
+    ends = [(score.n + score.n_unscored, find_score_bounds(key, score)) for score in scores]
     total = n + n_unscored
     worst, best = (
         math.fsum(w * bounds[end] for w, bounds in ends) / total if total else None
@@ -218,37 +218,37 @@ def _pool_score(key: str, evaluations: Sequence[Outlined]) -> Score:
     return round_score(build_score(value, n, n_unscored, interval, (worst, best), judge=judge))
 
 
-def _pooled_f1(
+def _pool_f1(
     parts: tuple[str, str], pooled: Mapping[str, Score], evaluations: Sequence[Outlined]
 ) -> Score:
     precision, recall = (pooled[part] for part in parts)
     scored = [e for e in evaluations if all(part in e.scores for part in parts)]
     scores = [[e.scores[part] for part in parts] for e in scored]
-    rows = [[number for one in both for number in (_hits(one), one.n)] for both in scores]
-    sums = sums_by_cluster(
-        np.array(rows, dtype=float).reshape(-1, 4), [question_of(e) for e in scored]
+    rows = [[number for one in both for number in (_count_hits(one), one.n)] for both in scores]
+    sums = sum_by_cluster(
+        np.array(rows, dtype=float).reshape(-1, 4), [get_question(e) for e in scored]
     )
 
-    def f1_of(counts: np.ndarray) -> np.ndarray:
+    def compute_f1(counts: np.ndarray) -> np.ndarray:
         drawn = counts @ sums
         p, r = drawn[:, 0] / drawn[:, 1], drawn[:, 2] / drawn[:, 3]
         return np.where(p + r == 0, 0.0, 2 * p * r / (p + r))
 
     is_defined = f1_score(precision.decided, recall.decided) is not None
-    interval = bootstrap_interval(f1_of, len(sums)) if is_defined else None
-    return f1_of_parts(precision, recall, interval, precision.judge)
+    interval = bootstrap_interval(compute_f1, len(sums)) if is_defined else None
+    return build_f1(precision, recall, interval, precision.judge)
 
 
-def _hits(score: Score) -> float:
+def _count_hits(score: Score) -> float:
     """Return the number of hits in a rounded share, as a multiple of 0.5 if possible."""
     total = (score.decided or 0.0) * score.n
     nearest = round(2 * total) / 2
     return nearest if score.n <= MOST_SNAPPED and abs(total - nearest) <= 1e-4 * score.n else total
 
 
-def _by_question(evaluations: Sequence[Outlined], key: str) -> dict[str, list[Score]]:
+def _group_by_question(evaluations: Sequence[Outlined], key: str) -> dict[str, list[Score]]:
     scores: dict[str, list[Score]] = {}
     for evaluation in evaluations:
         if key in evaluation.scores:
-            scores.setdefault(question_of(evaluation), []).append(evaluation.scores[key])
+            scores.setdefault(get_question(evaluation), []).append(evaluation.scores[key])
     return scores

@@ -14,9 +14,9 @@ from ragassay.metrics.stats.intervals import (
     N_SLOW_DRAWS,
     build_score,
     cluster_names,
-    clustered_mean,
-    statistic_score,
-    sums_by_cluster,
+    score_clustered_mean,
+    score_statistic,
+    sum_by_cluster,
 )
 from ragassay.records import Score
 
@@ -58,16 +58,16 @@ def average_labels(tables: NDArray[np.float64], n_unscored: int, average: Averag
     is_used[0] = is_used[0] or average == "binary"
     own = tables[:, is_used][:, :, is_used]
 
-    def score(name: str) -> Score:
-        def of_draws(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-            return figures_of_tables(np.tensordot(counts, own, axes=1), average)[name]
+    def score_figure(name: str) -> Score:
+        def compute_draws(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+            return compute_figures(np.tensordot(counts, own, axes=1), average)[name]
 
-        return statistic_score(of_draws, len(tables), n, n_unscored)
+        return score_statistic(compute_draws, len(tables), n, n_unscored)
 
-    return Averaged(average, *map(score, ("precision", "recall", "f1", "f1_of_means")))
+    return Averaged(average, *map(score_figure, ("precision", "recall", "f1", "f1_of_means")))
 
 
-def figures_of_tables(
+def compute_figures(
     tables: NDArray[np.float64], average: Average
 ) -> Mapping[str, NDArray[np.float64]]:
     """Compute averaged precision, recall, F1 and F1 of means for many confusion matrices.
@@ -82,22 +82,24 @@ def figures_of_tables(
     hits = np.diagonal(tables, axis1=1, axis2=2)
     labelled_counts, predicted_counts = tables.sum(axis=2), tables.sum(axis=1)
 
-    def ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
+    def divide_counts(
+        above: NDArray[np.float64], below: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         return np.where(below > 0, above / np.where(below > 0, below, 1), 0.0)
 
     parts = (
-        ratio(hits, predicted_counts),
-        ratio(hits, labelled_counts),
-        ratio(2 * hits, labelled_counts + predicted_counts),
+        divide_counts(hits, predicted_counts),
+        divide_counts(hits, labelled_counts),
+        divide_counts(2 * hits, labelled_counts + predicted_counts),
     )
     if average == "binary":
         weights = np.eye(tables.shape[1])[:1]
     elif average == "macro":
         weights = np.full((1, tables.shape[1]), 1 / tables.shape[1])
     else:
-        weights = ratio(labelled_counts, labelled_counts.sum(axis=1, keepdims=True))
+        weights = divide_counts(labelled_counts, labelled_counts.sum(axis=1, keepdims=True))
     precision, recall, f1 = ((part * weights).sum(axis=1) for part in parts)
-    f1_of_means = ratio(2 * precision * recall, precision + recall)
+    f1_of_means = divide_counts(2 * precision * recall, precision + recall)
     return {"precision": precision, "recall": recall, "f1": f1, "f1_of_means": f1_of_means}
 
 
@@ -116,7 +118,7 @@ class Discrimination:
     paired_auroc: Score
 
 
-def discrimination(
+def measure_discrimination(
     values: Sequence[float | None],
     is_good: Sequence[bool],
     questions: Sequence[str] | None = None,
@@ -153,15 +155,15 @@ def discrimination(
     n_unscored = len(is_good) - len(scored)
     n_good, n_bad = (np.bincount(ids[kind], minlength=len(wins)) for kind in (good, ~good))
 
-    def area_of_draws(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def compute_areas(counts: NDArray[np.int64]) -> NDArray[np.float64]:
         won = ((counts @ wins) * counts).sum(axis=1)
         return won / ((counts @ n_good) * (counts @ n_bad))
 
     both = np.flatnonzero(n_good * n_bad)
     areas = [float(wins[i, i] / (n_good[i] * n_bad[i])) for i in both]
     return Discrimination(
-        statistic_score(area_of_draws, len(wins), len(good), n_unscored),
-        clustered_mean(areas, [unique[i] for i in both], n_unscored),
+        score_statistic(compute_areas, len(wins), len(good), n_unscored),
+        score_clustered_mean(areas, [unique[i] for i in both], n_unscored),
     )
 
 
@@ -225,7 +227,7 @@ class Agreement:
     confusion: tuple[tuple[int, ...], ...]
 
 
-def agreement(
+def measure_agreement(
     truth: Sequence[str],
     predicted: Sequence[str | None],
     labels: Sequence[str],
@@ -256,19 +258,19 @@ def agreement(
     counts = np.zeros((len(rows), len(labels), len(labels)))
     for i, (t, p, _) in enumerate(rows):
         counts[i, t, p] = 1
-    tables = sums_by_cluster(counts, [q for *_, q in rows])
+    tables = sum_by_cluster(counts, [q for *_, q in rows])
     weights: tuple[KappaWeights, KappaWeights] = ("linear", "quadratic")
     linear, quadratic = (
-        _kappa(tables, n_unscored, name) if is_ordered else None for name in weights
+        _score_kappa(tables, n_unscored, name) if is_ordered else None for name in weights
     )
     return Agreement(
         labels=tuple(labels),
-        accuracy=_accuracy(tables, n_unscored),
+        accuracy=_score_accuracy(tables, n_unscored),
         averages={way: average_labels(tables, n_unscored, way) for way in averages},
-        kappa=_kappa(tables, n_unscored, None),
+        kappa=_score_kappa(tables, n_unscored, None),
         linear_kappa=linear,
         quadratic_kappa=quadratic,
-        classes=tuple(_class(label, i, tables, n_unscored) for i, label in enumerate(labels)),
+        classes=tuple(_score_class(label, i, tables, n_unscored) for i, label in enumerate(labels)),
         confusion=tuple(tuple(map(int, row)) for row in counts.sum(axis=0)),
     )
 
@@ -303,26 +305,26 @@ def krippendorff_alpha(
     for i, unit in enumerate(units):
         for label in unit:
             counts[i, index[label]] += 1
-    tables = sums_by_cluster(_coincidences(counts), cluster_names(questions, len(units)))
+    tables = sum_by_cluster(_count_coincidences(counts), cluster_names(questions, len(units)))
 
-    def of_draws(drawn: NDArray[np.int64]) -> NDArray[np.float64]:
-        return _alphas(np.tensordot(drawn, tables, axes=1), labels, level)
+    def compute_alphas(drawn: NDArray[np.int64]) -> NDArray[np.float64]:
+        return _compute_alphas(np.tensordot(drawn, tables, axes=1), labels, level)
 
     n_paired = int((counts.sum(axis=1) >= 2).sum())
     n_single = len(units) - n_paired
-    return statistic_score(
-        of_draws, len(tables), n_paired, n_single, COEFFICIENT_SCALE, N_SLOW_DRAWS
+    return score_statistic(
+        compute_alphas, len(tables), n_paired, n_single, COEFFICIENT_SCALE, N_SLOW_DRAWS
     )
 
 
-def _coincidences(counts: NDArray[np.int_]) -> NDArray[np.float64]:
+def _count_coincidences(counts: NDArray[np.int_]) -> NDArray[np.float64]:
     """Return the coincidence matrix of each item, shape (n_items, n_labels, n_labels)."""
     n_raters = counts.sum(axis=1)
     pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(counts.shape[1])
     return pairs / np.maximum(n_raters - 1, 1)[:, None, None]
 
 
-def _alphas(
+def _compute_alphas(
     tables: NDArray[np.float64], labels: Sequence[str], level: AlphaLevel
 ) -> NDArray[np.float64]:
     """Return alpha = 1 - sum(d * observed) / sum(d * expected) for each coincidence matrix.
@@ -362,9 +364,9 @@ def _check(
         raise InputError(f"{unknown[0]!r} is not one of the labels {', '.join(labels)}")
 
 
-def _accuracy(tables: NDArray[np.float64], n_unscored: int) -> Score:
+def _score_accuracy(tables: NDArray[np.float64], n_unscored: int) -> Score:
     hits, sizes = tables.trace(axis1=1, axis2=2), tables.sum(axis=(1, 2))
-    score = _share(hits, sizes, n_unscored)
+    score = _score_share(hits, sizes, n_unscored)
     total = score.n + n_unscored
     if not total:
         return score
@@ -372,7 +374,9 @@ def _accuracy(tables: NDArray[np.float64], n_unscored: int) -> Score:
     return score.model_copy(update={end: float(value) for end, value in ends.items()})
 
 
-def _kappa(tables: NDArray[np.float64], n_unscored: int, weights: KappaWeights | None) -> Score:
+def _score_kappa(
+    tables: NDArray[np.float64], n_unscored: int, weights: KappaWeights | None
+) -> Score:
     """Return kappa = 1 - sum(w * observed) / sum(w * expected) (Cohen 1968).
 
     The value is None if all labels are equal.
@@ -384,28 +388,32 @@ def _kappa(tables: NDArray[np.float64], n_unscored: int, weights: KappaWeights |
     elif weights == "quadratic":
         distance = distance**2
 
-    def of_draws(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def compute_kappas(counts: NDArray[np.int64]) -> NDArray[np.float64]:
         drawn = np.tensordot(counts, tables, axes=1)
         total = drawn.sum(axis=(1, 2))
         expected = np.einsum("di,dj,ij->d", drawn.sum(axis=2), drawn.sum(axis=1), distance) / total
         return 1 - (drawn * distance).sum(axis=(1, 2)) / expected
 
-    return statistic_score(of_draws, len(tables), int(tables.sum()), n_unscored, COEFFICIENT_SCALE)
+    return score_statistic(
+        compute_kappas, len(tables), int(tables.sum()), n_unscored, COEFFICIENT_SCALE
+    )
 
 
-def _class(label: str, i: int, tables: NDArray[np.float64], n_unscored: int) -> ClassAgreement:
+def _score_class(
+    label: str, i: int, tables: NDArray[np.float64], n_unscored: int
+) -> ClassAgreement:
     both = tables[:, i, i]
     labelled_counts, predicted_counts = (tables.sum(axis=axis)[:, i] for axis in (2, 1))
     return ClassAgreement(
         label=label,
         n_truth=int(labelled_counts.sum()),
         n_predicted=int(predicted_counts.sum()),
-        precision=_share(both, predicted_counts, n_unscored),
-        recall=_share(both, labelled_counts, n_unscored),
-        f1=_share(2 * both, labelled_counts + predicted_counts, n_unscored),
+        precision=_score_share(both, predicted_counts, n_unscored),
+        recall=_score_share(both, labelled_counts, n_unscored),
+        f1=_score_share(2 * both, labelled_counts + predicted_counts, n_unscored),
     )
 
 
-def _share(hits: NDArray[np.float64], sizes: NDArray[np.float64], n_unscored: int) -> Score:
+def _score_share(hits: NDArray[np.float64], sizes: NDArray[np.float64], n_unscored: int) -> Score:
     n = int(sizes.sum())
-    return statistic_score(lambda w: (w @ hits) / (w @ sizes), len(sizes), n, n_unscored)
+    return score_statistic(lambda w: (w @ hits) / (w @ sizes), len(sizes), n, n_unscored)

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from ragassay.metrics.papers.pooled import public_id
-from ragassay.metrics.stats.aggregates import question_of
+from ragassay.metrics.papers.pooled import find_public_id
+from ragassay.metrics.stats.aggregates import get_question
 from ragassay.records import (
     ASSIGNMENTS,
     RELEVANCE_LABELS,
@@ -77,11 +77,11 @@ class Alignment:
     items: tuple[AlignedItem, ...]
     unaligned: tuple[Unaligned, ...]
 
-    def of(self, task: LabelTask) -> tuple[AlignedItem, ...]:
+    def list_items(self, task: LabelTask) -> tuple[AlignedItem, ...]:
         """Return the items of a task."""
         return tuple(item for item in self.items if item.task == task)
 
-    def reasons(self) -> dict[tuple[LabelTask, str], int]:
+    def count_reasons(self) -> dict[tuple[LabelTask, str], int]:
         """Count unaligned labels by task and reason."""
         return dict(Counter((u.label.task, u.reason) for u in self.unaligned))
 
@@ -107,18 +107,18 @@ def align_labels(labels: Iterable[HumanLabel], evaluations: Sequence[Evaluation]
             continue
         annotators.add((*key, label.annotator))
         people = (*aligned[key].people, label.label) if key in aligned else (label.label,)
-        aligned[key] = replace(item, people=people, truth=consensus(label.task, people))
+        aligned[key] = replace(item, people=people, truth=find_consensus(label.task, people))
     return Alignment(tuple(aligned.values()), tuple(unaligned))
 
 
-def consensus(task: LabelTask, people: Sequence[str]) -> str | None:
+def find_consensus(task: LabelTask, people: Sequence[str]) -> str | None:
     """Return the consensus of annotators.
 
     The consensus is the lower median of the ratings, or the most frequent label if the labels are
     not ratings. The consensus is None if several labels are equally frequent.
 
     Example:
-        >>> consensus("relevance", ["required", "borderline", "required"])
+        >>> find_consensus("relevance", ["required", "borderline", "required"])
         'required'
     """
     if task in RATED or all(label.isdigit() for label in people):
@@ -135,18 +135,18 @@ class _Index:
         }
         self._by_system: dict[tuple[str, str], list[Evaluation]] = {}
         for e in evaluations:
-            self._by_system.setdefault((question_of(e), e.system or ""), []).append(e)
+            self._by_system.setdefault((get_question(e), e.system or ""), []).append(e)
 
     def find(self, label: HumanLabel) -> AlignedItem | str:
         """Return the item that a label refers to, or the reason why there is none."""
         if label.label not in TASK_LABELS.get(label.task, (label.label,)):
             return f"{label.label!r} is not a label of this task"
-        answers = self._answers(label)
+        answers = self._find_answers(label)
         if len(answers) != 1:
             return "several answers match" if answers else "the answer is not in the run"
         return _find_item(label, answers[0])
 
-    def _answers(self, label: HumanLabel) -> list[Evaluation]:
+    def _find_answers(self, label: HumanLabel) -> list[Evaluation]:
         if label.record_id in self._by_id:
             return [self._by_id[label.record_id]]
         if label.record_id is not None and (label.topic is None or label.system is None):
@@ -157,7 +157,7 @@ class _Index:
 def _find_item(label: HumanLabel, evaluation: Evaluation) -> AlignedItem | str:
     item = AlignedItem(
         task=label.task,
-        question=question_of(evaluation),
+        question=get_question(evaluation),
         record_id=evaluation.record_id,
         sentence=label.sentence,
         item="",
@@ -168,20 +168,22 @@ def _find_item(label: HumanLabel, evaluation: Evaluation) -> AlignedItem | str:
         case "accuracy":
             return item
         case "relevance":
-            return _relevance(item, evaluation)
+            return _align_relevance(item, evaluation)
         case "citation":
-            return _citation(item, evaluation, label.item)
+            return _align_citation(item, evaluation, label.item)
         case "nugget":
-            return _nugget(item, evaluation, label.item)
+            return _align_nugget(item, evaluation, label.item)
         case "rubric":
-            return _rubric(item, evaluation, label)
+            return _align_rubric(item, evaluation, label)
         case "racar":
-            return _racar(item, evaluation, label)
+            return _align_racar(item, evaluation, label)
         case "evidence" | "correctness" | "exam_grade" | "relevance_grade":
-            return _find_verdict(item, evaluation.by(label.task), label.item, label.label)
+            return _find_verdict(
+                item, evaluation.find_verdicts(label.task), label.item, label.label
+            )
 
 
-def _relevance(item: AlignedItem, evaluation: Evaluation) -> AlignedItem | str:
+def _align_relevance(item: AlignedItem, evaluation: Evaluation) -> AlignedItem | str:
     verdict = next((v for v in evaluation.labels if v.sentence == item.sentence), None)
     if verdict is not None:
         return _add_verdict(item, verdict)
@@ -200,7 +202,7 @@ def _add_verdict(item: AlignedItem, verdict: VerdictBase) -> AlignedItem:
     )
 
 
-def _citation(item: AlignedItem, evaluation: Evaluation, document: str) -> AlignedItem | str:
+def _align_citation(item: AlignedItem, evaluation: Evaluation, document: str) -> AlignedItem | str:
     for verdict in evaluation.citations:
         if verdict.sentence == item.sentence and _is_cited(verdict, document):
             return _add_verdict(replace(item, item=verdict.citation.marker), verdict)
@@ -208,12 +210,12 @@ def _citation(item: AlignedItem, evaluation: Evaluation, document: str) -> Align
 
 
 def _is_cited(verdict: CitationVerdict, document: str) -> bool:
-    key = public_id(document) or document.strip()
+    key = find_public_id(document) or document.strip()
     names = (verdict.citation.document or "", verdict.citation.marker)
-    return bool(key) and key in {public_id(name) or name.strip() for name in names}
+    return bool(key) and key in {find_public_id(name) or name.strip() for name in names}
 
 
-def _nugget(item: AlignedItem, evaluation: Evaluation, text: str) -> AlignedItem | str:
+def _align_nugget(item: AlignedItem, evaluation: Evaluation, text: str) -> AlignedItem | str:
     """Read a nugget's label from its assignment or, without assignments, from its match."""
     key = _normalize(text)
     gold = next((i for i, n in enumerate(evaluation.gold_nuggets) if _normalize(n.text) == key), -1)
@@ -232,7 +234,9 @@ def _nugget(item: AlignedItem, evaluation: Evaluation, text: str) -> AlignedItem
     return replace(item, predicted="not_support" if is_missed else None)
 
 
-def _rubric(item: AlignedItem, evaluation: Evaluation, label: HumanLabel) -> AlignedItem | str:
+def _align_rubric(
+    item: AlignedItem, evaluation: Evaluation, label: HumanLabel
+) -> AlignedItem | str:
     judgment = next((j for j in evaluation.judgments if j.rubric == label.item), None)
     if judgment is None:
         return "the run did not judge the rubric"
@@ -252,9 +256,11 @@ def _rubric(item: AlignedItem, evaluation: Evaluation, label: HumanLabel) -> Ali
     )
 
 
-def _racar(item: AlignedItem, evaluation: Evaluation, label: HumanLabel) -> AlignedItem | str:
+def _align_racar(item: AlignedItem, evaluation: Evaluation, label: HumanLabel) -> AlignedItem | str:
     pair = label.record_id or ""
-    rated = _find_verdict(item, evaluation.by("racar"), f"{label.item}/{pair}", label.label)
+    rated = _find_verdict(
+        item, evaluation.find_verdicts("racar"), f"{label.item}/{pair}", label.label
+    )
     return rated if isinstance(rated, str) else replace(rated, record_id=pair, item=label.item)
 
 

@@ -12,10 +12,10 @@ from ragassay.errors import InputError
 from ragassay.metrics.stats.intervals import (
     SEED,
     cluster_names,
-    clustered_mean,
-    share_interval,
-    statistic_score,
-    sums_by_cluster,
+    compute_share_interval,
+    score_clustered_mean,
+    score_statistic,
+    sum_by_cluster,
 )
 from ragassay.records import Bound, BoundLevel, Failure, Score
 
@@ -54,7 +54,7 @@ class Calibration:
     bins: tuple[ReliabilityBin, ...]
 
 
-def calibration(
+def measure_calibration(
     confidences: Sequence[float | None],
     is_right: Sequence[bool],
     questions: Sequence[str] | None = None,
@@ -98,20 +98,22 @@ def calibration(
     cells = np.zeros((n, n_bins, 3))
     cells[np.arange(n), indices] = np.column_stack([np.ones(n), confidence, right])
     n_unscored = len(is_right) - n
-    sums = sums_by_cluster(cells, clusters)
+    sums = sum_by_cluster(cells, clusters)
 
-    def errors_of_draws(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def compute_errors(counts: NDArray[np.int64]) -> NDArray[np.float64]:
         drawn = np.tensordot(counts, sums, axes=1)
         return np.abs(drawn[:, :, 1] - drawn[:, :, 2]).sum(axis=1) / drawn[:, :, 0].sum(axis=1)
 
     return Calibration(
-        error=statistic_score(errors_of_draws, len(sums), n, n_unscored),
-        brier=clustered_mean(list((confidence - right) ** 2), clusters, n_unscored),
-        bins=tuple(_bin(i, n_bins, *cell) for i, cell in enumerate(cells.sum(axis=0))),
+        error=score_statistic(compute_errors, len(sums), n, n_unscored),
+        brier=score_clustered_mean(list((confidence - right) ** 2), clusters, n_unscored),
+        bins=tuple(_build_bin(i, n_bins, *cell) for i, cell in enumerate(cells.sum(axis=0))),
     )
 
 
-def _bin(index: int, n_bins: int, n: float, confidence: float, right: float) -> ReliabilityBin:
+def _build_bin(
+    index: int, n_bins: int, n: float, confidence: float, right: float
+) -> ReliabilityBin:
     return ReliabilityBin(
         low=index / n_bins,
         high=(index + 1) / n_bins,
@@ -129,7 +131,7 @@ N_STARTS = 4
 """
 
 
-def risk_bound(
+def find_risk_bound(
     label: str,
     confidences: Sequence[float],
     is_right: Sequence[bool],
@@ -165,8 +167,8 @@ def risk_bound(
         InputError: If the lengths differ.
 
     Example:
-        >>> bound = risk_bound("supports", [0.95] * 90 + [0.4] * 90, [True] * 90 + [False] * 90,
-        ...                    risk=0.1)
+        >>> confidences, is_right = [0.95] * 90 + [0.4] * 90, [True] * 90 + [False] * 90
+        >>> bound = find_risk_bound("supports", confidences, is_right, risk=0.1)
         >>> bound.threshold, bound.coverage, bound.precision
         (0.4988, 0.5, 1.0)
     """
@@ -180,7 +182,7 @@ def risk_bound(
     wrong = ~np.array(is_right, dtype=bool)[drawn]
     threshold = _find_threshold(confidence, wrong, thresholds, risk, delta)
     accepted = confidence >= (np.inf if threshold is None else threshold)
-    interval = share_interval(int((~wrong[accepted]).sum()), int(accepted.sum()))
+    interval = compute_share_interval(int((~wrong[accepted]).sum()), int(accepted.sum()))
     low, high = (round(end, 4) for end in interval) if interval else (None, None)
     return Bound(
         label=label,
@@ -208,14 +210,14 @@ def _find_threshold(
     """Return the lowest threshold that passed its test, or None if none did."""
     from scipy.stats import binom
 
-    def p_value(threshold: float) -> float:
+    def compute_p_value(threshold: float) -> float:
         accepted = confidence >= threshold
         return float(binom.cdf(int(wrong[accepted].sum()), int(accepted.sum()), risk))
 
     passed: list[float] = []
     for start in range(0, len(thresholds), -(-len(thresholds) // N_STARTS) or 1):
         for threshold in thresholds[start:]:
-            if p_value(threshold) > delta / N_STARTS:
+            if compute_p_value(threshold) > delta / N_STARTS:
                 break
             passed.append(threshold)
     return min(passed, default=None)
@@ -259,4 +261,4 @@ def explain_undecided(
     if bound.precision is not None and bound.n_measured:
         data = f" on {bound.data}" if bound.data else ""
         detail += f" ({100 * bound.precision:.0f} % of {bound.n_measured:,} correct{data})"
-    return Failure.left_open(detail)
+    return Failure.leave_open(detail)

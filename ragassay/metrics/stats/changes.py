@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ragassay.metrics.papers.answer_scores import LOWER_IS_BETTER
-from ragassay.metrics.stats.aggregates import question_of, question_score
-from ragassay.metrics.stats.intervals import SHARE_SCALE, mean_of
-from ragassay.metrics.stats.leaderboard import ALPHA, PairTest, holm, paired_tests
+from ragassay.metrics.stats.aggregates import average_question_score, get_question
+from ragassay.metrics.stats.intervals import SHARE_SCALE, compute_mean
+from ragassay.metrics.stats.leaderboard import ALPHA, PairTest, apply_holm, run_paired_tests
 from ragassay.records import Evaluation, Finding, Score
 
 SAME_WORDS = 0.6
@@ -28,15 +28,15 @@ def match_answers(
     """
     waiting: dict[str, list[Evaluation]] = defaultdict(list)
     for evaluation in new:
-        waiting[question_of(evaluation)].append(evaluation)
+        waiting[get_question(evaluation)].append(evaluation)
     partners: dict[int, Evaluation] = {}
     for key in (lambda e: (e.record_id, e.system), lambda e: e.system, lambda e: None):
         for i, one in enumerate(old):
-            candidates = waiting[question_of(one)]
+            candidates = waiting[get_question(one)]
             partner = next((two for two in candidates if key(one) == key(two)), None)
             if partner is not None and i not in partners:
                 partners[i] = partner
-                waiting[question_of(one)] = [two for two in candidates if two is not partner]
+                waiting[get_question(one)] = [two for two in candidates if two is not partner]
     return [(one, partners[i]) for i, one in enumerate(old) if i in partners]
 
 
@@ -59,7 +59,7 @@ def match_findings(
                 one
                 for one in left
                 if one.kind == finding.kind
-                and words_shared(texts[0].get(one.sentence or 0, ""), text) >= SAME_WORDS
+                and compute_word_overlap(texts[0].get(one.sentence or 0, ""), text) >= SAME_WORDS
             ),
             None,
         )
@@ -71,7 +71,7 @@ def match_findings(
     return tuple(appeared), tuple(left), tuple(kept)
 
 
-def words_shared(one: str, two: str) -> float:
+def compute_word_overlap(one: str, two: str) -> float:
     """Return the Jaccard similarity of two texts' words, which is 1 for two empty texts."""
     first, second = set(one.lower().split()), set(two.lower().split())
     union = first | second
@@ -161,7 +161,7 @@ class AnswerChange:
             return "worse"
         return "better" if self.n_serious < 0 or gain >= MARGIN else "same"
 
-    def rank(self) -> tuple[int, float, str]:
+    def build_sort_key(self) -> tuple[int, float, str]:
         """Return a sort key that places the worst changes first."""
         order = ("worse", "same", "better").index(self.direction)
         return order, (self.gain or 0.0) - self.n_serious, self.old.record_id
@@ -199,7 +199,7 @@ def find_changes(
         sets.
     """
     changes = [_compare(old, other, keys, is_serious) for other in others]
-    p_holm = iter(holm([score.test.p_value for change in changes for score in change.scores]))
+    p_holm = iter(apply_holm([score.test.p_value for change in changes for score in change.scores]))
     return tuple(
         replace(
             change,
@@ -212,7 +212,7 @@ def find_changes(
     )
 
 
-def least_p_value(scores: Sequence[ScoreChange]) -> float:
+def find_least_p_value(scores: Sequence[ScoreChange]) -> float:
     """Return the smallest possible Holm-corrected p-value, given the numbers of questions.
 
     The smallest p-value of a permutation test on n questions is 2 / 2^n. Holm's correction
@@ -224,7 +224,7 @@ def least_p_value(scores: Sequence[ScoreChange]) -> float:
 
 def can_be_significant(scores: Sequence[ScoreChange]) -> bool:
     """Return whether there are enough questions for any difference to be significant."""
-    return least_p_value(scores) < ALPHA
+    return find_least_p_value(scores) < ALPHA
 
 
 def _compare(
@@ -238,18 +238,18 @@ def _compare(
     known = [
         key for key in keys if key == SERIOUS_KEY or any(key in e.scores for p in pairs for e in p)
     ]
-    answers = [_answer_change(one, two, known, is_serious) for one, two in pairs]
+    answers = [_build_answer_change(one, two, known, is_serious) for one, two in pairs]
     return Change(
         old=old[0],
         new=new[0],
-        scores=tuple(_score_change(old, new[0], pairs, key, is_serious) for key in known),
-        answers=tuple(sorted(answers, key=AnswerChange.rank)),
+        scores=tuple(_build_score_change(old, new[0], pairs, key, is_serious) for key in known),
+        answers=tuple(sorted(answers, key=AnswerChange.build_sort_key)),
         only_old=tuple(e for e in old[1] if id(e) not in matched),
         only_new=tuple(e for e in new[1] if id(e) not in matched),
     )
 
 
-def _score_change(
+def _build_score_change(
     old: tuple[str, Sequence[Evaluation]],
     new: str,
     pairs: Sequence[tuple[Evaluation, Evaluation]],
@@ -258,43 +258,47 @@ def _score_change(
 ) -> ScoreChange:
     shared: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for one, two in pairs:
-        before, after = (_value(e, key, is_serious) for e in (one, two))
+        before, after = (_get_value(e, key, is_serious) for e in (one, two))
         if before is not None and after is not None:
-            shared[question_of(one)].append((before, after))
+            shared[get_question(one)].append((before, after))
     olds, news = (
         {q: math.fsum(v[side] for v in values) / len(values) for q, values in shared.items()}
         for side in (0, 1)
     )
     # The two sides can have equal or empty names, so the test uses other names.
-    (test,) = paired_tests({"new": news, "old": olds})
+    (test,) = run_paired_tests({"new": news, "old": olds})
     ranges = None
     if key != SERIOUS_KEY and shared:
         sides = [
-            [pair[side] for pair in pairs if question_of(pair[0]) in shared] for side in (0, 1)
+            [pair[side] for pair in pairs if get_question(pair[0]) in shared] for side in (0, 1)
         ]
-        old_side, new_side = (question_score(key, side).reported for side in sides)
+        old_side, new_side = (average_question_score(key, side).reported for side in sides)
         ranges = old_side, new_side
     first = next((e.scores[key] for pair in pairs for e in pair if key in e.scores), None)
     return ScoreChange(
         key=key,
         scale=first.scale if first else SHARE_SCALE,
         lower_is_better=key == SERIOUS_KEY or key in LOWER_IS_BETTER,
-        old=mean_of(olds.values()),
-        new=mean_of(news.values()),
+        old=compute_mean(olds.values()),
+        new=compute_mean(news.values()),
         test=replace(test, first=new, second=old[0]),
-        n_questions=len({question_of(e) for e in old[1] if _value(e, key, is_serious) is not None}),
+        n_questions=len(
+            {get_question(e) for e in old[1] if _get_value(e, key, is_serious) is not None}
+        ),
         ranges=ranges,
     )
 
 
-def _value(evaluation: Evaluation, key: str, is_serious: Callable[[Finding], bool]) -> float | None:
+def _get_value(
+    evaluation: Evaluation, key: str, is_serious: Callable[[Finding], bool]
+) -> float | None:
     if key == SERIOUS_KEY:
         return float(any(map(is_serious, evaluation.primary_findings)))
     score = evaluation.scores.get(key)
     return score.decided if score else None
 
 
-def _answer_change(
+def _build_answer_change(
     old: Evaluation, new: Evaluation, keys: Sequence[str], is_serious: Callable[[Finding], bool]
 ) -> AnswerChange:
     appeared, gone, kept = match_findings(old, new)
@@ -302,15 +306,15 @@ def _answer_change(
         gain
         for key in keys
         if key != SERIOUS_KEY
-        and (gain := gain_of(key, old.scores.get(key), new.scores.get(key))) is not None
+        and (gain := compute_gain(key, old.scores.get(key), new.scores.get(key))) is not None
     ]
     n_serious = sum(map(is_serious, new.primary_findings)) - sum(
         map(is_serious, old.primary_findings)
     )
-    return AnswerChange(old, new, appeared, gone, kept, mean_of(gains), n_serious)
+    return AnswerChange(old, new, appeared, gone, kept, compute_mean(gains), n_serious)
 
 
-def gain_of(key: str, old: Score | None, new: Score | None) -> float | None:
+def compute_gain(key: str, old: Score | None, new: Score | None) -> float | None:
     """Return the gain in an answer's score as a share of the scale, or None if not comparable."""
     if old is None or new is None or old.value is None or new.value is None or old.overlaps(new):
         return None

@@ -14,7 +14,7 @@ from ragassay.metrics.stats.intervals import (
     Statistic,
     build_score,
     cluster_names,
-    statistic_score,
+    score_statistic,
 )
 from ragassay.records import Score
 
@@ -49,7 +49,7 @@ def spearman_rho(first: Sequence[float], second: Sequence[float]) -> float | Non
         >>> round(spearman_rho([1, 2, 3], [1, 3, 2]), 3)
         0.5
     """
-    return _coefficient(_spearman, first, second)
+    return _compute_coefficient(_compute_spearman, first, second)
 
 
 def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None:
@@ -59,7 +59,7 @@ def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None
         >>> round(kendall_tau([1, 2, 3], [1, 3, 2]), 3)
         0.333
     """
-    return _coefficient(_kendall, first, second)
+    return _compute_coefficient(_compute_kendall, first, second)
 
 
 def tau_ap(estimated: Sequence[float], truth: Sequence[float]) -> float | None:
@@ -87,7 +87,7 @@ def tau_ap(estimated: Sequence[float], truth: Sequence[float]) -> float | None:
         >>> tau_ap([4, 3, 2, 1], [4, 3, 1, 2])  # 1/1, 2/2, 2/3
         0.777777777778
     """
-    return _coefficient(_one_way, estimated, truth)
+    return _compute_coefficient(_compute_one_way_tau, estimated, truth)
 
 
 def tau_ap_b(first: Sequence[float], second: Sequence[float]) -> float | None:
@@ -134,17 +134,17 @@ def correlate_scores(
     pairs = np.array([(x, y) for x, y, _ in known], dtype=float).reshape(-1, 2)
     groups, ids = np.unique(np.array([c for *_, c in known], dtype=object), return_inverse=True)
 
-    def of_draws(coefficient: Coefficient) -> Statistic:
-        def statistic(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def build_statistic(coefficient: Coefficient) -> Statistic:
+        def compute_draws(counts: NDArray[np.int64]) -> NDArray[np.float64]:
             drawn = (np.repeat(pairs, row[ids], axis=0) for row in counts)
             values = (coefficient(*scores.T) for scores in drawn)
             return np.array([np.nan if value is None else value for value in values])
 
-        return statistic
+        return compute_draws
 
     coefficients = (spearman_rho, kendall_tau, *([tau_ap_b] if are_systems else []))
-    draws = tuple(map(of_draws, coefficients))
-    return _correlation(pairs, draws, len(groups), len(first) - len(pairs), 0)
+    draws = tuple(map(build_statistic, coefficients))
+    return _build_correlation(pairs, draws, len(groups), len(first) - len(pairs), 0)
 
 
 def correlate_systems(
@@ -168,23 +168,23 @@ def correlate_systems(
             known[row, index[question]] = 1
             values[:, row, index[question]] = first[name][question], second[name][question]
 
-    def means(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def average_draws(counts: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the means for each draw, shape (2, n_draws, n_systems). NaN means undefined."""
         sizes = counts @ known.T
         # Rounding keeps equal means equal, independently of the summation order.
         return (counts @ values.transpose(0, 2, 1) / np.where(sizes > 0, sizes, np.nan)).round(12)
 
-    pairs = means(np.ones((1, len(questions)), dtype=np.int64))[:, 0].T
+    pairs = average_draws(np.ones((1, len(questions)), dtype=np.int64))[:, 0].T
     draws = (
-        lambda counts: _spearman(*means(counts)),
-        lambda counts: _kendall(*means(counts)),
-        lambda counts: _tau_ap(*means(counts)),
+        lambda counts: _compute_spearman(*average_draws(counts)),
+        lambda counts: _compute_kendall(*average_draws(counts)),
+        lambda counts: _compute_tau_ap(*average_draws(counts)),
     )
     n_left_out = len(first.keys() | second.keys()) - len(names)
-    return _correlation(pairs, draws, len(questions), n_left_out, len(questions))
+    return _build_correlation(pairs, draws, len(questions), n_left_out, len(questions))
 
 
-def _correlation(
+def _build_correlation(
     pairs: NDArray[np.float64],
     draws: tuple[Statistic, ...],
     n_clusters: int,
@@ -193,7 +193,7 @@ def _correlation(
 ) -> RankCorrelation:
     n = len(pairs)
     spearman, kendall, *weighted = (
-        statistic_score(one, n_clusters, n, n_left_out, SCALE, N_SLOW_DRAWS)
+        score_statistic(one, n_clusters, n, n_left_out, SCALE, N_SLOW_DRAWS)
         if n
         else build_score(None, 0, n_left_out, scale=SCALE)
         for one in draws
@@ -201,7 +201,9 @@ def _correlation(
     return RankCorrelation(spearman, kendall, weighted[0] if weighted else None, n_questions)
 
 
-def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+def _compute_spearman(
+    first: NDArray[np.float64], second: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return Spearman's rho for many pairs of rankings, shape (n, n_systems), ignoring NaN.
 
     SciPy computes one pair at a time, which takes 0.7 ms per pair.
@@ -209,30 +211,36 @@ def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArra
     from scipy.stats import rankdata
 
     ranks = rankdata(np.stack([first, second]), axis=-1, nan_policy="omit")
-    return _cosine(*np.nan_to_num(ranks - np.nanmean(ranks, axis=-1, keepdims=True)))
+    return _compute_cosine(*np.nan_to_num(ranks - np.nanmean(ranks, axis=-1, keepdims=True)))
 
 
-def _kendall(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+def _compute_kendall(
+    first: NDArray[np.float64], second: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return Kendall's tau-b for many pairs of rankings, shape (n, n_systems), ignoring NaN."""
 
-    def signs(row: NDArray[np.float64]) -> NDArray[np.float64]:
+    def compute_signs(row: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.nan_to_num(np.sign(np.subtract.outer(row, row))).reshape(-1)
 
     pairs = zip(first, second, strict=True)
-    return np.array([_cosine(signs(x), signs(y)) for x, y in pairs])
+    return np.array([_compute_cosine(compute_signs(x), compute_signs(y)) for x, y in pairs])
 
 
-def _tau_ap(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+def _compute_tau_ap(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return tau_AP,b for many pairs of rankings, shape (n, n_systems), ignoring NaN."""
-    return ((_one_way(first, second) + _one_way(second, first)) / 2).round(12)
+    return ((_compute_one_way_tau(first, second) + _compute_one_way_tau(second, first)) / 2).round(
+        12
+    )
 
 
-def _cosine(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+def _compute_cosine(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
     lengths = (first**2).sum(-1) * (second**2).sum(-1)
     return ((first * second).sum(-1) / lengths**0.5).round(12)
 
 
-def _one_way(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+def _compute_one_way_tau(
+    first: NDArray[np.float64], second: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return tau_AP of estimated and true rankings, both of shape (n, n_systems)."""
     above = first[:, None, :] > first[:, :, None]
     n_above = above.sum(axis=-1)
@@ -241,7 +249,7 @@ def _one_way(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray
     return 2 * shares.sum(axis=-1) / (n_above > 0).sum(axis=-1) - 1
 
 
-def _coefficient(
+def _compute_coefficient(
     compute: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]],
     first: Sequence[float],
     second: Sequence[float],

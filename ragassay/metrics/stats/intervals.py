@@ -24,7 +24,7 @@ Z_95 = 1.959963984540054
 """97.5 % quantile of the standard normal distribution."""
 
 
-def mean_of(values: Iterable[float]) -> float | None:
+def compute_mean(values: Iterable[float]) -> float | None:
     """Return the mean, or None if there are no values."""
     known = list(values)
     return math.fsum(known) / len(known) if known else None
@@ -35,7 +35,7 @@ def cluster_names(clusters: Sequence[str] | None, n: int) -> list[str]:
     return list(map(str, range(n))) if clusters is None else list(clusters)
 
 
-def share_interval(total: float, n: int) -> Interval | None:
+def compute_share_interval(total: float, n: int) -> Interval | None:
     """Return the Wilson interval for a share or for a mean in [0, 1], or None if `n` is 0.
 
     The interval is conservative for values other than 0 and 1.
@@ -44,7 +44,7 @@ def share_interval(total: float, n: int) -> Interval | None:
         total: Number of hits, or sum of the values.
 
     Example:
-        >>> low, high = share_interval(8, 10)
+        >>> low, high = compute_share_interval(8, 10)
         >>> round(low, 3), round(high, 3)
         (0.49, 0.943)
     """
@@ -56,7 +56,7 @@ def share_interval(total: float, n: int) -> Interval | None:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def mean_interval(
+def compute_mean_interval(
     values: Sequence[float], clusters: Sequence[str] | None = None
 ) -> Interval | None:
     """Return a percentile bootstrap interval for a mean, or None for fewer than two clusters.
@@ -85,7 +85,7 @@ def mean_interval(
     return float(low), float(high)
 
 
-def rating_interval(distribution: Sequence[float], lowest: int = 1) -> Interval:
+def compute_rating_interval(distribution: Sequence[float], lowest: int = 1) -> Interval:
     """Return the central 95 % of a distribution over ratings.
 
     Args:
@@ -108,7 +108,7 @@ def f1_score(precision: float | None, recall: float | None) -> float | None:
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-def f1_interval(precision: tuple[int, int], recall: tuple[int, int]) -> Interval | None:
+def compute_f1_interval(precision: tuple[int, int], recall: tuple[int, int]) -> Interval | None:
     """Return an F1 interval from Jeffreys posteriors, or None if a number of trials is 0."""
     if not precision[1] or not recall[1]:
         return None
@@ -157,7 +157,7 @@ def bootstrap_interval(
     return float(low), float(high)
 
 
-def sums_by_cluster(values: NDArray[np.floating], clusters: Sequence[str]) -> NDArray[np.float64]:
+def sum_by_cluster(values: NDArray[np.floating], clusters: Sequence[str]) -> NDArray[np.float64]:
     """Return the sum of the values in each cluster.
 
     Returns:
@@ -169,14 +169,14 @@ def sums_by_cluster(values: NDArray[np.floating], clusters: Sequence[str]) -> ND
     return sums
 
 
-def ratio_interval(
+def compute_ratio_interval(
     hits: Sequence[float], sizes: Sequence[float], clusters: Sequence[str]
 ) -> Interval | None:
     """Return a bootstrap interval for sum(hits) / sum(sizes), or None for only one cluster.
 
     `hits`, `sizes` and `clusters` have the shape (n,).
     """
-    sums = sums_by_cluster(np.column_stack([hits, sizes]), clusters)
+    sums = sum_by_cluster(np.column_stack([hits, sizes]), clusters)
     return bootstrap_interval(lambda w: (w @ sums[:, 0]) / (w @ sums[:, 1]), len(sums))
 
 
@@ -210,7 +210,7 @@ def build_score(
     )
 
 
-def statistic_score(
+def score_statistic(
     statistic: Statistic,
     n_clusters: int,
     n: int,
@@ -227,24 +227,24 @@ def statistic_score(
     return build_score(value, n, n_unscored, interval, scale=scale)
 
 
-def ratio_score(
+def score_ratio(
     hits: Sequence[float], sizes: Sequence[float], clusters: Sequence[str], n_unscored: int = 0
 ) -> Score:
     """Return sum(hits) / sum(sizes) with its interval. `n` is sum(sizes)."""
     n = round(sum(sizes))
-    interval = ratio_interval(hits, sizes, clusters) if n else None
+    interval = compute_ratio_interval(hits, sizes, clusters) if n else None
     return build_score(sum(hits) / n if n else None, n, n_unscored, interval)
 
 
-def clustered_mean(
+def score_clustered_mean(
     values: Sequence[float],
     clusters: Sequence[str] | None = None,
     n_unscored: int = 0,
     scale: tuple[float, float] = SHARE_SCALE,
 ) -> Score:
     """Return the mean of values, with an interval computed by resampling clusters."""
-    interval = mean_interval(values, clusters)
-    return build_score(mean_of(values), len(values), n_unscored, interval, scale=scale)
+    interval = compute_mean_interval(values, clusters)
+    return build_score(compute_mean(values), len(values), n_unscored, interval, scale=scale)
 
 
 def mean_score(
@@ -262,9 +262,9 @@ def mean_score(
     """
     known = [value for value in values if value is not None]
     total, n, n_missing = math.fsum(known), len(known), len(values) - len(known)
-    interval = share_interval(total, n) if scale == SHARE_SCALE and n > 1 else None
+    interval = compute_share_interval(total, n) if scale == SHARE_SCALE and n > 1 else None
     worst, best = ((total + n_missing * end) / len(values) if values else None for end in scale)
-    mean = mean_of(known)
+    mean = compute_mean(known)
     return round_score(build_score(mean, n, n_missing, interval, (worst, best), scale, judge))
 
 

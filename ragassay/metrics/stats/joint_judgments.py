@@ -12,12 +12,12 @@ DISPUTED_POINTS = 2.0
 """Minimum difference between disputed scores, which is half the width of a scale from 1 to 5."""
 
 
-def final_judgment(member: Judgment) -> Judgment:
+def choose_final_judgment(member: Judgment) -> Judgment:
     """Return the last judgment of a member, or the first judgment if the last one failed."""
     return member.first if member.score is None and member.first is not None else member
 
 
-def single_judgments(judgments: Iterable[Judgment]) -> list[Judgment]:
+def list_single_judgments(judgments: Iterable[Judgment]) -> list[Judgment]:
     """Return the judgments of single judges, which include the members of panels."""
     return [one for judgment in judgments for one in judgment.members or (judgment,)]
 
@@ -28,7 +28,7 @@ def is_disputed(members: Sequence[Judgment]) -> bool:
     return any(abs(a - b) >= DISPUTED_POINTS for a, b in combinations(scores, 2))
 
 
-def panel_judgment(members: Sequence[Judgment]) -> Judgment:
+def merge_judgments(members: Sequence[Judgment]) -> Judgment:
     """Merge the members' judgments on one rubric.
 
     The score is the mean of the members' scores, and the rating is the score rounded half up. The
@@ -39,9 +39,11 @@ def panel_judgment(members: Sequence[Judgment]) -> Judgment:
     firsts = [member.first for member in members if member.first is not None]
     usage = sum((one.usage for one in (*members, *firsts)), Usage())
     common = {"rubric": members[0].rubric, "members": tuple(members), "usage": usage}
-    scored = [(one, one.score) for m in members if (one := final_judgment(m)).score is not None]
+    scored = [
+        (one, one.score) for m in members if (one := choose_final_judgment(m)).score is not None
+    ]
     if not scored:
-        return Judgment(**common, scale=members[0].scale, failure=_joint_failure(members))
+        return Judgment(**common, scale=members[0].scale, failure=_merge_failures(members))
     mean = math.fsum(score for _, score in scored) / len(scored)
     nearest, _ = min(scored, key=lambda pair: abs(pair[1] - mean))
     return Judgment(
@@ -49,30 +51,30 @@ def panel_judgment(members: Sequence[Judgment]) -> Judgment:
         scale=nearest.scale,
         rating=math.floor(mean + 0.5),
         score=round(mean, 4),
-        distribution=_mean_distribution([one for one, _ in scored]),
+        distribution=_average_distributions([one for one, _ in scored]),
         rationale=nearest.rationale,
         sentences=tuple(sorted({n for one, _ in scored for n in one.sentences})),
     )
 
 
-def _mean_distribution(judgments: Sequence[Judgment]) -> tuple[float, ...] | None:
+def _average_distributions(judgments: Sequence[Judgment]) -> tuple[float, ...] | None:
     known = [j.distribution for j in judgments if j.distribution is not None]
     if len(known) < len(judgments):
         return None
     return tuple(round(math.fsum(shares) / len(known), 6) for shares in zip(*known, strict=True))
 
 
-def _joint_failure(members: Sequence[Judgment]) -> Failure:
+def _merge_failures(members: Sequence[Judgment]) -> Failure:
     failures = [(m.judge, m.failure) for m in members if m.failure is not None]
     detail = "; ".join(f"{judge}: {failure.reason}" for judge, failure in failures)
     reason = failures[0][1].reason if failures else "error"
     return Failure(reason=reason, detail=f"no panel member returned a rating ({detail})")
 
 
-def panel_bounds(judgment: Judgment) -> tuple[float, float]:
+def compute_panel_bounds(judgment: Judgment) -> tuple[float, float]:
     """Return the lowest and the highest score that a panel could reach with its missing ratings."""
     low, high = judgment.scale
-    scores = [final_judgment(one).score for one in judgment.members or (judgment,)]
+    scores = [choose_final_judgment(one).score for one in judgment.members or (judgment,)]
     worst, best = (
         math.fsum(end if score is None else score for score in scores) / len(scores)
         for end in (low, high)
@@ -80,12 +82,12 @@ def panel_bounds(judgment: Judgment) -> tuple[float, float]:
     return round(worst, 4), round(best, 4)
 
 
-def joint_name(first: str, second: str | None) -> str:
+def join_judge_names(first: str, second: str | None) -> str:
     """Return the name of a cascade of two judges."""
     return first if second in (None, "", first) else f"{first}, where unsure {second}"
 
 
-def cascade_of(
+def summarize_cascade(
     asked: Mapping[str, Sequence[VerdictBase]], judge: str, second: str, when: str
 ) -> CascadeSummary:
     """Summarize how many verdicts the second judge gave, and how much they cost.
@@ -116,11 +118,11 @@ def _summarize_part(kind: str, verdicts: Sequence[VerdictBase]) -> CascadePart:
         n_escalated=len(escalations) - n_failed,
         n_failed=n_failed,
         usage=usage,
-        full_cost_usd=full_cost_usd(usage, len(verdicts)),
+        full_cost_usd=estimate_full_cost(usage, len(verdicts)),
     )
 
 
-def full_cost_usd(usage: Usage, n_questions: int) -> float | None:
+def estimate_full_cost(usage: Usage, n_questions: int) -> float | None:
     """Return the cost of asking n questions, or None if the price is unknown."""
     if usage.cost_usd is None or not usage.n_calls:
         return None
@@ -154,8 +156,8 @@ def join_judgments(tuned: Judgment, measured: Judgment, share: float = TUNED_SHA
     pairs = zip(tuned.distribution or (), measured.distribution or (), strict=False)
     mixed = tuple(round(share * a + (1 - share) * b, 6) for a, b in pairs)
     score = share * tuned.score + (1 - share) * measured.score
-    lowest = min(_rating(tuned), _rating(measured))
-    reasons = [one for one in (tuned, measured) if _rating(one) == lowest]
+    lowest = min(_get_rating(tuned), _get_rating(measured))
+    reasons = [one for one in (tuned, measured) if _get_rating(one) == lowest]
     return tuned.model_copy(
         update={
             "rating": min(high, max(low, round(score))),
@@ -167,5 +169,5 @@ def join_judgments(tuned: Judgment, measured: Judgment, share: float = TUNED_SHA
     )
 
 
-def _rating(judgment: Judgment) -> int:
+def _get_rating(judgment: Judgment) -> int:
     return judgment.rating if judgment.rating is not None else judgment.scale[1]

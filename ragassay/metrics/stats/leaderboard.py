@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragassay.metrics.papers.answer_scores import LOWER_IS_BETTER
-from ragassay.metrics.stats.aggregates import question_score, values_by_question
-from ragassay.metrics.stats.intervals import SEED, mean_interval
+from ragassay.metrics.stats.aggregates import average_by_question, average_question_score
+from ragassay.metrics.stats.intervals import SEED, compute_mean_interval
 from ragassay.records import Evaluation, Score
 
 ALPHA = 0.05
@@ -52,7 +52,7 @@ class PairTest:
         return self.p_holm is not None and self.p_holm < ALPHA
 
 
-def paired_tests(systems: Mapping[str, Mapping[str, float]]) -> tuple[PairTest, ...]:
+def run_paired_tests(systems: Mapping[str, Mapping[str, float]]) -> tuple[PairTest, ...]:
     """Test the mean difference of every pair of systems with a two-sided permutation test.
 
     The test permutes the signs of the differences (`scipy.stats.permutation_test`, "samples").
@@ -63,15 +63,15 @@ def paired_tests(systems: Mapping[str, Mapping[str, float]]) -> tuple[PairTest, 
         (a, b): [systems[a][q] - systems[b][q] for q in questions]
         for (a, b), questions in shared.items()
     }
-    p_values = _p_values(shared, differences)
-    corrected = holm([p_values.get(pair) for pair in pairs])
+    p_values = _compute_p_values(shared, differences)
+    corrected = apply_holm([p_values.get(pair) for pair in pairs])
     return tuple(
-        _test(pair, shared[pair], differences[pair], p_values.get(pair), p_holm)
+        _build_test(pair, shared[pair], differences[pair], p_values.get(pair), p_holm)
         for pair, p_holm in zip(pairs, corrected, strict=True)
     )
 
 
-def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
+def apply_holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
     """Apply Holm's step-down correction for the family-wise error rate (Holm 1979).
 
     The k-th smallest of m p-values is multiplied by m - k + 1. Corrected values are at most 1 and
@@ -81,7 +81,7 @@ def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
         p_values: P-values. A p-value of None (no test) is not counted in m.
 
     Example:
-        >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
+        >>> [round(p, 3) for p in apply_holm([0.01, 0.04, 0.03])]
         [0.03, 0.06, 0.06]
     """
     known = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
@@ -93,7 +93,7 @@ def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
     return tuple(corrected)
 
 
-def _p_values(
+def _compute_p_values(
     shared: Mapping[tuple[str, str], tuple[str, ...]],
     differences: Mapping[tuple[str, str], Sequence[float]],
 ) -> dict[tuple[str, str], float]:
@@ -113,7 +113,7 @@ def _permute_differences(differences: NDArray[np.float64]) -> NDArray[np.float64
     """Return the p-value for each row of differences, shape (n_pairs, n_questions)."""
     from scipy.stats import permutation_test
 
-    def mean(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    def average_axis(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
         return values.mean(axis=axis)
 
     if differences.shape[1] == 1:
@@ -121,7 +121,7 @@ def _permute_differences(differences: NDArray[np.float64]) -> NDArray[np.float64
         return np.ones(len(differences))
     result = permutation_test(
         (differences,),
-        mean,
+        average_axis,
         permutation_type="samples",
         n_resamples=N_PERMUTATIONS,
         batch=max(1, BATCH_CELLS // differences.size),
@@ -132,7 +132,7 @@ def _permute_differences(differences: NDArray[np.float64]) -> NDArray[np.float64
     return np.asarray(result.pvalue)
 
 
-def _test(
+def _build_test(
     pair: tuple[str, str],
     questions: Sequence[str],
     differences: Sequence[float],
@@ -140,7 +140,7 @@ def _test(
     p_holm: float | None,
 ) -> PairTest:
     n = len(questions)
-    low, high = mean_interval(differences, questions) or (None, None)
+    low, high = compute_mean_interval(differences, questions) or (None, None)
     return PairTest(
         *pair,
         n_questions=n,
@@ -195,21 +195,23 @@ class Leaderboard:
     n_shared: int
 
 
-def leaderboard(systems: Mapping[str, Sequence[Evaluation]], key: str) -> Leaderboard:
+def rank_systems(systems: Mapping[str, Sequence[Evaluation]], key: str) -> Leaderboard:
     """Rank systems by a score.
 
     A system's mean includes all questions that it answered, but a test of two systems includes only
     the questions that both answered. Two systems are tied if the Holm-corrected test is not
     significant. Ties are not transitive, so each system has a range of ranks.
     """
-    values = {name: values_by_question(answers, key) for name, answers in systems.items()}
+    values = {name: average_by_question(answers, key) for name, answers in systems.items()}
     ranked = {name: by_question for name, by_question in values.items() if by_question}
-    scores = {name: question_score(key, answers).reported for name, answers in systems.items()}
+    scores = {
+        name: average_question_score(key, answers).reported for name, answers in systems.items()
+    }
     lower = key in LOWER_IS_BETTER
     order = sorted(systems, key=lambda name: (_sort_key(scores[name], lower), name))
     tests = tuple(
         test
-        for test in paired_tests({name: ranked[name] for name in order if name in ranked})
+        for test in run_paired_tests({name: ranked[name] for name in order if name in ranked})
         if not scores[test.first].overlaps(scores[test.second])
     )
     better = {
@@ -224,7 +226,7 @@ def leaderboard(systems: Mapping[str, Sequence[Evaluation]], key: str) -> Leader
         key=key,
         lower_is_better=lower,
         rows=tuple(
-            _row(name, scores, _count_answers(systems[name], key), ranked, better, lower)
+            _build_row(name, scores, _count_answers(systems[name], key), ranked, better, lower)
             for name in order
         ),
         tests=tests,
@@ -246,7 +248,7 @@ def _count_answers(evaluations: Sequence[Evaluation], key: str) -> int:
     return sum(score.decided is not None or score.n_unscored > 0 for score in scores)
 
 
-def _row(
+def _build_row(
     name: str,
     scores: Mapping[str, Score],
     n_answers: int,

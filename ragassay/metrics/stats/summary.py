@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ragassay.metrics.stats.aggregates import mean_scores, pooled_scores, question_scores
-from ragassay.metrics.stats.panel_agreement import panel_agreement
+from ragassay.metrics.stats.aggregates import average_question_scores, average_scores, pool_scores
+from ragassay.metrics.stats.panel_agreement import measure_panel_agreement
 from ragassay.records import (
     FAILED_CALLS,
     NO_FAULT,
@@ -17,7 +17,7 @@ from ragassay.records import (
     Summary,
     Usage,
     VerdictBase,
-    outlines_of,
+    list_outlines,
 )
 
 BY_RULE = (None, "invalid")
@@ -32,9 +32,9 @@ def summarize(
     failed: Usage = Usage(),  # noqa: B008 - immutable default
 ) -> Summary:
     """Summarize a run."""
-    outlines = outlines_of(evaluations)
+    outlines = list_outlines(evaluations)
     systems = list(dict.fromkeys(e.system for e in outlines if e.system is not None))
-    tally = _Tally.of(evaluations)
+    tally = _Tally.from_evaluations(evaluations)
     if failed.n_calls:
         tally.add_usage(failed, {FAILED_CALLS: failed})
     return Summary(
@@ -42,11 +42,11 @@ def summarize(
         n_evaluated=len(evaluations),
         n_failed=n_failed,
         n_rejected=n_rejected,
-        scores=mean_scores(outlines),
-        by_question=question_scores(outlines),
-        pooled=pooled_scores(outlines),
+        scores=average_scores(outlines),
+        by_question=average_question_scores(outlines),
+        pooled=pool_scores(outlines),
         systems={
-            system: mean_scores([e for e in outlines if e.system == system])
+            system: average_scores([e for e in outlines if e.system == system])
             for system in sorted(systems)
         },
         findings=_count_kinds(finding for e in outlines for finding in e.primary_findings),
@@ -57,7 +57,7 @@ def summarize(
         usage=tally.usage,
         usage_by_part=tally.usage_by_part,
         confidence_from=dict(sorted(tally.confidence_from.items())),
-        panel=panel_agreement(evaluations),
+        panel=measure_panel_agreement(evaluations),
     )
 
 
@@ -71,13 +71,13 @@ class _Tally:
     confidence_from: Counter[str] = field(default_factory=Counter)
 
     @classmethod
-    def of(cls, evaluations: Iterable[Evaluation]) -> _Tally:
+    def from_evaluations(cls, evaluations: Iterable[Evaluation]) -> _Tally:
         """Count in a single pass over the evaluations, because they may be read from disk."""
         tally = cls()
         for evaluation in evaluations:
             tally.n_undecided += len(evaluation.undecided)
             tally.add_usage(evaluation.usage, evaluation.usage_by_part)
-            for verdict in _single_verdicts(evaluation):
+            for verdict in _iterate_single_verdicts(evaluation):
                 tally._add(verdict)
         return tally
 
@@ -96,7 +96,7 @@ class _Tally:
         self.n_judged += verdict.is_undecided or verdict.value not in BY_RULE
 
 
-def _single_verdicts(evaluation: Evaluation) -> Iterator[VerdictBase]:
+def _iterate_single_verdicts(evaluation: Evaluation) -> Iterator[VerdictBase]:
     """Yield the verdicts of single judges, except correctness, which is derived from evidence."""
     for verdict in evaluation.verdicts:
         if not isinstance(verdict, SentenceCorrectness):

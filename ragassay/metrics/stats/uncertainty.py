@@ -36,14 +36,14 @@ class Term:
     what: Literal["entropy", "confidence", "undecided", "unscored"]
     bound: float = 0.0
 
-    def holds(self, verdict: VerdictBase) -> bool:
+    def is_satisfied_by(self, verdict: VerdictBase) -> bool:
         """Return whether a scored verdict satisfies the term; unknown values always satisfy it."""
         if self.what in MISSING:
             return False
         if self.what == "entropy":
-            entropy = entropy_of(verdict)
+            entropy = find_entropy(verdict)
             return entropy is None or entropy > self.bound
-        confidence = confidence_of(verdict)
+        confidence = find_confidence(verdict)
         return confidence is None or confidence < self.bound
 
 
@@ -66,7 +66,7 @@ class Condition:
         """
         if verdict.failure is not None:
             return verdict.failure.reason not in NOTHING_TO_JUDGE
-        return any(all(term.holds(verdict) for term in way) for way in self.ways)
+        return any(all(term.is_satisfied_by(verdict) for term in way) for way in self.ways)
 
 
 def parse_condition(text: str) -> Condition:
@@ -121,20 +121,20 @@ def entropy_bits(shares: Iterable[float]) -> float | None:
     return abs(math.fsum(share / total * math.log2(total / share) for share in known))
 
 
-def rounded_bits(shares: Iterable[float] | None) -> float | None:
+def round_entropy(shares: Iterable[float] | None) -> float | None:
     """Return the entropy in bits, rounded to four digits, or None if there is no distribution."""
     entropy = None if shares is None else entropy_bits(shares)
     return None if entropy is None else round(entropy, 4)
 
 
-def entropy_of(verdict: VerdictBase) -> float | None:
+def find_entropy(verdict: VerdictBase) -> float | None:
     """Return the entropy of a verdict's distribution in bits, or None if unknown."""
     if isinstance(verdict, Judgment):
         return None if verdict.distribution is None else entropy_bits(verdict.distribution)
     return verdict.entropy_bits
 
 
-def confidence_of(verdict: VerdictBase) -> float | None:
+def find_confidence(verdict: VerdictBase) -> float | None:
     """Return the probability of a verdict's value or of the most likely rating, in [0, 1]."""
     if isinstance(verdict, Judgment):
         return None if verdict.distribution is None else max(verdict.distribution)

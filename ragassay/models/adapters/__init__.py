@@ -23,7 +23,7 @@ from ragassay.model_names import (
     SIGNALS_VERIFIER,
     SMOLLM2_VERIFIER,
 )
-from ragassay.models.weights import sha256_of
+from ragassay.models.weights import compute_sha256
 from ragassay.records import Bound, Frozen
 
 WEIGHTS, SHAPE = "adapter.safetensors", "adapter.json"
@@ -104,7 +104,7 @@ SIGNALS = Adapter(SIGNALS_VERIFIER, _ROOM / "signals_verifier")
 SMOLLM2 = Adapter(SMOLLM2_VERIFIER, _ROOM / "smollm2_verifier")
 
 
-def adapter_of(name: str) -> Adapter | None:
+def find_adapter(name: str) -> Adapter | None:
     """Return the adapter of a shipped verifier or of `ragassay/FOLDER`, if there is one."""
     shipped = next((each for each in (SMOLLM2, SIGNALS) if each.model == name), None)
     folder = Path(name.removeprefix(f"{PROVIDER}/"))
@@ -121,7 +121,7 @@ def read_shape(folder: Path) -> Shape:
 
 
 @functools.cache
-def bounds_of_means() -> dict[str, tuple[Bound, ...]]:
+def load_mean_bounds() -> dict[str, tuple[Bound, ...]]:
     """Return the bounds of verifiers that average several adapters, keyed by name."""
     return _BOUNDS.validate_json((_ROOM / "bounds.json").read_bytes())
 
@@ -130,6 +130,6 @@ _BOUNDS: TypeAdapter[dict[str, tuple[Bound, ...]]] = TypeAdapter(dict[str, tuple
 
 
 @functools.cache
-def adapter_digest(adapter: Adapter) -> str:
+def hash_adapter(adapter: Adapter) -> str:
     """Return the SHA-256 of an adapter's weights."""
-    return sha256_of(adapter.folder / WEIGHTS)
+    return compute_sha256(adapter.folder / WEIGHTS)

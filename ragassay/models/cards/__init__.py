@@ -15,9 +15,9 @@ from pathlib import Path
 import yaml
 from pydantic import ValidationError
 
-from ragassay.errors import SettingsError, first_problem
+from ragassay.errors import SettingsError, find_first_problem
 from ragassay.model_names import MINILM, PROVIDER
-from ragassay.models.adapters import adapter_of, bounds_of_means, read_shape
+from ragassay.models.adapters import find_adapter, load_mean_bounds, read_shape
 from ragassay.models.fitted_models import CLASSIFIER, PairClassifier
 from ragassay.prompts.model_forms import PublishedChecker, load_verifier_kinds
 from ragassay.records import ModelCard
@@ -28,14 +28,14 @@ CARD = "card.yaml"
 def load_card(model: str) -> ModelCard | None:
     """Load a model's card, if there is one. Raises `SettingsError` if the card is invalid."""
     if found := load_verifier_kinds().facts.find_published(model):
-        return _checker_card(*found)
+        return _build_checker_card(*found)
     if model == MINILM:
-        return _shipped_card(MINILM)
+        return _load_shipped_card(MINILM)
     provider, _, name = model.partition("/")
     if provider != PROVIDER or not name:
         return None
     if f"{name}.yaml" in _list_shipped_files():
-        return _add_bounds(_shipped_card(name))
+        return _add_bounds(_load_shipped_card(name))
     own = Path(name) / CARD
     return _add_bounds(_read_card(own, model)) if own.is_file() else None
 
@@ -46,24 +46,24 @@ def _list_shipped_files() -> frozenset[str]:
 
 
 @functools.cache
-def _shipped_card(name: str) -> ModelCard:
+def _load_shipped_card(name: str) -> ModelCard:
     text = (files(__name__) / f"{name}.yaml").read_text(encoding="utf-8")
     return ModelCard.model_validate(yaml.safe_load(text))
 
 
 def _add_bounds(card: ModelCard) -> ModelCard:
     """Add the bounds, which are stored in the adapter's files, to a card."""
-    adapter = adapter_of(card.model)
+    adapter = find_adapter(card.model)
     fitted = Path(card.model.removeprefix(f"{PROVIDER}/")) / CLASSIFIER
     if adapter:
         own = read_shape(adapter.folder).bounds
     else:
         own = PairClassifier.read(fitted).bounds if fitted.is_file() else ()
-    bounds = own or bounds_of_means().get(card.model, ())
+    bounds = own or load_mean_bounds().get(card.model, ())
     return card.model_copy(update={"bounds": bounds}) if bounds else card
 
 
-def _checker_card(short: str, published: PublishedChecker) -> ModelCard:
+def _build_checker_card(short: str, published: PublishedChecker) -> ModelCard:
     kind = load_verifier_kinds().facts.checkers[published.kind]
     size = f", {published.size}" if published.size else ""
     return ModelCard(
@@ -94,7 +94,7 @@ def _read_card(path: Path, model: str) -> ModelCard:
     try:
         card = ModelCard.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except ValidationError as error:
-        field, problem = first_problem(error)
+        field, problem = find_first_problem(error)
         raise SettingsError(f"{path}: {field or 'the card'}: {problem}") from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise SettingsError(f"{path} is not a card: {' '.join(str(error).split())}") from error

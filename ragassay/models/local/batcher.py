@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ragassay.errors import ModelError
-from ragassay.models.local.replies import common_prefix_length
+from ragassay.models.local.replies import measure_common_prefix
 
 if TYPE_CHECKING:
     from ragassay.models.local.engine import Engine
@@ -56,7 +56,7 @@ class Load:
 _BATCHERS: weakref.WeakSet[Batcher] = weakref.WeakSet()
 
 
-def loads() -> list[Load]:
+def list_loads() -> list[Load]:
     """Return the counters of all batchers in this process."""
     return [batcher.load for batcher in list(_BATCHERS)]
 
@@ -161,7 +161,7 @@ def _select_similar(calls: list[_Call]) -> list[_Call]:
     for call in calls[1:]:
         text = call.prompt.text
         width = max(longest, len(text))
-        is_similar = 2 * common_prefix_length(first, text) >= len(first)
+        is_similar = 2 * measure_common_prefix(first, text) >= len(first)
         if is_similar and len(selected) < N_MOST and (len(selected) + 1) * width <= N_CHARS_MOST:
             selected.append(call)
             longest = width

@@ -22,7 +22,7 @@ from ragassay.models.local.replies import (
     GeneratedReply,
     Prompt,
     TokenChoice,
-    common_prefix_length,
+    measure_common_prefix,
 )
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Engine:
 
         self.model, self.tokenizer = model, tokenizer
         self.chat = ChatEncoder(tokenizer)
-        self._ends = _end_tokens(model, tokenizer)
+        self._ends = _list_end_tokens(model, tokenizer)
         # Replaces the model's own settings, such as a repetition penalty.
         model.generation_config = GenerationConfig(
             do_sample=False, eos_token_id=sorted(self._ends), pad_token_id=min(self._ends)
@@ -131,14 +131,14 @@ class Engine:
 
         def report(row: _BatchRow) -> None:
             if on_done is not None:
-                on_done(indices[id(row)], self._reply(row))
+                on_done(indices[id(row)], self._build_reply(row))
 
         for row in rows:
             if row.is_done:
                 report(row)
         if unfinished := [row for row in rows if not row.is_done]:
             self._generate(unfinished, report)
-        return [self._reply(row) for row in rows]
+        return [self._build_reply(row) for row in rows]
 
     def _start(self, prompt: Prompt) -> _BatchRow:
         tokens = self.chat.encode(prompt.messages)
@@ -166,7 +166,7 @@ class Engine:
     def _generate(self, rows: Sequence[_BatchRow], report: Callable[[_BatchRow], None]) -> None:
         from transformers import LogitsProcessorList, StoppingCriteriaList
 
-        cache, n = self._shared_prefix(rows)
+        cache, n = self._prepare_prefix(rows)
         width = max(len(row.tokens) for row in rows)
         ids = torch.full((len(rows), width), min(self._ends))
         seen = torch.zeros_like(ids)
@@ -193,16 +193,16 @@ class Engine:
             **{self._cache_keyword: cache},
         )
 
-    def _shared_prefix(self, rows: Sequence[_BatchRow]) -> tuple[DynamicCache, int]:
+    def _prepare_prefix(self, rows: Sequence[_BatchRow]) -> tuple[DynamicCache, int]:
         """Return the key-value cache of the common prefix, copied for each row, and its length.
 
         The last token of a row is not part of the prefix, because `generate` needs an input.
         """
         first = rows[0].tokens
-        tokens = first[: min(common_prefix_length(first[:-1], row.tokens[:-1]) for row in rows)]
+        tokens = first[: min(measure_common_prefix(first[:-1], row.tokens[:-1]) for row in rows)]
         best, n_best = None, 0
         for kept, cache in self.prefixes:
-            n = common_prefix_length(kept, tokens)
+            n = measure_common_prefix(kept, tokens)
             if n > n_best:
                 best, n_best = cache, n
         cache = self._copy_cache(best, n_best, 1)
@@ -292,7 +292,7 @@ class Engine:
         row.is_done = is_complete or row.is_cut
         del row.written[limit:], row.choices[limit:]
 
-    def _reply(self, row: _BatchRow) -> GeneratedReply:
+    def _build_reply(self, row: _BatchRow) -> GeneratedReply:
         return GeneratedReply(
             text=str(self.tokenizer.decode(row.written, skip_special_tokens=True)),
             tokens=tuple(row.choices),
@@ -302,7 +302,7 @@ class Engine:
         )
 
 
-def _end_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:
+def _list_end_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:
     config: Any = model.generation_config
     eos = config.eos_token_id if config is not None else None
     ids = (tokenizer.eos_token_id, *(eos if isinstance(eos, list) else [eos]))

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, cast
 
 from ragassay.errors import SettingsError
 from ragassay.model_names import PROVIDER
-from ragassay.models.tuned import adapter_folder, read_note
+from ragassay.models.tuned import find_adapter_folder, read_note
 from ragassay.models.verifiers import is_pair_verifier
-from ragassay.models.weights import best_dtype, loading, quiet_loading, source_of
+from ragassay.models.weights import choose_dtype, guard_loading, locate_model, silence_transformers
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -40,7 +40,7 @@ def load_engine(name: str, cache_dir: Path, dtype: str = "auto") -> Engine:
         raise SettingsError(
             f"{PROVIDER}/{name} is a verifier and cannot generate text; use it with --verifier"
         )
-    folder = adapter_folder(name)
+    folder = find_adapter_folder(name)
     base = read_note(folder).base if folder else name
     model, tokenizer = load_base(base, cache_dir, dtype)
     if folder is not None:
@@ -53,27 +53,27 @@ def load_base(
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     """Load a base model and its tokenizer once for all adapters, or raise `SettingsError`."""
     with _LOADING:
-        return _loaded_base(name, cache_dir, dtype)
+        return _load_base(name, cache_dir, dtype)
 
 
 _LOADING = threading.Lock()
 
 
 @functools.lru_cache(maxsize=2)
-def _loaded_base(
+def _load_base(
     name: str, cache_dir: Path, dtype: str
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    source = source_of(name, cache_dir)
-    torch_dtype = best_dtype() if dtype == "auto" else getattr(torch, dtype)
-    with loading(name):
+    source = locate_model(name, cache_dir)
+    torch_dtype = choose_dtype() if dtype == "auto" else getattr(torch, dtype)
+    with guard_loading(name):
         model = AutoModelForCausalLM.from_pretrained(
             source, dtype=torch_dtype, trust_remote_code=False
         ).eval()
         tokenizer = AutoTokenizer.from_pretrained(
-            _tokenizer_source(model, source), trust_remote_code=False
+            _locate_tokenizer(model, source), trust_remote_code=False
         )
     if model.config.model_type not in ARCHITECTURES:
         raise SettingsError(
@@ -83,7 +83,7 @@ def _loaded_base(
     return model, tokenizer
 
 
-def _tokenizer_source(model: PreTrainedModel, source: str) -> str:
+def _locate_tokenizer(model: PreTrainedModel, source: str) -> str:
     """Return where to load the tokenizer from.
 
     Published adapters use their base model's tokenizer.
@@ -98,6 +98,6 @@ def load_adapted(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
     from peft import PeftModel
 
     shared = {id(t): t for t in (*model.parameters(), *model.buffers())}
-    with quiet_loading():
+    with silence_transformers():
         tuned = PeftModel.from_pretrained(copy.deepcopy(model, shared), str(folder))
     return cast("PreTrainedModel", tuned.get_base_model()).eval()

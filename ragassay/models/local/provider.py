@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragassay.extras import EXTRAS, need
 from ragassay.model_names import PROVIDER
-from ragassay.models.hosting import Recipe, current_host, own_model
+from ragassay.models.hosting import Recipe, get_current_host, load_own_model
 
 if TYPE_CHECKING:
     from litellm.llms.custom_llm import CustomLLM
@@ -35,14 +35,14 @@ def register_provider(cache_dir: Path, dtype: str = "auto") -> None:
     need(*EXTRAS["local"])
     import litellm
 
-    handler = _handler_class()(cache_dir, dtype)
+    handler = _define_handler()(cache_dir, dtype)
     others = [p for p in litellm.custom_provider_map if p["provider"] != PROVIDER]
     litellm.custom_provider_map = [*others, {"provider": PROVIDER, "custom_handler": handler}]
     litellm.utils.custom_llm_setup()
 
 
 @functools.cache
-def _handler_class() -> Callable[[Path, str], CustomLLM]:
+def _define_handler() -> Callable[[Path, str], CustomLLM]:
     """Define the LiteLLM handler class when it is needed, because importing LiteLLM is slow."""
     from litellm.llms.custom_llm import CustomLLM
 
@@ -54,18 +54,18 @@ def _handler_class() -> Callable[[Path, str], CustomLLM]:
             self._settings = (cache_dir, dtype)
 
         def _submit(self, kwargs: Mapping[str, Any]) -> Future[GeneratedReply]:
-            host = current_host()
+            host = get_current_host()
             recipe = Recipe(build_batcher, (kwargs["model"], *self._settings))
-            prompt = prompt_of(kwargs["messages"], kwargs["optional_params"])
+            prompt = build_prompt(kwargs["messages"], kwargs["optional_params"])
             if host is None:
-                return own_model(recipe).submit(prompt)
+                return load_own_model(recipe).submit(prompt)
             return host(recipe, "submit", (prompt,))
 
         def completion(self, *args: Any, **kwargs: Any) -> ModelResponse:
-            return _response(kwargs["model"], self._submit(kwargs).result())
+            return _build_response(kwargs["model"], self._submit(kwargs).result())
 
         async def acompletion(self, *args: Any, **kwargs: Any) -> ModelResponse:
-            return _response(kwargs["model"], await asyncio.wrap_future(self._submit(kwargs)))
+            return _build_response(kwargs["model"], await asyncio.wrap_future(self._submit(kwargs)))
 
     return LocalJudge
 
@@ -81,7 +81,7 @@ def build_batcher(model: str, cache_dir: Path, dtype: str) -> Batcher:
     return Batcher(functools.partial(load_engine, model, cache_dir, dtype))
 
 
-def prompt_of(messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Prompt:
+def build_prompt(messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Prompt:
     """Build a prompt from chat messages and options of OpenAI's API."""
     from ragassay.models.local.replies import Prompt
 
@@ -89,20 +89,20 @@ def prompt_of(messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any])
     schema = (response_format.get("json_schema") or {}).get("schema")
     limit = options.get("max_completion_tokens") or options.get("max_tokens") or 256
     return Prompt(
-        messages=tuple((m["role"], _text(m["content"])) for m in messages),
+        messages=tuple((m["role"], _join_content(m["content"])) for m in messages),
         schema=json.dumps(schema, sort_keys=False) if schema else None,
         max_tokens=int(limit),
         n_top=int(options.get("top_logprobs") or 0) if options.get("logprobs") else 0,
     )
 
 
-def _text(content: str | Sequence[Mapping[str, Any]] | None) -> str:
+def _join_content(content: str | Sequence[Mapping[str, Any]] | None) -> str:
     if content is None or isinstance(content, str):
         return content or ""
     return "".join(part.get("text", "") for part in content)
 
 
-def _response(model: str, reply: GeneratedReply) -> ModelResponse:
+def _build_response(model: str, reply: GeneratedReply) -> ModelResponse:
     from litellm.types.utils import ModelResponse
 
     content = [

@@ -66,7 +66,7 @@ class GeneratedReply:
     is_cut: bool
 
 
-def common_prefix_length(left: Sequence[object], right: Sequence[object]) -> int:
+def measure_common_prefix(left: Sequence[object], right: Sequence[object]) -> int:
     """Return the length of the longest common prefix of two sequences."""
     pairs = enumerate(zip(left, right, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(left), len(right)))

@@ -26,14 +26,14 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from ragassay.model_names import is_local, provider_of
-from ragassay.models.local.batcher import loads
+from ragassay.model_names import find_provider, is_local
+from ragassay.models.local.batcher import list_loads
 from ragassay.models.serving.requests import (
     CLIENT_LEFT,
     Refusal,
-    errors_as_refusals,
-    local_problem,
+    find_local_problem,
     read_request,
+    refuse_on_error,
 )
 
 N_IN_FLIGHT_MOST = 256
@@ -94,14 +94,14 @@ class ServerMetrics:
         self._tokens.labels(model, "cached").inc(n_cached)
         self._tokens.labels(model, "completion").inc(usage["completion_tokens"])
 
-    def page(self) -> bytes:
+    def render_metrics(self) -> bytes:
         """Return all metrics in Prometheus' format."""
         return generate_latest(self._registry)
 
 
 class _LocalLoad:
     def collect(self) -> Iterator[Metric]:
-        known = loads()
+        known = list_loads()
         yield GaugeMetricFamily(
             "ragassay_local_calls_waiting",
             "Calls to local models that are waiting or running.",
@@ -147,7 +147,7 @@ class ChatServer:
         self._timeout_s, self._n_most = timeout_s, n_most
         self._n_in_flight = 0
 
-    def app(self) -> Starlette:
+    def create_app(self) -> Starlette:
         """Build the application with all routes."""
         routes = [Route(f"/health/{word}", self._report_health) for word in HEALTH]
         routes.append(Route("/metrics", self._report_metrics))
@@ -177,7 +177,7 @@ class ChatServer:
     async def _list_models(self, request: Request) -> Response:
         self._check_key(request)
         cards = {
-            name: {"id": name, "object": "model", "created": 0, "owned_by": provider_of(name)}
+            name: {"id": name, "object": "model", "created": 0, "owned_by": find_provider(name)}
             for name in self._models
         }
         if name := request.path_params.get("name"):
@@ -188,14 +188,14 @@ class ChatServer:
         return JSONResponse({"status": "healthy"})
 
     async def _report_metrics(self, request: Request) -> Response:
-        return Response(self.metrics.page(), media_type="text/plain; version=0.0.4")
+        return Response(self.metrics.render_metrics(), media_type="text/plain; version=0.0.4")
 
     async def _refuse(self, request: Request, error: Exception) -> Response:
         if not isinstance(error, Refusal):
             route = f"{request.method} {request.url.path}"
             error = Refusal(404, f"{route} is not served; {_SERVED}", "not_found")
         self.metrics.count("", error.status)
-        return error.response()
+        return error.build_response()
 
     def _check_key(self, request: Request) -> None:
         kind, _, token = request.headers.get("authorization", "").partition(" ")
@@ -216,7 +216,7 @@ class ChatServer:
     ) -> None:
         start, status = time.monotonic(), CLIENT_LEFT
         try:
-            response = await _unless_left(request, self._response(model, parameters))
+            response = await _await_answer(request, self._build_response(model, parameters))
             if response is not None:
                 status = response.status_code
                 await response(request.scope, request.receive, send)
@@ -225,17 +225,17 @@ class ChatServer:
             if status >= 500:
                 _LOG.error("%s: a request failed with status %s", model, status)
 
-    async def _response(self, model: str, parameters: dict[str, Any]) -> Response:
+    async def _build_response(self, model: str, parameters: dict[str, Any]) -> Response:
         streams = bool(parameters.pop("stream", False))
         stream_options = parameters.pop("stream_options", None) or {}
         has_usage = bool(stream_options.get("include_usage"))
         if is_local(model):
-            if problem := local_problem(parameters):
-                return Refusal(400, problem, "invalid_request").response()
+            if problem := find_local_problem(parameters):
+                return Refusal(400, problem, "invalid_request").build_response()
         elif streams:
             parameters |= {"stream": True, "stream_options": {"include_usage": True}}
         try:
-            with errors_as_refusals():
+            with refuse_on_error():
                 reply = await self._complete(
                     model=model,
                     api_base=self._models[model],
@@ -246,11 +246,11 @@ class ChatServer:
                     **parameters,
                 )
         except Refusal as refusal:
-            return refusal.response()
+            return refusal.build_response()
         if "stream" in parameters:
-            events = self._events(model, reply, has_usage)
+            events = self._stream_events(model, reply, has_usage)
         elif streams:
-            events = _single_chunk(self._count_tokens(model, reply), has_usage)
+            events = _stream_single_chunk(self._count_tokens(model, reply), has_usage)
         else:
             return Response(
                 json.dumps(self._count_tokens(model, reply)), media_type="application/json"
@@ -263,38 +263,38 @@ class ChatServer:
             self.metrics.count_tokens(model, usage)
         return content
 
-    async def _events(
+    async def _stream_events(
         self, model: str, chunks: AsyncIterator[Any], has_usage: bool
     ) -> AsyncIterator[str]:
         try:
-            with errors_as_refusals():
+            with refuse_on_error():
                 async for chunk in chunks:
                     content = self._count_tokens(model, chunk)
                     if has_usage or "usage" not in content:
-                        yield _event(content)
+                        yield _format_event(content)
         except Refusal as refusal:  # The status has already been sent.
             _LOG.error("%s: a stream was interrupted", model)
-            yield _event(refusal.error)
+            yield _format_event(refusal.error)
         else:
             yield "data: [DONE]\n\n"
 
 
-async def _single_chunk(reply: dict[str, Any], has_usage: bool) -> AsyncIterator[str]:
+async def _stream_single_chunk(reply: dict[str, Any], has_usage: bool) -> AsyncIterator[str]:
     """Yield a local model's reply as a single chunk, because batches are decoded together."""
     usage, (choice,) = reply.pop("usage"), reply.pop("choices")
     reply["object"] = "chat.completion.chunk"
     choice["delta"] = choice.pop("message")
-    yield _event(reply | {"choices": [choice]})
+    yield _format_event(reply | {"choices": [choice]})
     if has_usage:
-        yield _event(reply | {"choices": [], "usage": usage})
+        yield _format_event(reply | {"choices": [], "usage": usage})
     yield "data: [DONE]\n\n"
 
 
-def _event(content: dict[str, Any]) -> str:
+def _format_event(content: dict[str, Any]) -> str:
     return f"data: {json.dumps(content)}\n\n"
 
 
-async def _unless_left(request: Request, answer: Any) -> Response | None:
+async def _await_answer(request: Request, answer: Any) -> Response | None:
     """Return the answer, or cancel the request and return None if the client disconnects first."""
     answering = asyncio.ensure_future(answer)
     leaving = asyncio.ensure_future(request.receive())  # The next message is the disconnect.

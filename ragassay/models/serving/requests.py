@@ -57,7 +57,7 @@ class Refusal(Exception):
         fields = {"message": self.message, "type": kind, "param": self.param, "code": self.code}
         return {"error": fields}
 
-    def response(self) -> JSONResponse:
+    def build_response(self) -> JSONResponse:
         """Return the HTTP response for the error."""
         headers = {"retry-after": self.retry_after_s} if self.status == 429 else None
         return JSONResponse(self.error, self.status, headers)
@@ -65,7 +65,7 @@ class Refusal(Exception):
 
 async def read_request(request: Request) -> dict[str, Any]:
     """Read a JSON object with OpenAI's parameters. Raises `Refusal` if the request is invalid."""
-    body = await _body(request)
+    body = await _read_body(request)
     try:
         parameters = json.loads(body, parse_constant=_refuse_constant)
         # Rejects unpaired surrogates, which no tokenizer accepts.
@@ -86,7 +86,7 @@ async def read_request(request: Request) -> dict[str, Any]:
     return parameters
 
 
-async def _body(request: Request) -> bytes:
+async def _read_body(request: Request) -> bytes:
     body = bytearray()
     try:
         async with asyncio.timeout(READ_S):
@@ -112,13 +112,13 @@ def _is_count(value: object, least: int, most: float = float("inf")) -> bool:
     return type(value) is int and least <= value <= most
 
 
-def local_problem(asked: Mapping[str, Any]) -> str:
+def find_local_problem(asked: Mapping[str, Any]) -> str:
     """Return the reason why a local model cannot serve a request, or an empty string."""
     messages = asked.get("messages")
     if not isinstance(messages, list) or not messages:
         return "messages: at least one message is required"
     for number, message in enumerate(messages):
-        problem = _message_problem(message)
+        problem = _find_message_problem(message)
         if problem:
             return f"messages[{number}]: {problem}"
     for name in ("max_tokens", "max_completion_tokens"):
@@ -137,7 +137,7 @@ def local_problem(asked: Mapping[str, Any]) -> str:
     return ""
 
 
-def _message_problem(message: Any) -> str:
+def _find_message_problem(message: Any) -> str:
     if not isinstance(message, Mapping) or message.get("role") not in ROLES:
         return f"role must be one of {', '.join(ROLES)}"
     content = message.get("content")
@@ -153,15 +153,15 @@ def _message_problem(message: Any) -> str:
 
 
 @contextmanager
-def errors_as_refusals() -> Iterator[None]:
+def refuse_on_error() -> Iterator[None]:
     """Convert errors of the enclosed code to error responses."""
     try:
         yield
     except Exception as error:  # Providers raise errors of any type.
-        raise refusal_for(error) from error
+        raise build_refusal(error) from error
 
 
-def refusal_for(error: BaseException) -> Refusal:
+def build_refusal(error: BaseException) -> Refusal:
     """Return the error response for an error from LiteLLM or a local model."""
     for known in (error, error.__cause__, error.__context__):
         if isinstance(known, PromptTooLongError):

@@ -96,7 +96,7 @@ def serve(
     with bound(host, port) as listener:
         new_key = key if server_key is None else None
         address = Address(host, listener.getsockname()[1], tuple(endpoints), new_key)
-        app = _app(endpoints, key, settings)
+        app = _build_app(endpoints, key, settings)
         run_app(app, listener, settings.judge.timeout_s, lambda: on_ready(address))
 
 
@@ -107,12 +107,12 @@ def make_server_key() -> str:
 
 def check_server_key(key: str) -> None:
     """Raise `SettingsError` if a key is guessable or cannot be sent in a header."""
-    problem = _weakness(key)
+    problem = _find_weakness(key)
     if problem:
         raise SettingsError(f"setting 'server_key': {problem}; {_KEY_HELP}")
 
 
-def _weakness(key: str) -> str:
+def _find_weakness(key: str) -> str:
     if not key.strip():
         return "the key is empty"
     if not key.isascii() or not key.isprintable() or " " in key:
@@ -133,12 +133,12 @@ def prepare_local_models(names: Iterable[str], settings: Settings) -> None:
     """Convert the packaged weights early, so that a missing package is reported at startup."""
     local = [name.removeprefix(f"{PROVIDER}/") for name in names if is_local(name)]
     if not all((Path(name) / "config.json").is_file() for name in local):
-        from ragassay.models.weights import smollm2_folder
+        from ragassay.models.weights import prepare_smollm2
 
-        smollm2_folder(settings.literature.cache_dir)
+        prepare_smollm2(settings.literature.cache_dir)
 
 
-def _app(endpoints: Mapping[str, str | None], key: str, settings: Settings) -> Any:
+def _build_app(endpoints: Mapping[str, str | None], key: str, settings: Settings) -> Any:
     from ragassay.models.litellm_library import import_litellm
     from ragassay.models.local.provider import register_provider
     from ragassay.models.serving.app import ChatServer
@@ -147,7 +147,7 @@ def _app(endpoints: Mapping[str, str | None], key: str, settings: Settings) -> A
     # LiteLLM would log a traceback and the content of every refused request.
     logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
     register_provider(settings.literature.cache_dir, settings.prompting.local_dtype)
-    return ChatServer(key, endpoints, litellm.acompletion, settings.judge.timeout_s).app()
+    return ChatServer(key, endpoints, litellm.acompletion, settings.judge.timeout_s).create_app()
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -166,12 +166,12 @@ def run_app(
     app: Any, listener: socket.socket, grace_s: float, on_ready: Callable[[], None]
 ) -> None:
     """Serve until SIGTERM or SIGINT, then finish open requests for up to `grace_s` seconds."""
-    server = server_of(app, grace_s, on_ready)
-    with _ended_by_signals():
+    server = build_server(app, grace_s, on_ready)
+    with _ignore_signals():
         server.run(sockets=[listener])
 
 
-def server_of(app: Any, grace_s: float, on_ready: Callable[[], None]) -> uvicorn.Server:
+def build_server(app: Any, grace_s: float, on_ready: Callable[[], None]) -> uvicorn.Server:
     """Return a uvicorn server for an application. See `run_app`."""
     import uvicorn
 
@@ -195,7 +195,7 @@ def server_of(app: Any, grace_s: float, on_ready: Callable[[], None]) -> uvicorn
 
 
 @contextlib.contextmanager
-def _ended_by_signals() -> Iterator[None]:
+def _ignore_signals() -> Iterator[None]:
     """Ignore the signal that uvicorn raises a second time after its shutdown."""
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = {number: signal.signal(number, lambda *_: None) for number in numbers}

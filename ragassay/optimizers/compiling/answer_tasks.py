@@ -16,17 +16,17 @@ from ragassay.errors import InputError
 from ragassay.evaluators.base import Run
 from ragassay.formats import read_labels
 from ragassay.formats.reviews import read_answers
-from ragassay.graphs.case import case_of
-from ragassay.metrics.stats.alignment import consensus
+from ragassay.graphs.case import convert_to_case
+from ragassay.metrics.stats.alignment import find_consensus
 from ragassay.optimizers.compiling.items import CompileItem, ItemResult
 from ragassay.optimizers.compiling.metrics import (
     Grade,
-    detection_figure,
+    build_detection_figure,
+    build_mean_figure,
     mark_label,
     mark_rating,
-    mean_figure,
 )
-from ragassay.optimizers.compiling.task import CompileTask, about_case, label_figures
+from ragassay.optimizers.compiling.task import CompileTask, build_label_figures, describe_case
 from ragassay.perturbations import ATTACKS, perturb_answers
 from ragassay.records import (
     ASSIGNMENTS,
@@ -85,7 +85,11 @@ def read_labelled(path: Path, gold: Path | None, task: LabelTask) -> LabelledAns
             f"{f'it has labels for {tasks}' if tasks else 'it has no labels'}"
         )
     labels = {
-        name: {place: label for place, votes in places.items() if (label := consensus(task, votes))}
+        name: {
+            place: label
+            for place, votes in places.items()
+            if (label := find_consensus(task, votes))
+        }
         for name, places in labels_by_record.items()
     }
     rejections = (*answers.rejections, *(found.rejections if gold else ()))
@@ -136,7 +140,7 @@ class AnswerLabelTask(CompileTask):
     """
 
     def __init__(self, kind: LabelKind, run: Run, gold: Path | None = None) -> None:
-        super().__init__(run, kind.agent, *label_figures(kind.labels))
+        super().__init__(run, kind.agent, *build_label_figures(kind.labels))
         self.kind, self.gold = kind, gold
 
     def read(self, path: Path) -> ItemResult:
@@ -148,7 +152,7 @@ class AnswerLabelTask(CompileTask):
             labels = found.labels.get(record.id)
             if not labels:
                 continue
-            case = case_of(record, self.run.settings, self.run.retrieval.corpus)
+            case = convert_to_case(record, self.run.settings, self.run.retrieval.corpus)
             for place, label in sorted(labels.items()):
                 requests = self.kind.arguments_at(case, place)
                 items += [
@@ -158,7 +162,7 @@ class AnswerLabelTask(CompileTask):
                         arguments=arguments,
                         right=label,
                         reply={self.kind.field: label},
-                        about=about_case(case),
+                        about=describe_case(case),
                     )
                     for arguments in requests
                 ]
@@ -208,8 +212,8 @@ class RubricJudgeTask(CompileTask):
         super().__init__(
             run,
             partial(RubricJudge, run.settings.prompting.strategy),
-            lambda outcomes: mean_figure("agreement with ratings"),
-            detection_figure,
+            lambda outcomes: build_mean_figure("agreement with ratings"),
+            build_detection_figure,
         )
         unknown = [name for name in rubrics if name not in run.rubrics]
         if unknown:
@@ -244,9 +248,9 @@ class RubricJudgeTask(CompileTask):
         ratings = {item: label for (_, item), label in found.labels.get(record.id, {}).items()}
         chosen = [name for name in self._names if name in ratings]
         if chosen:
-            case = case_of(record, self.run.settings, self.run.retrieval.corpus)
+            case = convert_to_case(record, self.run.settings, self.run.retrieval.corpus)
             for name in chosen:
-                yield self._item(record, name, float(ratings[name]), case)
+                yield self._build_item(record, name, float(ratings[name]), case)
 
     def _make_perturbed_items(
         self, records: Sequence[Record], unperturbed: Sequence[Record]
@@ -256,18 +260,18 @@ class RubricJudgeTask(CompileTask):
         for one in made:
             for name in one.record.rubrics:
                 if name in self._names:
-                    case = case_of(one.record, self.run.settings, self.run.retrieval.corpus)
-                    item = self._item(one.record, name, DESIRED_RATING[one.severity], case)
+                    case = convert_to_case(one.record, self.run.settings, self.run.retrieval.corpus)
+                    item = self._build_item(one.record, name, DESIRED_RATING[one.severity], case)
                     items.append(replace(item, unperturbed=f"{one.original}/{name}"))
         return items
 
-    def _item(self, record: Record, rubric: str, rating: float, case: Case) -> CompileItem:
+    def _build_item(self, record: Record, rubric: str, rating: float, case: Case) -> CompileItem:
         return CompileItem(
             key=f"{record.id}/{rubric}",
             group=record.topic or record.question,
             arguments=(case, self.run.rubrics[rubric]),
             right=rating,
-            about=about_case(case),
+            about=describe_case(case),
         )
 
     def _perturb_answer(self, unperturbed: Sequence[Record]) -> Sequence[PerturbedAnswer]:

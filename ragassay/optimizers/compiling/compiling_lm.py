@@ -26,7 +26,7 @@ from ragassay.errors import (
 )
 from ragassay.model_names import is_local
 from ragassay.models.gateway import JudgeLM, meter_calls
-from ragassay.optimizers.compiling.memory import Memory, StoredReply, request_key
+from ragassay.optimizers.compiling.memory import Memory, StoredReply, hash_request
 from ragassay.prompts.texts import load_proposals
 
 
@@ -39,7 +39,7 @@ class JobStopped(BaseException):
 
 
 class JobLoop:
-    """Event loop in a separate thread, started by `opened_loop`."""
+    """Event loop in a separate thread, started by `open_loop`."""
 
     def __init__(self, portal: BlockingPortal) -> None:
         self._portal = portal
@@ -53,7 +53,7 @@ class JobLoop:
             JobStopped: The loop has ended.
         """
         try:
-            result, error = self._portal.call(_outcome, call, *arguments)
+            result, error = self._portal.call(_catch_error, call, *arguments)
         except (RuntimeError, CancelledError) as ended:
             raise JobStopped(RagassayError("the job has ended")) from ended
         if error is not None:
@@ -61,7 +61,7 @@ class JobLoop:
         return result
 
 
-async def _outcome(
+async def _catch_error(
     call: Callable[..., Awaitable[Any]], *arguments: Any
 ) -> tuple[Any, BaseException | None]:
     """Return an error instead of raising it, because a `BaseException` would end the loop."""
@@ -74,7 +74,7 @@ async def _outcome(
 
 
 @contextmanager
-def opened_loop() -> Iterator[JobLoop]:
+def open_loop() -> Iterator[JobLoop]:
     """Start an event loop. On exit, wait for running calls or, after an error, cancel them."""
     with start_blocking_portal() as portal:
         yield JobLoop(portal)
@@ -194,9 +194,9 @@ class CompilingLM(dspy.BaseLM):
         options = self.kwargs | kwargs
         n, draw = options.pop("n", None) or 1, options.pop("rollout_id", None) or 0
         draws = range(draw, draw + n)
-        return list(await asyncio.gather(*(self._reply(request, options, d) for d in draws)))
+        return list(await asyncio.gather(*(self._find_reply(request, options, d) for d in draws)))
 
-    async def _reply(
+    async def _find_reply(
         self, messages: list[dict[str, Any]], options: dict[str, Any], draw: int
     ) -> dict[str, Any]:
         if draw and is_local(self.model):
@@ -204,11 +204,13 @@ class CompilingLM(dspy.BaseLM):
         # The key contains the draw, because repeated requests should get different replies.
         sent = {name: value for name, value in options.items() if value is not None}
         own = {k: v for k, v in self.judge.kwargs.items() if k != "api_base" and k not in options}
-        key = request_key(self.model, messages, own | sent | {"draw": draw})
-        reply = self.shared.memory.recall(key) or await self._share_request(key, messages, options)
+        key = hash_request(self.model, messages, own | sent | {"draw": draw})
+        reply = self.shared.memory.find_reply(key) or await self._share_request(
+            key, messages, options
+        )
         if reply.failure is not None:
             raise _FINAL[reply.failure](reply.detail)
-        return {"text": reply.text, "logprobs": _logprobs(reply.logprobs)}
+        return {"text": reply.text, "logprobs": _parse_logprobs(reply.logprobs)}
 
     async def _share_request(
         self, key: str, messages: list[dict[str, Any]], options: dict[str, Any]
@@ -266,7 +268,7 @@ def _reword_request(messages: Sequence[dict[str, Any]], draw: int) -> list[dict[
     return [*before, last | {"content": f"{last['content']}\n{again}"}]
 
 
-def _logprobs(dumped: dict[str, Any] | None) -> Any:
+def _parse_logprobs(dumped: dict[str, Any] | None) -> Any:
     from litellm.types.utils import ChoiceLogprobs
 
     return None if dumped is None else ChoiceLogprobs.model_validate(dumped)

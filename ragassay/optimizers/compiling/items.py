@@ -138,7 +138,7 @@ def draw_items(items: Sequence[CompileItem], limit: int, seed: int) -> list[Comp
     return chosen
 
 
-def items_sha256(items: Sequence[CompileItem], shown: Sequence[Mapping[str, str]]) -> str:
+def hash_items(items: Sequence[CompileItem], shown: Sequence[Mapping[str, str]]) -> str:
     """Return a hash of the rendered inputs and expected replies that ignores the items' order."""
     rows = sorted(
         json.dumps([dict(inputs), item.right], ensure_ascii=False, default=str)

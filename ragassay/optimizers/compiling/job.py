@@ -13,39 +13,39 @@ import dspy
 
 from ragassay.errors import InputError
 from ragassay.evaluators.build_run import build_run
-from ragassay.extras import installed_versions
+from ragassay.extras import find_installed_versions
 from ragassay.model_names import is_local
 from ragassay.models.gateway import JudgeLM
-from ragassay.models.tuned import with_base_model
+from ragassay.models.tuned import use_base_model
 from ragassay.optimizers.compiling.compiling_lm import (
     Budget,
     CompilingLM,
     JobStopped,
     Shared,
-    opened_loop,
+    open_loop,
 )
-from ragassay.optimizers.compiling.items import CompileItem, items_sha256
+from ragassay.optimizers.compiling.items import CompileItem, hash_items
 from ragassay.optimizers.compiling.memory import Memory
 from ragassay.optimizers.compiling.planning import (
     JobPlan,
     OptimizerName,
     Sizes,
     check_optimizer,
-    n_calls_of,
+    count_budget_calls,
     plan_job,
-    shown_name,
+    shorten_model_name,
 )
-from ragassay.optimizers.compiling.searching import Search, parts_of, search
+from ragassay.optimizers.compiling.searching import Search, search, split_halves
 from ragassay.optimizers.compiling.student import (
     Student,
-    comparisons,
-    example_of,
+    build_example,
+    compare_figures,
+    extract_predictor,
     is_better,
     measure,
-    predictor_of,
 )
 from ragassay.optimizers.compiling.task import CompileTask, JobData, read_job_data
-from ragassay.optimizers.compiling.tasks import TaskOptions, task_of
+from ragassay.optimizers.compiling.tasks import TaskOptions, create_task
 from ragassay.prompts.compiled import PREDICTOR, CompiledPrompt
 from ragassay.records import Rejection, Usage
 from ragassay.retrievers.literature import Literature
@@ -71,7 +71,7 @@ class Steps:
 
 
 @contextmanager
-def shown_steps(enabled: bool) -> Iterator[Steps]:
+def show_job_steps(enabled: bool) -> Iterator[Steps]:
     """Yield functions that print the progress of a job to stderr, if `enabled` is True."""
     if not enabled:
         yield Steps()
@@ -93,7 +93,7 @@ def shown_steps(enabled: bool) -> Iterator[Steps]:
     ) as progress:
         line = progress.add_task("reading", detail="")
 
-        def phase(text: str) -> None:
+        def show_phase(text: str) -> None:
             progress.update(line, description=text)
             if not console.is_terminal:
                 console.print(text, highlight=False)
@@ -105,13 +105,13 @@ def shown_steps(enabled: bool) -> Iterator[Steps]:
             n_planned = plan.calls.n_calls
             console.print(plan.text, highlight=False, markup=False, soft_wrap=True)
 
-        def paid(usage: Usage) -> None:
+        def show_cost(usage: Usage) -> None:
             cost = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
             n_tokens = usage.n_prompt_tokens + usage.n_completion_tokens
             calls = f"{usage.n_calls:,} of at most {n_planned:,} calls"
             progress.update(line, detail=f"{calls}, {n_tokens:,} tokens, {cost}")
 
-        yield Steps(record_plan, phase, paid)
+        yield Steps(record_plan, show_phase, show_cost)
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def run_compile_job(
     """
     steps = steps or Steps()
     opened = _open(job, settings, corpus)
-    with Memory(work, steps.paid) as memory, opened_loop() as loop:
+    with Memory(work, steps.paid) as memory, open_loop() as loop:
         budget = Budget(job.max_usd, job.max_calls)
         shared = Shared(loop, memory, budget, settings.judge.max_attempts)
         try:
@@ -227,19 +227,21 @@ class _OpenJob:
             sizes,
             self.task.make_agent(),
             self.data.dev,
-            with_base_model(self.settings.of_judge(0)),
-            writer_settings(self.settings),
+            use_base_model(self.settings.build_judge_settings(0)),
+            choose_writer_settings(self.settings),
         )
 
 
 def _open(job: CompileJob, settings: Settings, corpus: Literature | None) -> _OpenJob:
     check_optimizer(job.optimizer)
-    n_calls_of(job.budget, 1)  # Validates the budget before reading the data.
+    count_budget_calls(job.budget, 1)  # Validates the budget before reading the data.
     plain = settings.model_copy(update={"signals": False, "prompts": ()})
-    task = task_of(job.agent, build_run(plain.of_judge(0), corpus), job.options)
+    task = create_task(job.agent, build_run(plain.build_judge_settings(0), corpus), job.options)
     data = read_job_data(task, job.data, job.dev, limit=job.limit, seed=job.seed)
-    taught, tried = parts_of(data.train, job.seed)
-    return _OpenJob(job, plain, task, data, taught, tried, n_calls_of(job.budget, len(tried)))
+    taught, tried = split_halves(data.train, job.seed)
+    return _OpenJob(
+        job, plain, task, data, taught, tried, count_budget_calls(job.budget, len(tried))
+    )
 
 
 class _RunningJob:
@@ -247,22 +249,25 @@ class _RunningJob:
         self._opened, self._shared, self._steps = opened, shared, steps
         self._job, self._task, self._data = opened.job, opened.task, opened.data
         settings = opened.settings
-        own = with_base_model(settings.of_judge(0))
-        self._model, self._lm = shown_name(own.judge.model), CompilingLM(JudgeLM(own), shared)
-        self._writer = CompilingLM(JudgeLM(writer_settings(settings)), shared)
+        own = use_base_model(settings.build_judge_settings(0))
+        self._model, self._lm = (
+            shorten_model_name(own.judge.model),
+            CompilingLM(JudgeLM(own), shared),
+        )
+        self._writer = CompilingLM(JudgeLM(choose_writer_settings(settings)), shared)
         self._n_threads = min(MOST_THREADS, settings.n_slots)
         self._student = Student(self._task.make_agent())
 
     def run(self, work: Path) -> CompileResult:
-        shipped = predictor_of(self._student)
+        shipped = extract_predictor(self._student)
         self._steps.planned(self._opened.plan)
         self._steps.phase("the shipped prompt")
         before = self._measure_student(self._student)
         self._steps.phase(self._job.optimizer)
         setup = Search(
             task=self._task,
-            taught=self._examples(self._opened.taught),
-            tried=self._examples(self._opened.tried),
+            taught=self._build_examples(self._opened.taught),
+            tried=self._build_examples(self._opened.tried),
             n_budget=self._opened.n_budget,
             seed=self._job.seed,
             n_threads=self._n_threads,
@@ -270,10 +275,10 @@ class _RunningJob:
             writer=self._writer,
         )
         best = search(self._job.optimizer, self._student, setup, work / "optimizer.log")
-        found = predictor_of(best)
+        found = extract_predictor(best)
         self._steps.phase("the compiled prompt")
         after = before if found == shipped else self._measure_student(best)
-        figures = comparisons(self._task, before, after)
+        figures = compare_figures(self._task, before, after)
         self._steps.phase("done")
         train, dev = self._data.train, self._data.dev
         prompt = CompiledPrompt(
@@ -282,20 +287,20 @@ class _RunningJob:
             predictors={PREDICTOR: found},
             optimizer=self._job.optimizer,
             model=self._model,
-            reflection_model=shown_name(self._writer.model),
+            reflection_model=shorten_model_name(self._writer.model),
             seed=self._job.seed,
             budget=self._opened.n_budget,
             n_train=len(train),
             n_dev=len(dev),
-            data_sha256=items_sha256(train, self._render_items(train)),
-            dev_sha256=items_sha256(dev, self._render_items(dev)),
+            data_sha256=hash_items(train, self._render_items(train)),
+            dev_sha256=hash_items(dev, self._render_items(dev)),
             before_sha256=shipped.sha256,
             after_sha256=found.sha256,
             comparisons=figures,
             is_better=found != shipped and is_better(figures[0]),
             usage=self._shared.memory.usage,
             ragassay=importlib.metadata.version("ragassay"),
-            packages=installed_versions(NOTED_PACKAGES),
+            packages=find_installed_versions(NOTED_PACKAGES),
         )
         return CompileResult(
             prompt=prompt,
@@ -308,17 +313,17 @@ class _RunningJob:
     def _measure_student(self, student: Student):
         return measure(student, self._task, self._data.dev, self._lm, self._n_threads)
 
-    def _examples(self, items: Sequence[CompileItem]) -> list[dspy.Example]:
+    def _build_examples(self, items: Sequence[CompileItem]) -> list[dspy.Example]:
         inputs = self._render_items(items)
-        return [example_of(item, shown) for item, shown in zip(items, inputs, strict=True)]
+        return [build_example(item, shown) for item, shown in zip(items, inputs, strict=True)]
 
     def _render_items(self, items: Sequence[CompileItem]) -> list[dict[str, str]]:
         return [self._student.agent.request(*item.arguments).inputs for item in items]
 
 
-def writer_settings(settings: Settings) -> Settings:
+def choose_writer_settings(settings: Settings) -> Settings:
     """Return the settings of the model that writes candidates: the panel's second judge, if any."""
-    chosen = with_base_model(settings.of_judge(1 if settings.judge.panel else 0))
+    chosen = use_base_model(settings.build_judge_settings(1 if settings.judge.panel else 0))
     longest = WRITTEN_TOKENS_LOCAL if is_local(chosen.judge.model) else WRITTEN_TOKENS
     return chosen.model_copy(update={"max_reply_tokens": longest})
 

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from ragassay.errors import InputError
 from ragassay.records import FailureReason, Usage
 from ragassay.records.base import Frozen
-from ragassay.store import storing
+from ragassay.store import convert_storage_errors
 
 
 class StoredReply(Frozen):
@@ -99,7 +99,7 @@ class Memory:
         if n_valid < self._file.stat().st_size:
             os.truncate(self._file, n_valid)
 
-    def recall(self, key: str) -> StoredReply | None:
+    def find_reply(self, key: str) -> StoredReply | None:
         """Return the stored reply to a request, if any."""
         reply = self._known.get(key)
         if reply is not None:
@@ -112,7 +112,7 @@ class Memory:
         Raises:
             StorageError: The reply cannot be written.
         """
-        with storing(self._file), self._file.open("ab") as file:
+        with convert_storage_errors(self._file), self._file.open("ab") as file:
             file.write(reply.model_dump_json(exclude_defaults=True).encode() + b"\n")
         self._known[reply.key] = reply
         self.n_asked += 1
@@ -125,7 +125,7 @@ class Memory:
             self._listen(self.usage)
 
 
-def request_key(
+def hash_request(
     model: str, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
 ) -> str:
     """Return the hash of a request."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragassay.metrics.papers.nuggets import align_optimally, first_of_each
+from ragassay.metrics.papers.nuggets import align_optimally, mask_repeats
 from ragassay.metrics.stats.intervals import (
     SHARE_SCALE,
     Interval,
@@ -16,7 +16,7 @@ from ragassay.metrics.stats.intervals import (
     build_score,
     f1_score,
     round_score,
-    sums_by_cluster,
+    sum_by_cluster,
 )
 from ragassay.optimizers.compiling.items import CompileItem
 from ragassay.prompts.compiled import PromptComparison
@@ -111,7 +111,7 @@ def mark_nuggets(
         similarity: Cosine similarities, shape (n_right, n_found).
         threshold: Minimum similarity of nuggets that state the same fact.
     """
-    counts = (similarity >= threshold) & first_of_each(found)
+    counts = (similarity >= threshold) & mask_repeats(found)
     pairs = align_optimally(similarity, counts)
     value = f1_score(len(pairs) / len(found), len(pairs) / len(right)) or 0.0
     words = load_proposals().feedback
@@ -162,15 +162,15 @@ FigureOf = Callable[[Sequence[ItemOutcome]], ResampledFigure]
 """Function that returns the metric to compute for a list of outcomes."""
 
 
-def mean_figure(name: str) -> ResampledFigure:
+def build_mean_figure(name: str) -> ResampledFigure:
     """Return the mean grade as a metric."""
-    return ResampledFigure(name, _mark_rows, _ratio)
+    return ResampledFigure(name, _build_mark_rows, _compute_ratio)
 
 
-def macro_f1_figure(labels: Sequence[str]) -> ResampledFigure:
+def build_macro_f1_figure(labels: Sequence[str]) -> ResampledFigure:
     """Return macro-F1 as a metric, averaged over all labels that are expected or predicted."""
 
-    def rows(outcomes: Sequence[ItemOutcome]) -> NDArray[np.float64]:
+    def build_rows(outcomes: Sequence[ItemOutcome]) -> NDArray[np.float64]:
         import numpy as np
 
         tables = np.zeros((len(outcomes), len(labels), len(labels)))
@@ -181,16 +181,16 @@ def macro_f1_figure(labels: Sequence[str]) -> ResampledFigure:
             ] = 1
         return tables
 
-    return ResampledFigure("macro-F1", rows, _macro_f1)
+    return ResampledFigure("macro-F1", build_rows, _compute_macro_f1)
 
 
-def detection_figure(outcomes: Sequence[ItemOutcome]) -> ResampledFigure:
+def build_detection_figure(outcomes: Sequence[ItemOutcome]) -> ResampledFigure:
     """Return as a metric the share of pairs in which the perturbed answer has the lower rating."""
     unperturbed = {
         o.item.key: o.mark for o in outcomes if o.mark is not None and not o.item.unperturbed
     }
 
-    def rows(chosen: Sequence[ItemOutcome]) -> NDArray[np.float64]:
+    def build_rows(chosen: Sequence[ItemOutcome]) -> NDArray[np.float64]:
         import numpy as np
 
         pairs: list[tuple[float, float]] = []
@@ -203,23 +203,23 @@ def detection_figure(outcomes: Sequence[ItemOutcome]) -> ResampledFigure:
                 pairs.append((float(is_below), 1.0))
         return np.array(pairs).reshape(-1, 2)
 
-    return ResampledFigure("paired detection", rows, _ratio)
+    return ResampledFigure("paired detection", build_rows, _compute_ratio)
 
 
-def _mark_rows(outcomes: Sequence[ItemOutcome]) -> NDArray[np.float64]:
+def _build_mark_rows(outcomes: Sequence[ItemOutcome]) -> NDArray[np.float64]:
     import numpy as np
 
     return np.array([(o.mark.value if o.mark else 0.0, 1.0) for o in outcomes]).reshape(-1, 2)
 
 
-def _ratio(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+def _compute_ratio(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     import numpy as np
 
     with np.errstate(divide="ignore", invalid="ignore"):
         return sums[..., 0] / sums[..., 1]
 
 
-def _macro_f1(tables: NDArray[np.float64]) -> NDArray[np.float64]:
+def _compute_macro_f1(tables: NDArray[np.float64]) -> NDArray[np.float64]:
     import numpy as np
 
     marginals = tables.sum(axis=-1) + tables.sum(axis=-2)
@@ -242,25 +242,25 @@ def compare(
     first, second = [before[n] for n in both], [after[n] for n in both]
     return PromptComparison(
         metric=figure_of(before).name,
-        before=_score(before, figure_of),
-        after=_score(after, figure_of),
-        gain=_gain(first, second, figure_of, len(before) - len(both)),
+        before=_score_outcomes(before, figure_of),
+        after=_score_outcomes(after, figure_of),
+        gain=_measure_gain(first, second, figure_of, len(before) - len(both)),
     )
 
 
-def _score(outcomes: Sequence[ItemOutcome], figure_of: FigureOf) -> Score:
+def _score_outcomes(outcomes: Sequence[ItemOutcome], figure_of: FigureOf) -> Score:
     scored = [outcome for outcome in outcomes if outcome.mark is not None]
     n_unscored = len(outcomes) - len(scored)
     if not scored:
         return Score(value=None, n=0, n_unscored=n_unscored)
     figure = figure_of(scored)
-    sums = _sums(figure, scored)
-    interval = bootstrap_interval(_statistic(figure, sums), len(sums))
+    sums = _sum_rows(figure, scored)
+    interval = bootstrap_interval(_build_statistic(figure, sums), len(sums))
     value = float(figure.value(sums.sum(axis=0)))
     return _round_score(value, len(scored), n_unscored, interval)
 
 
-def _gain(
+def _measure_gain(
     before: Sequence[ItemOutcome],
     after: Sequence[ItemOutcome],
     figure_of: FigureOf,
@@ -269,18 +269,18 @@ def _gain(
     if not before:
         return Score(value=None, n=0, n_unscored=n_unscored, scale=DIFFERENCE_SCALE)
     old, new = figure_of(before), figure_of(after)
-    sums, more = _sums(old, before), _sums(new, after)
-    first, second = _statistic(old, sums), _statistic(new, more)
+    sums, more = _sum_rows(old, before), _sum_rows(new, after)
+    first, second = _build_statistic(old, sums), _build_statistic(new, more)
     interval = bootstrap_interval(lambda counts: second(counts) - first(counts), len(sums))
     value = float(new.value(more.sum(axis=0)) - old.value(sums.sum(axis=0)))
     return _round_score(value, len(before), n_unscored, interval, DIFFERENCE_SCALE)
 
 
-def _sums(figure: ResampledFigure, outcomes: Sequence[ItemOutcome]) -> NDArray[np.float64]:
-    return sums_by_cluster(figure.rows(outcomes), [o.item.group for o in outcomes])
+def _sum_rows(figure: ResampledFigure, outcomes: Sequence[ItemOutcome]) -> NDArray[np.float64]:
+    return sum_by_cluster(figure.rows(outcomes), [o.item.group for o in outcomes])
 
 
-def _statistic(figure: ResampledFigure, sums: NDArray[np.float64]) -> Statistic:
+def _build_statistic(figure: ResampledFigure, sums: NDArray[np.float64]) -> Statistic:
     import numpy as np
 
     return lambda counts: figure.value(np.tensordot(counts, sums, axes=1))

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from ragassay.errors import InputError
 from ragassay.model_names import PROVIDER, is_local
-from ragassay.models.litellm_library import listed_price_usd
+from ragassay.models.litellm_library import compute_price_usd
 from ragassay.models.prompt_caching import CHARS_PER_TOKEN
 from ragassay.optimizers.compiling.items import CompileItem
-from ragassay.reports.panel_view import usd_text
+from ragassay.reports.panel_view import format_usd
 from ragassay.settings import Settings
 
 if TYPE_CHECKING:
@@ -96,14 +96,14 @@ def check_optimizer(name: str) -> None:
         raise InputError(f"unknown optimizer {name!r}; choose from {', '.join(OPTIMIZERS)}")
 
 
-def n_calls_of(budget: str, n_tried: int) -> int:
+def count_budget_calls(budget: str, n_tried: int) -> int:
     """Return the number of agent calls allowed by a budget.
 
     Raises:
         InputError: The budget is invalid.
 
     Example:
-        >>> n_calls_of("light", 10), n_calls_of("77", 10)
+        >>> count_budget_calls("light", 10), count_budget_calls("77", 10)
         (60, 77)
     """
     if budget in ROUNDS:
@@ -234,7 +234,7 @@ class JobPlan:
         if self.usd is None:
             parts.append("the price is unknown")
         elif self.usd:
-            parts.append(f"at most {usd_text(self.usd)}")
+            parts.append(f"at most {format_usd(self.usd)}")
         return "; ".join(parts)
 
 
@@ -248,11 +248,11 @@ def plan_job(
 ) -> JobPlan:
     """Estimate the number of calls and the cost of a job. `dev` must not be empty."""
     calls = plan_calls(optimizer, sizes, len(dev))
-    n_sent = _n_prompt_tokens(agent, dev[:N_RENDERED])
+    n_sent = _estimate_prompt_tokens(agent, dev[:N_RENDERED])
     shows_examples = optimizer in ("bootstrap", "miprov2")
     n_agent = calls.n_measured + calls.n_searched
     prices = [
-        listed_price_usd(
+        compute_price_usd(
             model.judge.model,
             n_agent * n_sent * (1 + N_SHOWN * shows_examples),
             n_agent * model.prompting.max_reply_tokens,
@@ -261,13 +261,15 @@ def plan_job(
     if calls.n_written:
         n_read = calls.n_written * n_sent * N_SHOWN
         n_replied = calls.n_written * writer.prompting.max_reply_tokens
-        prices.append(listed_price_usd(writer.judge.model, n_read, n_replied))
+        prices.append(compute_price_usd(writer.judge.model, n_read, n_replied))
     known = [price for price in prices if price is not None]
     usd = sum(known) if len(known) == len(prices) else None
-    return JobPlan(calls, shown_name(model.judge.model), shown_name(writer.judge.model), usd)
+    return JobPlan(
+        calls, shorten_model_name(model.judge.model), shorten_model_name(writer.judge.model), usd
+    )
 
 
-def _n_prompt_tokens(agent: Agent, items: Sequence[CompileItem]) -> int:
+def _estimate_prompt_tokens(agent: Agent, items: Sequence[CompileItem]) -> int:
     lengths: list[int] = []
     for item in items:
         request = agent.request(*item.arguments)
@@ -276,7 +278,7 @@ def _n_prompt_tokens(agent: Agent, items: Sequence[CompileItem]) -> int:
     return round(statistics.fmean(lengths) / CHARS_PER_TOKEN)
 
 
-def shown_name(model: str) -> str:
+def shorten_model_name(model: str) -> str:
     """Return a model name, without the path if the model is a local folder."""
     name = model.removeprefix(f"{PROVIDER}/")
     is_folder = is_local(model) and (name.startswith((".", "/", "~")) or Path(name).exists())

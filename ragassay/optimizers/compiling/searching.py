@@ -11,13 +11,13 @@ from typing import Any
 
 import dspy
 
-from ragassay.agents.base import NO_LOGPROBS, SharedPrefixAdapter, response_format
+from ragassay.agents.base import NO_LOGPROBS, SharedPrefixAdapter, build_response_format
 from ragassay.errors import ModelError, RefusedError, UnparsableReplyError
 from ragassay.optimizers.compiling.compiling_lm import CompilingLM
 from ragassay.optimizers.compiling.items import CompileItem, split_by_group
 from ragassay.optimizers.compiling.metrics import Grade, mark_unusable
 from ragassay.optimizers.compiling.planning import DEPTH, OptimizerName, Sizes
-from ragassay.optimizers.compiling.student import Student, predictor_of
+from ragassay.optimizers.compiling.student import Student, extract_predictor
 from ragassay.optimizers.compiling.task import CompileTask
 from ragassay.prompts.texts import load_proposals
 
@@ -59,7 +59,7 @@ class ProposalAdapter(SharedPrefixAdapter):
         """
         options = {**lm_kwargs, **NO_LOGPROBS}
         if lm.takes_schema:
-            options["response_format"] = _bound_schema(response_format(signature))
+            options["response_format"] = _bound_schema(build_response_format(signature))
         try:
             outputs = lm(messages=self.format(signature, demos, inputs), **options)
         except ModelError:
@@ -115,14 +115,14 @@ def propose_instructions(
     ask = dspy.Predict(BetterInstruction.with_instructions(words.task))
     instructions: dict[str, str] = {}
     for name in components_to_update:
-        cases = [_case(n, one) for n, one in enumerate(reflective_dataset.get(name, ()), 1)]
+        cases = [_format_case(n, one) for n, one in enumerate(reflective_dataset.get(name, ()), 1)]
         with dspy.context(adapter=ProposalAdapter(candidate[name])):
             reply = ask(instruction=candidate[name], cases="\n\n".join(cases))
         instructions[name] = reply.better_instruction
     return instructions
 
 
-def _case(number: int, case: Mapping[str, Any]) -> str:
+def _format_case(number: int, case: Mapping[str, Any]) -> str:
     words = load_proposals().improve
     parts = [words.case.replace("{number}", str(number))]
     for title, key in ((words.inputs, "Inputs"), (words.replied, "Generated Outputs")):
@@ -198,11 +198,13 @@ class Search:
             return mark_unusable(found.problem)
         return self.task.mark(example.item, found.found)
 
-    def value(self, example: dspy.Example, found: dspy.Prediction, trace: object = None) -> float:
+    def compute_grade(
+        self, example: dspy.Example, found: dspy.Prediction, trace: object = None
+    ) -> float:
         """Return the grade of an agent's reply as a number."""
         return self.mark(example, found).value
 
-    def remark(
+    def explain_grade(
         self,
         example: dspy.Example,
         found: dspy.Prediction,
@@ -215,7 +217,7 @@ class Search:
         return dspy.Prediction(score=mark.value, feedback=mark.feedback)
 
 
-def parts_of(
+def split_halves(
     items: Sequence[CompileItem], seed: int
 ) -> tuple[list[CompileItem], list[CompileItem]]:
     """Split groups of items into halves: one to learn from, and one to compare candidates on."""
@@ -230,17 +232,17 @@ def search(name: OptimizerName, student: Student, setup: Search, log: Path) -> S
     Raises:
         JobStopped: The job was stopped.
     """
-    adapter = ProposalAdapter(predictor_of(student).instructions)
-    with dspy.context(lm=setup.task_lm, adapter=adapter), _printing_to(log):
+    adapter = ProposalAdapter(extract_predictor(student).instructions)
+    with dspy.context(lm=setup.task_lm, adapter=adapter), _redirect_output(log):
         return _SEARCHES[name](student, setup)
 
 
-def _bootstrap(student: Student, setup: Search) -> Student:
+def _run_bootstrap(student: Student, setup: Search) -> Student:
     from dspy.teleprompt import BootstrapFewShotWithRandomSearch
 
     # num_candidate_programs excludes the candidates with no, labelled and unshuffled examples.
     optimizer = BootstrapFewShotWithRandomSearch(
-        metric=setup.value,
+        metric=setup.compute_grade,
         metric_threshold=setup.task.accept,
         max_bootstrapped_demos=MOST_DEMOS,
         max_labeled_demos=setup.n_labelled,
@@ -251,11 +253,11 @@ def _bootstrap(student: Student, setup: Search) -> Student:
     return optimizer.compile(student, trainset=list(setup.taught), valset=list(setup.tried))
 
 
-def _miprov2(student: Student, setup: Search) -> Student:
+def _run_miprov2(student: Student, setup: Search) -> Student:
     from dspy.teleprompt import MIPROv2
 
     optimizer = MIPROv2(
-        metric=setup.value,
+        metric=setup.compute_grade,
         metric_threshold=setup.task.accept,
         prompt_model=setup.writer,
         task_model=setup.task_lm,
@@ -281,13 +283,13 @@ def _miprov2(student: Student, setup: Search) -> Student:
     )
 
 
-def _gepa(student: Student, setup: Search) -> Student:
+def _run_gepa(student: Student, setup: Search) -> Student:
     from dspy.teleprompt import GEPA
 
     writer: Any = setup.writer  # GEPA's annotation requires dspy.LM, but any BaseLM works.
     # No log_dir, because GEPA would pickle its state there. All replies are stored anyway.
     optimizer = GEPA(
-        metric=setup.remark,
+        metric=setup.explain_grade,
         max_metric_calls=setup.sizes.n_gepa_calls,
         reflection_minibatch_size=setup.sizes.n_reflected,
         reflection_lm=writer,
@@ -300,12 +302,12 @@ def _gepa(student: Student, setup: Search) -> Student:
     return found
 
 
-def _copro(student: Student, setup: Search) -> Student:
+def _run_copro(student: Student, setup: Search) -> Student:
     from dspy.teleprompt import COPRO
 
     optimizer = COPRO(
         prompt_model=setup.writer,
-        metric=setup.value,
+        metric=setup.compute_grade,
         breadth=setup.sizes.breadth,
         depth=DEPTH,
         init_temperature=TEMPERATURE,
@@ -313,21 +315,21 @@ def _copro(student: Student, setup: Search) -> Student:
     options = {"num_threads": setup.n_threads, "display_progress": False}
     found = optimizer.compile(student, trainset=list(setup.tried), eval_kwargs=options)
     # Among equally good candidates, prefer the shipped instruction, which COPRO tries last.
-    shipped = predictor_of(student).instructions
+    shipped = extract_predictor(student).instructions
     scores = {one["instruction"]: one["score"] for one in reversed(found.candidate_programs)}
     return student if scores.get(shipped) == max(scores.values()) else found
 
 
 _SEARCHES: Mapping[OptimizerName, Callable[[Student, Search], Student]] = {
-    "bootstrap": _bootstrap,
-    "miprov2": _miprov2,
-    "gepa": _gepa,
-    "copro": _copro,
+    "bootstrap": _run_bootstrap,
+    "miprov2": _run_miprov2,
+    "gepa": _run_gepa,
+    "copro": _run_copro,
 }
 
 
 @contextlib.contextmanager
-def _printing_to(log: Path) -> Iterator[Any]:
+def _redirect_output(log: Path) -> Iterator[Any]:
     with (
         log.open("a", encoding="utf-8") as file,
         contextlib.redirect_stdout(file),

@@ -35,7 +35,7 @@ class PromptLine:
     can_compile: bool
 
 
-def shipped_agents() -> dict[str, Agent]:
+def list_shipped_agents() -> dict[str, Agent]:
     """Return the agents that make a single model call, keyed by prompt key."""
     agents = (
         RubricJudge(),
@@ -54,30 +54,30 @@ def shipped_agents() -> dict[str, Agent]:
     return {agent.prompt: agent for agent in agents}
 
 
-def prompt_lines() -> list[PromptLine]:
+def list_prompt_lines() -> list[PromptLine]:
     """Return an entry for each shipped prompt."""
     lines: list[PromptLine] = []
-    for name, agent in shipped_agents().items():
+    for name, agent in list_shipped_agents().items():
         signature: Any = agent.predict.signature
         fields = tuple(signature.input_fields), tuple(signature.output_fields)
-        sha256, can_compile = _shipped_prompt(agent).sha256, agent.name in AGENTS
+        sha256, can_compile = _build_shipped_prompt(agent).sha256, agent.name in AGENTS
         lines.append(PromptLine(name, sha256, *fields, signature.instructions, can_compile))
     return lines
 
 
-def agent_of(name: str) -> Agent:
+def find_agent(name: str) -> Agent:
     """Return the agent with a given prompt key.
 
     Raises:
         InputError: The agent is unknown.
     """
-    agents = shipped_agents()
+    agents = list_shipped_agents()
     if name not in agents:
         raise InputError(f"unknown agent {name!r}; choose from {', '.join(agents)}")
     return agents[name]
 
 
-def full_prompt(agent: Agent) -> str:
+def render_full_prompt(agent: Agent) -> str:
     """Return the full prompt, with placeholders for parts that change with each call."""
     signature: Any = agent.predict.signature
     inputs = {name: f"<{name}>" for name in signature.input_fields}
@@ -86,13 +86,13 @@ def full_prompt(agent: Agent) -> str:
     return "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in messages)
 
 
-def prompt_diff(compiled: CompiledPrompt) -> str:
+def render_prompt_diff(compiled: CompiledPrompt) -> str:
     """Return a unified diff from a shipped to a compiled instruction, and the compiled examples.
 
     Raises:
         InputError: The agent is unknown.
     """
-    shipped = _shipped_prompt(agent_of(compiled.agent))
+    shipped = _build_shipped_prompt(find_agent(compiled.agent))
     lines = difflib.unified_diff(
         _wrap_text(shipped.instructions),
         _wrap_text(compiled.predictor.instructions),
@@ -101,10 +101,10 @@ def prompt_diff(compiled: CompiledPrompt) -> str:
         lineterm="",
     )
     parts = list(lines) or [f"  the instruction of {compiled.agent} is unchanged"]
-    return "\n".join([*parts, *_examples(compiled.predictor)])
+    return "\n".join([*parts, *_format_examples(compiled.predictor)])
 
 
-def _examples(predictor: CompiledPredictor) -> Iterator[str]:
+def _format_examples(predictor: CompiledPredictor) -> Iterator[str]:
     for number, demo in enumerate(predictor.demos, 1):
         yield f"+ example {number}"
         for name, value in demo.items():
@@ -117,6 +117,6 @@ def _wrap_text(text: str) -> list[str]:
     return [part for line in lines for part in textwrap.wrap(line, N_WIDE) or [""]]
 
 
-def _shipped_prompt(agent: Agent) -> CompiledPredictor:
+def _build_shipped_prompt(agent: Agent) -> CompiledPredictor:
     signature: Any = agent.predict.signature
     return CompiledPredictor(instructions=signature.instructions)

@@ -15,7 +15,7 @@ from ragassay.optimizers.compiling.compiling_lm import CompilingLM
 from ragassay.optimizers.compiling.items import CompileItem
 from ragassay.optimizers.compiling.metrics import ItemOutcome, compare
 from ragassay.optimizers.compiling.task import CompileTask
-from ragassay.prompts.compiled import CompiledPredictor, PromptComparison, demo_of
+from ragassay.prompts.compiled import CompiledPredictor, PromptComparison, build_demo
 from ragassay.records import Usage
 
 PROBLEM_FIELD = "problem"
@@ -64,28 +64,28 @@ class Student(dspy.Module):
     ) -> None:
         trace = dspy.settings.trace
         if trace is not None:
-            shown = example_inputs(item, inputs)
+            shown = select_example_inputs(item, inputs)
             trace.append((self.agent.predict, shown, dspy.Prediction(**values)))
 
 
-def example_inputs(item: CompileItem, inputs: Mapping[str, Any]) -> dict[str, Any]:
+def select_example_inputs(item: CompileItem, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the inputs for a few-shot example, in which `item.about` replaces the full context."""
     about = {CASE_FIELD: item.about} if item.about else {}
     return about | {name: value for name, value in inputs.items() if name != CONTEXT_FIELD}
 
 
-def example_of(item: CompileItem, inputs: Mapping[str, str]) -> dspy.Example:
+def build_example(item: CompileItem, inputs: Mapping[str, str]) -> dspy.Example:
     """Return a DSPy example whose input is the item. Other fields form a few-shot example."""
-    fields = example_inputs(item, inputs) | dict(item.reply)
+    fields = select_example_inputs(item, inputs) | dict(item.reply)
     return dspy.Example(item=item, **fields).with_inputs("item")
 
 
-def predictor_of(student: Student) -> CompiledPredictor:
+def extract_predictor(student: Student) -> CompiledPredictor:
     """Return the instruction and the few-shot examples of a student as a record."""
     signature: Any = student.agent.predict.signature
     known = (CASE_FIELD, *signature.input_fields, *signature.output_fields)
     demos = [
-        demo_of({name: demo[name] for name in known if name in demo and name != CONTEXT_FIELD})
+        build_demo({name: demo[name] for name in known if name in demo and name != CONTEXT_FIELD})
         for demo in map(dict, student.agent.predict.demos)
     ]
     distinct = tuple(demo for n, demo in enumerate(demos) if demo not in demos[:n])
@@ -105,23 +105,23 @@ def measure(
         JobStopped: The job was stopped.
     """
 
-    async def all_outcomes() -> list[ItemOutcome]:
+    async def collect_outcomes() -> list[ItemOutcome]:
         slots = asyncio.Semaphore(n_at_once)
 
-        async def one(item: CompileItem) -> ItemOutcome:
+        async def measure_item(item: CompileItem) -> ItemOutcome:
             async with slots:
                 found = await student.acall(item)
             if found.found is None:
                 return ItemOutcome(item, None, found.reason)
             return ItemOutcome(item, await asyncio.to_thread(task.mark, item, found.found))
 
-        return list(await asyncio.gather(*map(one, items)))
+        return list(await asyncio.gather(*map(measure_item, items)))
 
     with dspy.context(lm=lm):
-        return lm.shared.loop.wait(all_outcomes)
+        return lm.shared.loop.wait(collect_outcomes)
 
 
-def comparisons(
+def compare_figures(
     task: CompileTask, before: Sequence[ItemOutcome], after: Sequence[ItemOutcome]
 ) -> tuple[PromptComparison, ...]:
     """Compare a task's metrics before and after. Secondary metrics are omitted if undefined."""
@@ -139,6 +139,6 @@ def is_better(comparison: PromptComparison) -> bool:
     )
 
 
-def may_be_chance(comparison: PromptComparison) -> bool:
+def can_be_chance(comparison: PromptComparison) -> bool:
     """Return whether the interval of the gain includes 0 or is undefined."""
     return comparison.gain.low is None or comparison.gain.low <= 0

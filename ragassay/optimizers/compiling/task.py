@@ -14,7 +14,12 @@ from ragassay.errors import InputError
 from ragassay.evaluators.base import Run
 from ragassay.formats.items import Item
 from ragassay.optimizers.compiling.items import CompileItem, ItemResult, draw_items, split_by_group
-from ragassay.optimizers.compiling.metrics import FigureOf, Grade, macro_f1_figure, mean_figure
+from ragassay.optimizers.compiling.metrics import (
+    FigureOf,
+    Grade,
+    build_macro_f1_figure,
+    build_mean_figure,
+)
 from ragassay.records import Case, Rejection
 
 
@@ -49,17 +54,19 @@ class CompileTask(ABC):
         """Grade the agent's reply to an item."""
 
 
-def label_figures(labels: Sequence[str]) -> tuple[FigureOf, ...]:
+def build_label_figures(labels: Sequence[str]) -> tuple[FigureOf, ...]:
     """Return the metrics of a classification task: macro-F1 and accuracy."""
-    return lambda outcomes: macro_f1_figure(labels), lambda outcomes: mean_figure("accuracy")
+    return lambda outcomes: build_macro_f1_figure(labels), lambda outcomes: build_mean_figure(
+        "accuracy"
+    )
 
 
-def key_of(item: Item) -> str:
+def build_item_key(item: Item) -> str:
     """Return the file name and the line number of an item."""
     return f"{Path(item.place.file).name}:{item.place.label}"
 
 
-def plain_case(key: str, question: str, answer: str) -> Case:
+def build_plain_case(key: str, question: str, answer: str) -> Case:
     """Return a question and an answer as a case without sources."""
     mark = fence_mark([question, answer])
     return Case(
@@ -71,7 +78,7 @@ def plain_case(key: str, question: str, answer: str) -> Case:
     )
 
 
-def about_case(case: Case) -> str:
+def describe_case(case: Case) -> str:
     """Return the question and answer of a case for a few-shot example, without sources."""
     mark = fence_mark([case.question, case.judged_answer])
     return build_context(case.question, case.judged_answer, (), mark)

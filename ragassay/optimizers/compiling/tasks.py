@@ -17,7 +17,7 @@ from ragassay.errors import InputError
 from ragassay.evaluators.base import Run
 from ragassay.formats.items import Item, iter_items
 from ragassay.formats.problems import Problem, quote_text
-from ragassay.formats.reviews import claim_items, nugget_items
+from ragassay.formats.reviews import read_claim_items, read_nugget_items
 from ragassay.formats.rows import IdText, Row
 from ragassay.optimizers.compiling.answer_tasks import (
     AssignmentTask,
@@ -27,19 +27,19 @@ from ragassay.optimizers.compiling.answer_tasks import (
 from ragassay.optimizers.compiling.items import CompileItem, ItemResult, read_rows
 from ragassay.optimizers.compiling.metrics import (
     Grade,
+    build_mean_figure,
     mark_hits,
     mark_label,
     mark_nuggets,
-    mean_figure,
 )
 from ragassay.optimizers.compiling.planning import check_agent
 from ragassay.optimizers.compiling.task import (
     CompileTask,
-    key_of,
-    label_figures,
-    plain_case,
+    build_item_key,
+    build_label_figures,
+    build_plain_case,
 )
-from ragassay.optimizers.finetuning.claims import WORDS, label_of
+from ragassay.optimizers.finetuning.claims import WORDS, parse_label
 from ragassay.records import VERDICT_SETS, Comparison, EvidenceSpan, SentenceNuggets
 
 
@@ -62,33 +62,35 @@ class ClaimTask(CompileTask):
 
     def __init__(self, run: Run, n_labels: int = 4) -> None:
         self.n_labels, self.labels = n_labels, VERDICT_SETS[n_labels]
-        super().__init__(run, partial(Verifier, n_labels), *label_figures(self.labels))
+        super().__init__(run, partial(Verifier, n_labels), *build_label_figures(self.labels))
 
     def read(self, path: Path) -> ItemResult:
         """Read rows with claim, label, and evidence or sentences, or read a reviewed run folder."""
-        return ItemResult(*read_rows(claim_items(path), ClaimRow, self._item))
+        return ItemResult(*read_rows(read_claim_items(path), ClaimRow, self._build_item))
 
-    def _item(self, row: ClaimRow, item: Item) -> CompileItem | Problem:
+    def _build_item(self, row: ClaimRow, item: Item) -> CompileItem | Problem:
         passage = row.evidence or " ".join(row.sentences)
         if not passage.strip():
             missing = "there is no text to compare the claim with"
             return Problem("evidence", missing, "text in `evidence` or `sentences`")
-        label = self._label(row.label)
+        label = self._parse_label(row.label)
         if label is None:
             found = f"found the text {quote_text(row.label)}"
             return Problem("label", found, " or ".join(self.labels))
-        case = plain_case(key_of(item), row.question or row.claim, row.answer or row.claim)
-        span = EvidenceSpan(document=key_of(item), text=passage, start=0, end=len(passage))
+        case = build_plain_case(
+            build_item_key(item), row.question or row.claim, row.answer or row.claim
+        )
+        span = EvidenceSpan(document=build_item_key(item), text=passage, start=0, end=len(passage))
         return CompileItem(
-            key=key_of(item),
+            key=build_item_key(item),
             group=row.topic or row.question or row.claim,
             arguments=(case, row.claim, span),
             right=label,
             reply={"verdict": label},
         )
 
-    def _label(self, text: str) -> str | None:
-        code = label_of(text)
+    def _parse_label(self, text: str) -> str | None:
+        code = parse_label(text)
         label = text.strip().lower().replace(" ", "_") if code is None else WORDS[code]
         if self.n_labels == 2 and label in ("contradicts", "neutral", "not_relevant"):
             return "not_attributable"
@@ -120,16 +122,18 @@ class NuggetTask(CompileTask):
     accept = 0.75
 
     def __init__(self, run: Run) -> None:
-        super().__init__(run, NuggetWriter, lambda outcomes: mean_figure("nugget F1"))
+        super().__init__(run, NuggetWriter, lambda outcomes: build_mean_figure("nugget F1"))
 
     def read(self, path: Path) -> ItemResult:
         """Read rows with a sentence and its nuggets, or the approved nuggets of a reviewed run."""
-        return ItemResult(*read_rows(nugget_items(path), SentenceNuggetsRow, self._item))
+        return ItemResult(*read_rows(read_nugget_items(path), SentenceNuggetsRow, self._build_item))
 
-    def _item(self, row: SentenceNuggetsRow, item: Item) -> CompileItem:
-        case = plain_case(key_of(item), row.question or row.sentence, row.answer or row.sentence)
+    def _build_item(self, row: SentenceNuggetsRow, item: Item) -> CompileItem:
+        case = build_plain_case(
+            build_item_key(item), row.question or row.sentence, row.answer or row.sentence
+        )
         return CompileItem(
-            key=key_of(item),
+            key=build_item_key(item),
             group=row.topic or row.question or row.sentence,
             arguments=(case, "answer", 1, row.sentence),
             right=tuple(row.nuggets),
@@ -149,11 +153,11 @@ N_HITS = 10
 """Number of search results to grade."""
 
 
-def _first(value: object) -> object:
+def _take_first(value: object) -> object:
     return value[0] if isinstance(value, list) and value else value
 
 
-def _pmid(value: object) -> object:
+def _extract_pmid(value: object) -> object:
     """Return the PMID at the end of a URL, because BioASQ identifies articles by URL."""
     return value.rsplit("/", 1)[-1] if isinstance(value, str) else value
 
@@ -162,10 +166,10 @@ class QueryWriterRow(Row):
     """Row of a file, with a question, a claim that answers it, and the relevant articles."""
 
     question: str = Field(min_length=1, validation_alias=AliasChoices("question", "body"))
-    claim: Annotated[str, BeforeValidator(_first)] = Field(
+    claim: Annotated[str, BeforeValidator(_take_first)] = Field(
         default="", validation_alias=AliasChoices("claim", "ideal_answer")
     )
-    pmids: list[Annotated[IdText, BeforeValidator(_pmid)]] = Field(
+    pmids: list[Annotated[IdText, BeforeValidator(_extract_pmid)]] = Field(
         default_factory=list[str], validation_alias=AliasChoices("pmids", "documents")
     )
 
@@ -176,13 +180,15 @@ class QueryWriterTask(CompileTask):
     accept = 0.5
 
     def __init__(self, run: Run) -> None:
-        super().__init__(run, QueryWriter, lambda outcomes: mean_figure(f"recall at {N_HITS}"))
+        super().__init__(
+            run, QueryWriter, lambda outcomes: build_mean_figure(f"recall at {N_HITS}")
+        )
 
     def read(self, path: Path) -> ItemResult:
         """Read rows with a question, PMIDs and an optional claim, such as BioASQ files."""
-        return ItemResult(*read_rows(iter_items(path), QueryWriterRow, self._item))
+        return ItemResult(*read_rows(iter_items(path), QueryWriterRow, self._build_item))
 
-    def _item(self, row: QueryWriterRow, item: Item) -> CompileItem | Problem:
+    def _build_item(self, row: QueryWriterRow, item: Item) -> CompileItem | Problem:
         known = tuple(p for p in row.pmids if self.run.retrieval.corpus.get(p) is not None)
         if not known:
             return Problem(
@@ -190,9 +196,9 @@ class QueryWriterTask(CompileTask):
             )
         claim = row.claim or row.question
         return CompileItem(
-            key=key_of(item),
+            key=build_item_key(item),
             group=row.question,
-            arguments=(plain_case(key_of(item), row.question, claim), claim, (), ()),
+            arguments=(build_plain_case(build_item_key(item), row.question, claim), claim, (), ()),
             right=known,
         )
 
@@ -231,7 +237,7 @@ _TASKS: Mapping[str, Callable[[Run, TaskOptions], CompileTask]] = {
 }
 
 
-def task_of(agent: str, run: Run, options: TaskOptions) -> CompileTask:
+def create_task(agent: str, run: Run, options: TaskOptions) -> CompileTask:
     """Return the optimization task of an agent.
 
     Raises:

@@ -28,9 +28,9 @@ from ragassay.models.cross_encoder import (
     read_tensors,
     save_adapter,
 )
-from ragassay.models.entailment import CONTRADICTS, pair_encoder
+from ragassay.models.entailment import CONTRADICTS, load_pair_encoder
 from ragassay.optimizers.finetuning.claims import NOT_CONTRADICTED, Example
-from ragassay.optimizers.finetuning.tunings import EncoderJob, Tuning, claim_folder
+from ragassay.optimizers.finetuning.tunings import EncoderJob, Tuning, reserve_folder
 from ragassay.settings import load_settings
 
 if TYPE_CHECKING:
@@ -55,10 +55,10 @@ class _Learner(nn.Module):
 
     def forward(self, labels: Tensor, **tokens: Tensor) -> dict[str, Tensor]:
         logits = self.encoder(tokens)
-        return {"loss": partial_loss(logits, labels, self._smoothing), "logits": logits}
+        return {"loss": compute_partial_loss(logits, labels, self._smoothing), "logits": logits}
 
 
-def partial_loss(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
+def compute_partial_loss(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
     """Return the mean cross-entropy. The label `NOT_CONTRADICTED` allows two of the three classes.
 
     For `NOT_CONTRADICTED`, the probabilities of the two allowed classes are summed.
@@ -110,10 +110,11 @@ def train(
     from transformers.trainer_utils import get_last_checkpoint
 
     tensors = _read_start(start, encoder, tuning) if start else {}
-    length = {"epochs": epochs, "seed": seed, "steps": steps, "start": _digest_in(start)}
+    length = {"epochs": epochs, "seed": seed, "steps": steps, "start": _read_digest(start)}
     base = {"base": encoder.base_name, "base_sha256": encoder.base_sha256}
-    claim_folder(
-        work, {"data_sha256": digest_of(examples), **base, **dataclasses.asdict(tuning), **length}
+    reserve_folder(
+        work,
+        {"data_sha256": hash_examples(examples), **base, **dataclasses.asdict(tuning), **length},
     )
     if tensors:
         load_head(encoder, tensors)
@@ -124,26 +125,28 @@ def train(
         r=tuning.rank,
         lora_alpha=int(SCALE * tuning.rank),
         lora_dropout=0.05,
-        target_modules=_targets(encoder.base, tuning.untouched),
+        target_modules=_list_targets(encoder.base, tuning.untouched),
     )
     encoder.base = get_peft_model(encoder.base, config)  # pyright: ignore[reportArgumentType]
-    for (matrix, letter), tensor in _factors(encoder.base).items():
+    for (matrix, letter), tensor in _collect_factors(encoder.base).items():
         if f"{matrix}.{letter}" in tensors:
             tensor.copy_(tensors[f"{matrix}.{letter}"])
-    trainer = _trainer(encoder, examples, tuning, _arguments(tuning, work, epochs, seed, steps))
+    trainer = _build_trainer(
+        encoder, examples, tuning, _build_arguments(tuning, work, epochs, seed, steps)
+    )
     trainer.train(resume_from_checkpoint=get_last_checkpoint(str(work)))
     encoder.eval()
-    return adapter_tensors(encoder)
+    return collect_adapter_tensors(encoder)
 
 
-def new_encoder(job: EncoderJob, n_labels: int) -> PairEncoder:
+def create_encoder(job: EncoderJob, n_labels: int) -> PairEncoder:
     """Return the base model of a job with a new classification head.
 
     Raises:
         SettingsError: The base model is unavailable.
     """
     torch.manual_seed(job.seed)  # For the initialization of the head.
-    return pair_encoder(job.base, load_settings().literature.cache_dir, n_labels)
+    return load_pair_encoder(job.base, load_settings().literature.cache_dir, n_labels)
 
 
 def train_encoder(
@@ -162,7 +165,7 @@ def train_encoder(
     )
 
 
-def training_of(
+def describe_training(
     job: EncoderJob,
     examples: Sequence[Any],
     data_sha256: str = "",
@@ -173,9 +176,9 @@ def training_of(
     """Return metadata of a training job. `data_sha256` defaults to a hash of the examples."""
     return Training(
         data=tuple(path.name for path in job.data),
-        data_sha256=data_sha256 or digest_of(examples),
+        data_sha256=data_sha256 or hash_examples(examples),
         n_examples=len(examples),
-        start=_digest_in(start),
+        start=_read_digest(start),
         dev=dev.name if dev else "",
         epochs=job.steps * job.tuning.batch / len(examples) if job.steps else job.epochs,
         seed=job.seed,
@@ -183,7 +186,7 @@ def training_of(
     )
 
 
-def digest_of(examples: Sequence[Example]) -> str:
+def hash_examples(examples: Sequence[Example]) -> str:
     """Return the SHA-256 of training examples."""
     rows = [dataclasses.astuple(example) for example in examples]
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
@@ -195,13 +198,13 @@ def _standardise(
     if not isinstance(encoder.head, StandardisedHead):
         return
     chosen = random.Random(seed).sample(examples, min(N_MEASURED, len(examples)))
-    rows = [_row(encoder.eval(), one, tuning) for one in chosen]
+    rows = [_build_row(encoder.eval(), one, tuning) for one in chosen]
     with torch.inference_mode():
-        features = torch.cat([encoder.pool(encoder.batch([row])) for row in rows])
+        features = torch.cat([encoder.pool(encoder.build_batch([row])) for row in rows])
     encoder.head.standardise(features)
 
 
-def _targets(base: nn.Module, untouched: float) -> list[str]:
+def _list_targets(base: nn.Module, untouched: float) -> list[str]:
     """Return the names of all linear modules in the upper layers.
 
     Raises:
@@ -227,7 +230,7 @@ def _targets(base: nn.Module, untouched: float) -> list[str]:
     return found
 
 
-def _arguments(
+def _build_arguments(
     tuning: Tuning, work: Path, epochs: float, seed: int, steps: int
 ) -> TrainingArguments:
     from transformers import TrainingArguments
@@ -254,7 +257,7 @@ def _arguments(
     )
 
 
-def _trainer(
+def _build_trainer(
     encoder: PairEncoder,
     examples: Sequence[Example],
     tuning: Tuning,
@@ -267,7 +270,7 @@ def _trainer(
         return pad_rows(inputs) | {"labels": torch.tensor([row["labels"] for row in rows])}
 
     rows: Any = [
-        {**_row(encoder, example, tuning), "labels": example.label} for example in examples
+        {**_build_row(encoder, example, tuning), "labels": example.label} for example in examples
     ]
     factors = [p for p in encoder.base.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(
@@ -286,12 +289,12 @@ def _trainer(
     )
 
 
-def _row(encoder: PairEncoder, example: Example, tuning: Tuning) -> Row:
+def _build_row(encoder: PairEncoder, example: Example, tuning: Tuning) -> Row:
     pair = read_as(tuning.reads, example.claim, example.passage)
-    return encoder.row(*pair, tuning.n_tokens)
+    return encoder.encode_pair(*pair, tuning.n_tokens)
 
 
-def _digest_in(start: Path | None) -> str:
+def _read_digest(start: Path | None) -> str:
     return read_shape(start).weights_sha256 if start else ""
 
 
@@ -306,7 +309,7 @@ def _read_start(start: Path, encoder: PairEncoder, tuning: Tuning) -> dict[str, 
     return tensors
 
 
-def _factors(base: nn.Module) -> dict[tuple[str, str], Tensor]:
+def _collect_factors(base: nn.Module) -> dict[tuple[str, str], Tensor]:
     """Return the low-rank factors, keyed by the name of the matrix and by "a" or "b"."""
     return {
         (name.split(f".{factor}.")[0].removeprefix("base_model.model."), letter): tensor
@@ -316,9 +319,11 @@ def _factors(base: nn.Module) -> dict[tuple[str, str], Tensor]:
     }
 
 
-def adapter_tensors(encoder: PairEncoder) -> dict[str, Tensor]:
+def collect_adapter_tensors(encoder: PairEncoder) -> dict[str, Tensor]:
     """Return the low-rank factors and the head's tensors, keyed by name."""
-    factors = {f"{matrix}.{letter}": t for (matrix, letter), t in _factors(encoder.base).items()}
+    factors = {
+        f"{matrix}.{letter}": t for (matrix, letter), t in _collect_factors(encoder.base).items()
+    }
     return factors | {f"head.{name}": tensor for name, tensor in encoder.head.state_dict().items()}
 
 
@@ -338,7 +343,9 @@ def write_trained(
     temperature = 1.0
     if held:
         with torch.inference_mode():
-            batches = [encoder.batch([_row(encoder, example, tuning)]) for example in held]
+            batches = [
+                encoder.build_batch([_build_row(encoder, example, tuning)]) for example in held
+            ]
             logits = torch.cat([encoder(batch).cpu() for batch in batches])
         temperature = fit_temperature(logits, torch.tensor([e.label for e in held]))
     return save_adapter(

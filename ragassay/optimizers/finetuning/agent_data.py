@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from ragassay.agents.base import ADAPTER
-from ragassay.agents.qa_writer import QAWriter, generator_reply
-from ragassay.agents.verifiers import N_READ, TunedVerifier, passage_for
+from ragassay.agents.qa_writer import QAWriter, build_generator_reply
+from ragassay.agents.verifiers import N_READ, TunedVerifier, select_claim_passage
 from ragassay.errors import InputError
 from ragassay.formats.papers import read_pairs, read_papers
-from ragassay.graphs.qa_parts import parts_of
+from ragassay.graphs.qa_parts import split_paper
 from ragassay.graphs.qa_state import QAJob
 from ragassay.optimizers.compiling.task import CompileTask
 from ragassay.optimizers.finetuning.claims import (
@@ -30,7 +30,7 @@ from ragassay.text.keywords import find_keywords
 from ragassay.text.search import tokenize
 
 
-def agent_examples(
+def build_agent_examples(
     task: CompileTask, paths: Sequence[Path]
 ) -> tuple[list[ChatExample], list[Rejection]]:
     """Return the items in files as prompts with expected replies, and the rejected lines.
@@ -69,35 +69,37 @@ def read_verifier_examples(
     # Claims are grouped again, because files may share claims and documents.
     claims = group_claims([claim for claims, _ in results for claim in claims])
     rejections = [rejection for _, rejected in results for rejection in rejected]
-    return verifier_examples(claims, embedder, seed=seed), rejections
+    return build_verifier_examples(claims, embedder, seed=seed), rejections
 
 
-def verifier_examples(
+def build_verifier_examples(
     claims: Sequence[LabelledClaim], embedder: TextEncoder, *, seed: int = 0
 ) -> list[ChatExample]:
     """Return examples: claims, changed claims with reversed labels, and unrelated documents."""
     rng = random.Random(seed)
     examples: list[ChatExample] = []
     for claim in claims:
-        examples.append(_claim_example(claim, embedder))
+        examples.append(_build_claim_example(claim, embedder))
         turned = reverse_label(claim, rng) if claim.rationale else None
         if turned:
-            examples.append(_claim_example(turned, embedder, "turned"))
+            examples.append(_build_claim_example(turned, embedder, "turned"))
         other = rng.choice(claims)
         if other.group != claim.group and rng.random() < FOREIGN:
             unrelated = replace(
                 other, claim=claim.claim, group=claim.group, label=NOT_RELEVANT, rationale=()
             )
-            examples.append(_claim_example(unrelated, embedder, "foreign"))
+            examples.append(_build_claim_example(unrelated, embedder, "foreign"))
     return examples
 
 
-def _claim_example(claim: LabelledClaim, embedder: TextEncoder, kind: str = "") -> ChatExample:
+def _build_claim_example(
+    claim: LabelledClaim, embedder: TextEncoder, kind: str = ""
+) -> ChatExample:
     marked = claim.rationale[:N_MARKED]
-    passage = passage_for(claim.claim, claim.title, claim.sentences, embedder, marked)
+    passage = select_claim_passage(claim.claim, claim.title, claim.sentences, embedder, marked)
     word = WORDS[claim.label]
     return ChatExample(
-        messages=as_messages(_VERIFIER.messages(claim.claim, passage)),
+        messages=as_messages(_VERIFIER.build_messages(claim.claim, passage)),
         reply=as_reply({"label": word}),
         group=claim.group,
         kind=f"{word}, {kind}" if kind else word,
@@ -116,7 +118,7 @@ CHARS_PER_TOKEN = 3
 LEAST_CHARS = 1_000
 
 
-def qa_examples(
+def build_qa_examples(
     paths: Sequence[Path], papers: Path | None, row_tokens: int
 ) -> tuple[list[ChatExample], list[Rejection]]:
     """Return one example for each paper or group of sections, and the rejected lines.
@@ -138,15 +140,17 @@ def qa_examples(
         raise InputError("no paper was found for any pair; pass the paper file with --papers")
     n_chars = max(LEAST_CHARS, (row_tokens - PROMPT_TOKENS) * CHARS_PER_TOKEN)
     examples = [
-        one for paper, pairs in by_paper.values() for one in _examples(paper, pairs, n_chars)
+        one
+        for paper, pairs in by_paper.values()
+        for one in _build_paper_examples(paper, pairs, n_chars)
     ]
     return examples, rejections
 
 
-def _examples(paper: Paper, pairs: Sequence[QAPair], n_chars: int) -> list[ChatExample]:
+def _build_paper_examples(paper: Paper, pairs: Sequence[QAPair], n_chars: int) -> list[ChatExample]:
     is_whole = len(paper.evidence_text) <= n_chars
     job = QAJob(long="whole" if is_whole else "sections", section_chars=n_chars)
-    parts = parts_of(paper, job)
+    parts = split_paper(paper, job)
     keywords = paper.keywords or find_keywords(paper.text)
     by_part: list[list[QAPair]] = [[] for _ in parts]
     for pair in pairs if parts else ():
@@ -156,7 +160,7 @@ def _examples(paper: Paper, pairs: Sequence[QAPair], n_chars: int) -> list[ChatE
         if own:
             request = _WRITER.request(part, keywords, len(own))
             messages = as_messages(ADAPTER.format(request.signature, [], request.inputs))
-            reply = as_reply(generator_reply(own))
+            reply = as_reply(build_generator_reply(own))
             examples.append(ChatExample(messages, reply, "", paper.id, f"{len(own)} pairs"))
     return examples
 

@@ -12,15 +12,15 @@ from scipy.cluster.hierarchy import DisjointSet
 
 from ragassay.formats.items import Item
 from ragassay.formats.problems import Problem, quote_text
-from ragassay.formats.reviews import claim_items
+from ragassay.formats.reviews import read_claim_items
 from ragassay.formats.rows import Row
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
 from ragassay.optimizers.compiling.items import read_rows
 from ragassay.perturbations.counterfactuals import Change, turn_direction, turn_negation
 from ragassay.perturbations.numbers import change_number
 from ragassay.records import Rejection, Verdict
-from ragassay.text.search import passage_of_sentences
-from ragassay.text.sentences import sentences_of
+from ragassay.text.search import build_passage
+from ragassay.text.sentences import extract_sentences
 
 NOT_RELEVANT = 3
 """Label of a claim and an unrelated document."""
@@ -82,7 +82,7 @@ class EvidenceRow(Row):
     @property
     def document_sentences(self) -> tuple[str, ...]:
         """Sentences of the document."""
-        return tuple(self.sentences or sentences_of(self.text))
+        return tuple(self.sentences or extract_sentences(self.text))
 
     def find_wrong_mark(self) -> Problem | None:
         """Return a problem if the document does not contain a marked sentence."""
@@ -114,15 +114,15 @@ def read_claims(path: Path) -> tuple[list[LabelledClaim], list[Rejection]]:
     Raises:
         InputError: The file cannot be opened.
     """
-    claims, rejections = read_rows(claim_items(path), LabelledClaimRow, _claim)
+    claims, rejections = read_rows(read_claim_items(path), LabelledClaimRow, _parse_claim)
     return group_claims(claims), list(rejections)
 
 
-def _claim(row: LabelledClaimRow, item: Item) -> LabelledClaim | Problem:
+def _parse_claim(row: LabelledClaimRow, item: Item) -> LabelledClaim | Problem:
     sentences = row.document_sentences
     if not sentences:
         return NO_EVIDENCE
-    label = label_of(row.label)
+    label = parse_label(row.label)
     if label is None:
         return Problem(
             "label",
@@ -134,22 +134,22 @@ def _claim(row: LabelledClaimRow, item: Item) -> LabelledClaim | Problem:
     return LabelledClaim(row.claim, row.title, sentences, tuple(row.marked), label, "")
 
 
-def claim_names(claim: LabelledClaim) -> tuple[str, str]:
+def list_claim_names(claim: LabelledClaim) -> tuple[str, str]:
     """Return the names by which claims are grouped: the text of the claim and of its document."""
     return f"claim {claim.claim}", f"document {' '.join(claim.sentences)}"
 
 
 def group_claims(claims: Sequence[LabelledClaim]) -> list[LabelledClaim]:
     """Assign the same group to claims that share a text or a document."""
-    groups = link_names(map(claim_names, claims))
-    return [replace(claim, group=groups[claim_names(claim)[0]]) for claim in claims]
+    groups = link_names(map(list_claim_names, claims))
+    return [replace(claim, group=groups[list_claim_names(claim)[0]]) for claim in claims]
 
 
-def label_of(text: str) -> int | None:
+def parse_label(text: str) -> int | None:
     """Return the label with a given name, or None if the name is unknown.
 
     Example:
-        >>> label_of("REFUTES") == CONTRADICTS, label_of("maybe")
+        >>> parse_label("REFUTES") == CONTRADICTS, parse_label("maybe")
         (True, None)
     """
     return LABEL_OF.get(text.strip().lower())
@@ -231,7 +231,7 @@ class Example:
     label: int
 
 
-def claim_examples(claims: Iterable[LabelledClaim]) -> list[Example]:
+def build_claim_examples(claims: Iterable[LabelledClaim]) -> list[Example]:
     """Pair each claim with a passage of its document that contains the decisive sentences.
 
     The label `NOT_RELEVANT` is replaced by `NEUTRAL`.
@@ -239,7 +239,7 @@ def claim_examples(claims: Iterable[LabelledClaim]) -> list[Example]:
     return [
         Example(
             c.claim,
-            passage_of_sentences(c.claim, c.sentences, c.title, c.rationale),
+            build_passage(c.claim, c.sentences, c.title, c.rationale),
             NEUTRAL if c.label == NOT_RELEVANT else c.label,
         )
         for c in claims

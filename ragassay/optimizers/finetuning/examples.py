@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ragassay.models.local.replies import common_prefix_length
+from ragassay.models.local.replies import measure_common_prefix
 
 if TYPE_CHECKING:
     import torch
@@ -57,7 +57,7 @@ def as_reply(fields: Mapping[str, object]) -> str:
     return json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
 
 
-def digest_of(examples: Sequence[ChatExample], method: Method) -> str:
+def hash_chat_examples(examples: Sequence[ChatExample], method: Method) -> str:
     """Return the SHA-256 of the parts of the examples that a training method uses."""
     digest = hashlib.sha256()
     for example in examples:
@@ -86,7 +86,7 @@ def pack(examples: Iterable[Tokens], n_most: int) -> list[list[Tokens]]:
         # After sorting, an example shares its longest prefix with the previous one.
         previous = rows[-1][-1].prompt[:-1] if rows else ()
         n_tokens = len(example.prompt) + len(example.reply)
-        n_new = n_tokens - common_prefix_length(previous, example.prompt[:-1])
+        n_new = n_tokens - measure_common_prefix(previous, example.prompt[:-1])
         if not rows or n_new > room:
             rows.append([])
             room, n_new = n_most, n_tokens

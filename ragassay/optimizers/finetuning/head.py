@@ -13,22 +13,27 @@ from typing import TYPE_CHECKING
 
 from ragassay.errors import InputError
 from ragassay.extras import need
-from ragassay.metrics.stats.agreement import Agreement, agreement
+from ragassay.metrics.stats.agreement import Agreement, measure_agreement
 from ragassay.model_names import PROVIDER
-from ragassay.models.adapters import SHAPE, WEIGHTS, Adapter, adapter_of
+from ragassay.models.adapters import SHAPE, WEIGHTS, Adapter, find_adapter
 from ragassay.models.cards import write_card
-from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, pair_encoder
+from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, load_pair_encoder
 from ragassay.optimizers.finetuning.claims import (
     WORDS,
     Example,
     LabelledClaim,
-    claim_examples,
-    claim_names,
+    build_claim_examples,
     link_names,
+    list_claim_names,
     read_claims,
     reverse_label,
 )
-from ragassay.optimizers.finetuning.tunings import EncoderJob, Finetuned, command_text, head_card
+from ragassay.optimizers.finetuning.tunings import (
+    EncoderJob,
+    Finetuned,
+    build_head_card,
+    format_command,
+)
 from ragassay.records import Rejection
 from ragassay.settings import load_settings
 
@@ -55,7 +60,7 @@ class HeadJob(EncoderJob):
         """Shell command that runs this job."""
         options = {"dev": self.dev, "start": self.start, **self.options, "seed": self.seed}
         options |= {"limit": self.limit or None, "steps": self.steps or None, "out": self.out}
-        return command_text("verifier", self.data, options)
+        return format_command("verifier", self.data, options)
 
 
 def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> Finetuned:
@@ -69,28 +74,28 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
     """
     need("peft")
     from ragassay.optimizers.finetuning.adapting import (
-        new_encoder,
+        create_encoder,
+        describe_training,
         train_encoder,
-        training_of,
         write_trained,
     )
 
     start = _start(job)
     sets, held, rejections = _read_rows(job)
-    encoder = new_encoder(job, len(LABELS))
-    examples = head_examples([sets[path] for path in job.data], seed=job.seed)
-    measured_on = claim_examples(held)
+    encoder = create_encoder(job, len(LABELS))
+    examples = build_head_examples([sets[path] for path in job.data], seed=job.seed)
+    measured_on = build_claim_examples(held)
     examples = examples[: job.limit] if job.limit else examples
     labels = [example.label for example in examples]
     counts = ", ".join(f"{name} {labels.count(i)}" for i, name in enumerate(LABELS))
     say(f"{len(examples)} examples: {counts}")
     tensors = train_encoder(job, encoder, examples, start=start)
-    training = training_of(job, examples, start=start, dev=job.dev)
+    training = describe_training(job, examples, start=start, dev=job.dev)
     shape = write_trained(job.out, encoder, tensors, job.tuning, measured_on, training)
     del encoder, tensors  # Frees memory, because the base model is loaded again.
     measured = _measure_adapter(job, held, measured_on) if held else None
     name, digest = f"{PROVIDER}/{job.out}", shape.weights_sha256
-    write_card(job.out, head_card(name, job.base, digest, training, measured, job.command))
+    write_card(job.out, build_head_card(name, job.base, digest, training, measured, job.command))
     n_bytes = (job.out / WEIGHTS).stat().st_size
     return Finetuned(digest, n_bytes, len(examples), len(rejections), measured)
 
@@ -99,7 +104,7 @@ def _start(job: HeadJob) -> Path | None:
     if job.start is None:
         return None
     name = str(job.start)
-    adapter = adapter_of(name) or adapter_of(f"{PROVIDER}/{name}")
+    adapter = find_adapter(name) or find_adapter(f"{PROVIDER}/{name}")
     if adapter is None:
         raise InputError(f"{name} is not an adapter with a head: {SHAPE} is missing")
     return adapter.folder
@@ -127,9 +132,9 @@ def _read_rows(
 def _check_overlap(
     train: Sequence[LabelledClaim], held: Sequence[LabelledClaim], dev: Path
 ) -> None:
-    groups = link_names(claim_names(claim) for claim in [*train, *held])
-    known = {groups[claim_names(claim)[0]] for claim in train}
-    n_shared = sum(groups[claim_names(claim)[0]] in known for claim in held)
+    groups = link_names(list_claim_names(claim) for claim in [*train, *held])
+    known = {groups[list_claim_names(claim)[0]] for claim in train}
+    n_shared = sum(groups[list_claim_names(claim)[0]] in known for claim in held)
     if n_shared:
         raise InputError(
             f"{dev}: {n_shared} of {len(held)} claims share their text or document with the "
@@ -137,7 +142,7 @@ def _check_overlap(
         )
 
 
-def head_examples(sets: Sequence[Sequence[LabelledClaim]], *, seed: int) -> list[Example]:
+def build_head_examples(sets: Sequence[Sequence[LabelledClaim]], *, seed: int) -> list[Example]:
     """Return the claims in each set as they are, and changed so that their labels are reversed.
 
     A claim is changed only if its decisive sentences are known.
@@ -151,7 +156,7 @@ def head_examples(sets: Sequence[Sequence[LabelledClaim]], *, seed: int) -> list
     for claims in sets:
         if id(claims) not in made:
             turned = [other for c in claims if c.rationale and (other := reverse_label(c, rng))]
-            made[id(claims)] = claim_examples([*claims, *turned])
+            made[id(claims)] = build_claim_examples([*claims, *turned])
     return [example for claims in sets for example in made[id(claims)]]
 
 
@@ -160,10 +165,10 @@ def _measure_adapter(
 ) -> Agreement:
     from ragassay.models.cross_encoder import CrossEncoder
 
-    encoder: PairEncoder = pair_encoder(job.base, load_settings().literature.cache_dir)
+    encoder: PairEncoder = load_pair_encoder(job.base, load_settings().literature.cache_dir)
     model = CrossEncoder.load(Adapter(str(job.out), job.out), encoder)
-    shares = model.probabilities([(one.claim, one.passage) for one in examples])
-    return agreement(
+    shares = model.predict_probabilities([(one.claim, one.passage) for one in examples])
+    return measure_agreement(
         [LABELS[one.label] for one in examples],
         [LABELS[int(label)] for label in shares.argmax(axis=1)],
         LABELS,

@@ -23,19 +23,19 @@ from ragassay.models.tuned import (
     WEIGHTS,
     TunedNote,
     TunedTask,
-    base_digest,
+    find_base_digest,
     read_note,
     save_adapter,
 )
-from ragassay.models.weights import loading, source_of
+from ragassay.models.weights import guard_loading, locate_model
 from ragassay.optimizers.compiling.answer_tasks import SentenceLabelTask
 from ragassay.optimizers.finetuning.agent_data import (
-    agent_examples,
-    qa_examples,
+    build_agent_examples,
+    build_qa_examples,
     read_verifier_examples,
 )
-from ragassay.optimizers.finetuning.examples import ChatExample, digest_of
-from ragassay.optimizers.finetuning.judge_data import judge_examples, replied_examples
+from ragassay.optimizers.finetuning.examples import ChatExample, hash_chat_examples
+from ragassay.optimizers.finetuning.judge_data import build_judge_examples, build_replied_examples
 from ragassay.optimizers.finetuning.training import TrainingRecipe, train
 from ragassay.optimizers.finetuning.tunings import Finetuned
 from ragassay.settings import Settings, load_settings
@@ -92,23 +92,23 @@ def finetune(job: FinetuneJob, say: Callable[[str], None] = lambda text: None) -
     _check_start(job)
     _check_sources(job)
     settings = load_settings(evidence_rounds=0, only=("sentences",))
-    examples, n_rejected = _examples(job, settings, say)
+    examples, n_rejected = _read_examples(job, settings, say)
     if job.limit:
         examples = examples[: job.limit]
     say(f"{len(examples)} examples in {len({e.group for e in examples})} groups")
-    model, tokenizer = trainable_base(job.base, settings)
+    model, tokenizer = load_trainable_base(job.base, settings)
     _check_context(model, job.recipe.row_tokens)
     work = job.work or job.out / "checkpoints"
     tuned = train(examples, model, tokenizer, job.recipe, work, job.start, say)
     note = TunedNote(
         task=job.task,
         base=job.base,
-        base_sha256=base_digest(job.base),
+        base_sha256=find_base_digest(job.base),
         weights_sha256="",
         method=job.recipe.method,
         recipe=json.dumps(asdict(job.recipe), sort_keys=True),
         data=tuple(path.name for path in job.data),
-        data_sha256=digest_of(examples, job.recipe.method),
+        data_sha256=hash_chat_examples(examples, job.recipe.method),
         n_examples=len(examples),
         seed=job.recipe.seed,
         versions={name: importlib.metadata.version(name) for name in LIBRARIES},
@@ -154,7 +154,7 @@ def _check_context(model: PreTrainedModel, row_tokens: int) -> None:
         )
 
 
-def _examples(
+def _read_examples(
     job: FinetuneJob, settings: Settings, say: Callable[[str], None]
 ) -> tuple[Sequence[ChatExample], int]:
     if job.task == "judge":
@@ -170,27 +170,27 @@ def _examples(
         }
         if job.targets == "replies":
             method = job.recipe.method
-            return replied_examples(job.data, settings, method=method, **options), rejected
-        return judge_examples(job.data, settings, **options), rejected
+            return build_replied_examples(job.data, settings, method=method, **options), rejected
+        return build_judge_examples(job.data, settings, **options), rejected
     if job.task == "verifier":
         embedder = Embedder(settings.literature.embedder)
         examples, rejections = read_verifier_examples(job.data, embedder, seed=job.recipe.seed)
     elif job.task == "qa":
-        examples, rejections = qa_examples(job.data, job.papers, job.recipe.row_tokens)
+        examples, rejections = build_qa_examples(job.data, job.papers, job.recipe.row_tokens)
     else:
         task = SentenceLabelTask(build_run(settings), job.labels)
-        examples, rejections = agent_examples(task, job.data)
+        examples, rejections = build_agent_examples(task, job.data)
     return examples, len(rejections)
 
 
-def trainable_base(
+def load_trainable_base(
     base: str, settings: Settings
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     """Load a base model for training: in 4 bits (QLoRA) with a GPU and bitsandbytes."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    source = source_of(base, settings.literature.cache_dir)
+    source = locate_model(base, settings.literature.cache_dir)
     options: dict[str, Any] = {"dtype": torch.float32}
     if torch.cuda.is_available():
         options = {"dtype": torch.bfloat16, "device_map": {"": 0}}
@@ -203,7 +203,7 @@ def trainable_base(
                 bnb_4bit_use_double_quant=True,
                 bnb_4bit_compute_dtype=torch.bfloat16,
             )
-    with loading(base):
+    with guard_loading(base):
         tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
         return AutoModelForCausalLM.from_pretrained(
             source, **options, trust_remote_code=False

@@ -18,27 +18,27 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from ragassay.agents.tuned_judge import AnswerReader, TunedJudge, papers_prompt, shown_lines
+from ragassay.agents.tuned_judge import AnswerReader, TunedJudge, number_sentences, render_papers
 from ragassay.formats.reviews import read_answers
-from ragassay.graphs.case import case_of
+from ragassay.graphs.case import convert_to_case
 from ragassay.optimizers.finetuning.examples import ChatExample, Method, as_messages, as_reply
 from ragassay.optimizers.finetuning.judge_replies import (
     DESIRED,
     UNPERTURBED,
+    build_reply_examples,
+    count_missing_reasons,
     is_held_out,
-    n_without_reason,
-    ratings_of,
-    redundant,
-    replies_of,
-    reply_examples,
-    some_systems,
+    read_judge_replies,
+    read_median_ratings,
+    sample_systems,
+    select_redundant,
 )
 from ragassay.perturbations import ATTACKS, perturb_answers
 from ragassay.prompts.texts import load_rationales
 from ragassay.records import FINE, Case, Mark, PerturbedAnswer, Record
 from ragassay.retrievers.literature import Corpus
 from ragassay.settings import Settings
-from ragassay.text.sentences import sentences_of
+from ragassay.text.sentences import extract_sentences
 
 EXCERPTS = 0.85
 """Share of answers that are shortened to their last sentences, which saves two thirds of the
@@ -76,7 +76,7 @@ WORSE: Mark = "subject"
 """Mark to reject for a flawless sentence."""
 
 
-def judge_examples(
+def build_judge_examples(
     answers: Sequence[Path],
     settings: Settings,
     *,
@@ -101,8 +101,8 @@ def judge_examples(
     for path in answers:
         records = [r for r in read_answers(path).records if not is_held_out(r.topic or r.id)]
         unperturbed = [r for r in records if r.metadata.get("variant", "benign") == "benign"]
-        rated = ratings_of(path)
-        chosen = [_excerpt(record, seed) for record in some_systems(unperturbed, n_systems)]
+        rated = read_median_ratings(path)
+        chosen = [_cut_excerpt(record, seed) for record in sample_systems(unperturbed, n_systems)]
         perturbed: dict[str, list[PerturbedAnswer]] = {}
         made = perturb_answers(
             chosen, attacks=ATTACKS, pools="fit", seed=seed, among=unperturbed
@@ -110,7 +110,7 @@ def judge_examples(
         whole_ids = {record.id: record for record in unperturbed}
         uncut = [record for record in chosen if record == whole_ids[record.id]]
         # A full redundant answer would stand out by its length among excerpts.
-        for one in (*made, *redundant(records, uncut)):
+        for one in (*made, *select_redundant(records, uncut)):
             # Clinical errors cannot be detected without the sources.
             if one.family != "clinical" and one.attack not in UNSEEN:
                 perturbed.setdefault(one.original, []).append(one)
@@ -118,15 +118,17 @@ def judge_examples(
         for n, record in enumerate(chosen, 1):
             say(f"{path.name}: {n} of {len(chosen)}")
             rng = random.Random(f"{seed}:{record.id}")
-            case = case_of(record, settings, corpus)
-            examples += _of_unperturbed(case, record, rated.get(record.id, {}), rng, source_chars)
+            case = convert_to_case(record, settings, corpus)
+            examples += _build_unperturbed_examples(
+                case, record, rated.get(record.id, {}), rng, source_chars
+            )
             for one in _draw_perturbed(perturbed.get(record.id, []), rng):
-                case = case_of(one.record, settings, corpus)
-                examples += _of_damaged(case, one, rng, source_chars)
+                case = convert_to_case(one.record, settings, corpus)
+                examples += _build_damaged_examples(case, one, rng, source_chars)
             for one in added[record.id]:
                 mark = load_rationales().marks[one.attack]
                 faults: dict[int, Mark] = dict.fromkeys(one.sentences, mark)
-                case = case_of(one.record, settings, corpus)
+                case = convert_to_case(one.record, settings, corpus)
                 marked = _build_mark_examples(case, one.record, faults, one.severity)
                 examples += [example for n, example in enumerate(marked, 1) if n in faults]
     # Prompts about sentences before the perturbation duplicate those of the original answer.
@@ -134,7 +136,7 @@ def judge_examples(
     return list(first.values())[::-1]
 
 
-def replied_examples(
+def build_replied_examples(
     answers: Sequence[Path],
     settings: Settings,
     *,
@@ -148,40 +150,40 @@ def replied_examples(
 
     Args:
         method: "sft" for single replies, or "cpo" for pairs of replies. The remaining arguments are
-            those of `judge_examples`.
+            those of `build_judge_examples`.
 
     Raises:
         InputError: A file cannot be read, or contains no ratings by judges.
     """
-    made = judge_examples(answers, settings, n_systems=n_systems, seed=seed, say=say)
+    made = build_judge_examples(answers, settings, n_systems=n_systems, seed=seed, say=say)
     examples = [example for example in made if not example.is_rating]
-    all_replies = [replies_of(path) for path in answers]
+    all_replies = [read_judge_replies(path) for path in answers]
     corpus = Corpus()
     for path, replies in zip(answers, all_replies, strict=True):
         records = [r for r in read_answers(path).records if not is_held_out(r.topic or r.id)]
         unperturbed = [r for r in records if r.metadata.get("variant", UNPERTURBED) == UNPERTURBED]
-        for original in some_systems(unperturbed, n_systems):
+        for original in sample_systems(unperturbed, n_systems):
             key = original.topic, original.system
             perturbed = [r for r in records if r is not original and (r.topic, r.system) == key]
             for record in (original, *(perturbed if method == "cpo" else ())):
-                case = case_of(record, settings, corpus)
-                papers = papers_prompt(case, source_chars)
-                examples += reply_examples(
+                case = convert_to_case(record, settings, corpus)
+                papers = render_papers(case, source_chars)
+                examples += build_reply_examples(
                     case, record, original, replies, perturbed, method, papers
                 )
     say(
         f"{sum(e.is_rating for e in examples)} rating examples use replies of judges; reasons were "
-        f"generated for {n_without_reason(all_replies)} replies without a reason"
+        f"generated for {count_missing_reasons(all_replies)} replies without a reason"
     )
     return examples
 
 
-def _excerpt(record: Record, seed: int) -> Record:
+def _cut_excerpt(record: Record, seed: int) -> Record:
     """Return the last sentences of an answer with probability `EXCERPTS`, else the whole answer."""
     rng = random.Random(f"excerpt:{seed}:{record.id}")
     if rng.random() >= EXCERPTS or not isinstance(record.answer, str):
         return record
-    last = sentences_of(record.answer)[-rng.randint(*EXCERPT_SENTENCES) :]
+    last = extract_sentences(record.answer)[-rng.randint(*EXCERPT_SENTENCES) :]
     return record.model_copy(update={"answer": " ".join(last)})
 
 
@@ -200,17 +202,17 @@ def _add_sentences(
     return perturbed
 
 
-def _of_unperturbed(
+def _build_unperturbed_examples(
     case: Case, record: Record, ratings: dict[str, int], rng: random.Random, n_chars: int
 ) -> list[ChatExample]:
-    papers = papers_prompt(case, n_chars)
+    papers = render_papers(case, n_chars)
     words, chosen = load_rationales(), rng.sample(sorted(ratings), min(N_UNPERTURBED, len(ratings)))
     return [
         *_build_mark_examples(case, record, {}, "unperturbed"),
         *(
             _build_rating_example(
                 *(case, record, rubric, {}, "unperturbed", rating),
-                words.of_unperturbed(rubric, rating),
+                words.explain_unperturbed(rubric, rating),
                 papers,
             )
             for rubric in sorted(chosen)
@@ -238,23 +240,23 @@ def _draw_perturbed(
     ]
 
 
-def _of_damaged(
+def _build_damaged_examples(
     case: Case, one: PerturbedAnswer, rng: random.Random, n_chars: int
 ) -> list[ChatExample]:
-    papers = papers_prompt(case, n_chars)
+    papers = render_papers(case, n_chars)
     words = load_rationales()
     first = one.targets[0].removeprefix("rubric.")
     among = FOREIGN_TO if one.family == "injection" else one.record.rubrics
     others = [rubric for rubric in among if rubric != first]
     rubrics = [first, *(rng.sample(others, 1) if others and rng.random() < BESIDE else ())]
     rating = MIDDLE.get(one.attack, DESIRED.get((one.family, one.severity), 1))
-    numbers = _numbers(one, len(case.sentences))
+    numbers = _list_numbers(one, len(case.sentences))
     attack = "repeat_last" if one.attack == "redundant" else one.attack
     if not numbers and (one.sentences or one.attack == "redundant"):
         return []
     mark = words.marks.get(attack)
     faults: dict[int, Mark] = dict.fromkeys(numbers, mark) if mark else {}
-    reason = words.of_perturbed(attack, numbers)
+    reason = words.explain_perturbed(attack, numbers)
     return [
         *(_build_mark_examples(case, one.record, faults, one.severity) if faults else ()),
         *(
@@ -266,7 +268,7 @@ def _of_damaged(
     ]
 
 
-def _numbers(one: PerturbedAnswer, n_sentences: int) -> tuple[int, ...]:
+def _list_numbers(one: PerturbedAnswer, n_sentences: int) -> tuple[int, ...]:
     """Return the numbers of the perturbed sentences, which a reason lists."""
     added: Sequence[int] = one.sentences
     if one.attack == "redundant" and one.severity == "subtle":
@@ -281,13 +283,13 @@ def _build_mark_examples(
 ) -> list[ChatExample]:
     return [
         ChatExample(
-            messages=as_messages(_READER.messages(case, n)),
+            messages=as_messages(_READER.build_messages(case, n)),
             reply=as_reply({"mark": mark}),
             rejected=as_reply({"mark": WORSE if mark == FINE else FINE}),
             group=record.topic or record.id,
             kind=f"{mark}, {kind}",
         )
-        for n in range(1, len(shown_lines(case)) + 1)
+        for n in range(1, len(number_sentences(case)) + 1)
         for mark in [faults.get(n, FINE)]
     ]
 
@@ -304,10 +306,10 @@ def _build_rating_example(
 ) -> ChatExample:
     other = TOO_LOW if kind == "unperturbed" else TOO_HIGH
     return ChatExample(
-        messages=as_messages(_JUDGE.messages(case, faults, rubric, papers)),
+        messages=as_messages(_JUDGE.build_messages(case, faults, rubric, papers)),
         reply=as_reply({"rating": rating, "rationale": reason}),
         rejected=as_reply(
-            {"rating": other, "rationale": load_rationales().of_unperturbed(rubric, other)}
+            {"rating": other, "rationale": load_rationales().explain_unperturbed(rubric, other)}
         ),
         group=record.topic or record.id,
         kind=f"{rubric}, {kind}",

@@ -17,7 +17,7 @@ from ragassay.optimizers.finetuning.examples import ChatExample, Method, as_mess
 from ragassay.prompts import load_prompts, load_rubrics
 from ragassay.prompts.texts import load_rationales
 from ragassay.records import AttackFamily, Case, Mark, PerturbedAnswer, Record, Severity
-from ragassay.text.sentences import sentences_of
+from ragassay.text.sentences import extract_sentences
 
 SEED = 5
 """Random seed for sampling systems."""
@@ -42,7 +42,9 @@ def is_held_out(question: str) -> bool:
     return int(hashlib.sha256(question.encode()).hexdigest(), 16) % 100 < HELD_OUT_PERCENT
 
 
-def redundant(records: Sequence[Record], unperturbed: Sequence[Record]) -> list[PerturbedAnswer]:
+def select_redundant(
+    records: Sequence[Record], unperturbed: Sequence[Record]
+) -> list[PerturbedAnswer]:
     """Return the perturbed answers with redundant sentences among `records`."""
     return [
         one.model_copy(update={"attack": "redundant"})
@@ -51,7 +53,7 @@ def redundant(records: Sequence[Record], unperturbed: Sequence[Record]) -> list[
     ]
 
 
-def ratings_of(path: Path) -> dict[str, dict[str, int]]:
+def read_median_ratings(path: Path) -> dict[str, dict[str, int]]:
     """Return the lower median of the ratings of each answer on each rubric."""
     ratings: dict[str, dict[str, list[int]]] = {}
     for label in read_labels(path).labels:
@@ -64,7 +66,7 @@ def ratings_of(path: Path) -> dict[str, dict[str, int]]:
     }
 
 
-def some_systems(records: Sequence[Record], n: int) -> list[Record]:
+def sample_systems(records: Sequence[Record], n: int) -> list[Record]:
     """Sample the answers of up to `n` systems per question, with a fixed seed."""
     by_question: dict[str, list[Record]] = {}
     for record in records:
@@ -116,7 +118,7 @@ Replies = Mapping[str, Mapping[str, Sequence[JudgeReply]]]
 """Replies of judges, keyed by answer id and rubric."""
 
 
-def replies_of(path: Path) -> Replies:
+def read_judge_replies(path: Path) -> Replies:
     """Read the replies of judges from a file of answers.
 
     Raises:
@@ -132,7 +134,7 @@ def replies_of(path: Path) -> Replies:
     return replies
 
 
-def reply_examples(
+def build_reply_examples(
     case: Case,
     record: Record,
     original: Record,
@@ -152,7 +154,7 @@ def reply_examples(
     """
     variant = record.metadata.get("variant", UNPERTURBED)
     own = replies.get(record.id, {})
-    faults = added_faults(case, record, original)
+    faults = find_added_faults(case, record, original)
     found: list[ChatExample] = []
     for rubric in sorted(own):
         target = record.metadata.get("target_rubric", rubric).lower()
@@ -163,7 +165,7 @@ def reply_examples(
             pairs = [(one, None) for one in own[rubric]] if variant == UNPERTURBED else []
         else:
             pairs = [(good, bad) for good in chosen for bad in rejected]
-        messages = as_messages(_JUDGE.messages(case, faults, rubric, papers)) if pairs else ()
+        messages = as_messages(_JUDGE.build_messages(case, faults, rubric, papers)) if pairs else ()
         found += [
             ChatExample(
                 messages=messages,
@@ -197,13 +199,13 @@ def _sort_replies(
     return own, low
 
 
-def added_faults(case: Case, record: Record, original: Record) -> dict[int, Mark]:
+def find_added_faults(case: Case, record: Record, original: Record) -> dict[int, Mark]:
     """Return the marks of sentences that were added to an answer, keyed by sentence number."""
     key = record.metadata.get("variant", ""), record.metadata.get("target_rubric", "").lower()
     mark = load_rationales().marks.get(ADDED.get(key, ""))
     if mark is None or not isinstance(original.answer, str):
         return {}
-    known = {" ".join(text.split()) for text in sentences_of(original.answer)}
+    known = {" ".join(text.split()) for text in extract_sentences(original.answer)}
     return {
         s.index: mark
         for s in case.sentences
@@ -211,7 +213,7 @@ def added_faults(case: Case, record: Record, original: Record) -> dict[int, Mark
     }
 
 
-def n_without_reason(replies: Sequence[Replies]) -> int:
+def count_missing_reasons(replies: Sequence[Replies]) -> int:
     """Return the number of replies for which a reason must be generated."""
     return sum(
         not reply.reason.strip()
@@ -224,7 +226,7 @@ def n_without_reason(replies: Sequence[Replies]) -> int:
 
 def _write_reply(reply: JudgeReply, rubric: str) -> str:
     reason = " ".join(reply.reason.split())
-    default = load_rationales().of_unperturbed(rubric, reply.rating)
+    default = load_rationales().explain_unperturbed(rubric, reply.rating)
     return as_reply(
         {"rating": reply.rating, "rationale": _shorten_reason(reason) if reason else default}
     )
@@ -237,7 +239,7 @@ def _shorten_reason(reason: str) -> str:
     if len(text) <= limit:
         return text
     shortened = ""
-    for sentence in sentences_of(text):
+    for sentence in extract_sentences(text):
         if len(longer := f"{shortened} {sentence}".strip()) > limit:
             break
         shortened = longer

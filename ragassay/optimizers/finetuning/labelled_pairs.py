@@ -14,7 +14,7 @@ from pydantic import AliasChoices, Field
 from ragassay.evaluators.build_run import build_run
 from ragassay.formats.items import Item
 from ragassay.formats.problems import Problem, quote_text
-from ragassay.formats.reviews import claim_items
+from ragassay.formats.reviews import read_claim_items
 from ragassay.models.adapters import CORRECTNESS
 from ragassay.optimizers.compiling.answer_tasks import SentenceLabelTask
 from ragassay.optimizers.compiling.items import read_rows
@@ -86,11 +86,11 @@ def read_correctness_pairs(path: Path) -> tuple[list[LabelledPair], list[Rejecti
     Raises:
         InputError: The file cannot be opened.
     """
-    rows, rejections = read_rows(claim_items(path), CorrectnessRow, _pairs)
+    rows, rejections = read_rows(read_claim_items(path), CorrectnessRow, _parse_pairs)
     return group_pairs(dict.fromkeys(pair for pairs in rows for pair in pairs)), list(rejections)
 
 
-def _pairs(row: CorrectnessRow, item: Item) -> list[LabelledPair] | Problem:
+def _parse_pairs(row: CorrectnessRow, item: Item) -> list[LabelledPair] | Problem:
     sentences = row.document_sentences
     text = row.text or " ".join(sentences)
     if not text.strip():
@@ -106,14 +106,16 @@ def _pairs(row: CorrectnessRow, item: Item) -> list[LabelledPair] | Problem:
         return [LabelledPair(row.sentence, text, label, row.question)]
     span = " ".join(sentences[index] for index in sorted(set(row.marked)))
     pairs = [LabelledPair(row.sentence, span, label, row.question)]
-    other = best_fragment(row.question or row.sentence, sentences, row.marked) if not label else ""
+    other = (
+        find_best_fragment(row.question or row.sentence, sentences, row.marked) if not label else ""
+    )
     if other:
         wrong = CORRECTNESS.index("incorrect")
         pairs.append(LabelledPair(row.sentence, other, wrong, row.question))
     return pairs
 
 
-def best_fragment(query: str, sentences: Sequence[str], marked: Sequence[int]) -> str:
+def find_best_fragment(query: str, sentences: Sequence[str], marked: Sequence[int]) -> str:
     """Return the window of three unmarked sentences that BM25 ranks first.
 
     Args:
@@ -167,7 +169,7 @@ def read_completeness_pairs(
     ], list(found.rejections)
 
 
-def pairs_sha256(pairs: Sequence[LabelledPair]) -> str:
+def hash_pairs(pairs: Sequence[LabelledPair]) -> str:
     """Return the SHA-256 of pairs, which depends on their order."""
     rows = [(pair.sentence, pair.passage, pair.label) for pair in pairs]
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()

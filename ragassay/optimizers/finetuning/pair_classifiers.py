@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import InputError
-from ragassay.metrics.stats.agreement import Agreement, agreement, discrimination
-from ragassay.metrics.stats.calibration import risk_bound
+from ragassay.metrics.stats.agreement import Agreement, measure_agreement, measure_discrimination
+from ragassay.metrics.stats.calibration import find_risk_bound
 from ragassay.models.fitted_models import (
     Family,
     PairClassifier,
     PairWeights,
-    new_vectorizer,
-    pair_features,
+    compute_pair_features,
+    create_vectorizer,
 )
-from ragassay.optimizers.finetuning.labelled_pairs import LabelledPair, pairs_sha256
-from ragassay.optimizers.finetuning.tunings import card_figures
+from ragassay.optimizers.finetuning.labelled_pairs import LabelledPair, hash_pairs
+from ragassay.optimizers.finetuning.tunings import build_card_figures
 from ragassay.records import Bound, CardFigure
 
 if TYPE_CHECKING:
@@ -59,20 +59,20 @@ class HeldOut:
         """Return the agreement of predictions and labels in one fold, or in all folds if None."""
         rows = [i for i in range(len(self.pairs)) if fold is None or self.folds[i] == fold]
         best = self.shares.argmax(axis=1)
-        return agreement(
+        return measure_agreement(
             [self.labels[self.pairs[i].label] for i in rows],
             [self.labels[best[i]] for i in rows],
             self.labels,
             [self.pairs[i].group for i in rows],
         )
 
-    def bounds(self, data: str) -> tuple[Bound, ...]:
+    def find_bounds(self, data: str) -> tuple[Bound, ...]:
         """Return each label's minimum confidence at which at most 20 % of predictions are wrong."""
         best, bounds = self.shares.argmax(axis=1), list[Bound]()
         for index, label in enumerate(self.labels):
             rows = [i for i in range(len(self.pairs)) if best[i] == index]
             bounds.append(
-                risk_bound(
+                find_risk_bound(
                     label,
                     [float(self.shares[i, index]) for i in rows],
                     [self.pairs[i].label == index for i in rows],
@@ -83,7 +83,7 @@ class HeldOut:
             )
         return tuple(bounds)
 
-    def figures(self, task: str, data: str, command: str) -> tuple[CardFigure, ...]:
+    def build_figures(self, task: str, data: str, command: str) -> tuple[CardFigure, ...]:
         """Return BioACE's metrics (tables 2 and 3) over all folds, and macro-F1 for each fold."""
         measured = self.measure_fold()
         scores = {"accuracy": measured.accuracy}
@@ -94,13 +94,15 @@ class HeldOut:
         if len(self.labels) == 2:
             is_first = [pair.label == 0 for pair in self.pairs]
             groups = [pair.group for pair in self.pairs]
-            scores["AUC"] = discrimination(self.shares[:, 0].tolist(), is_first, groups).auroc
+            scores["AUC"] = measure_discrimination(
+                self.shares[:, 0].tolist(), is_first, groups
+            ).auroc
         all_folds = f"{data}, {self.n_folds} held-out folds"
         rows = [(all_folds, name, score) for name, score in scores.items()]
         for fold in range(self.n_folds):
             f1 = self.measure_fold(fold).averages["macro"].f1
             rows.append((f"{data}, fold {fold + 1} of {self.n_folds}", "macro-F1", f1))
-        return card_figures(task, rows, command)
+        return build_card_figures(task, rows, command)
 
 
 def cross_validate(
@@ -124,7 +126,7 @@ def cross_validate(
     """
     import numpy as np
 
-    folds = group_folds(pairs, n_folds, seed)
+    folds = assign_folds(pairs, n_folds, seed)
     shares = np.zeros((len(pairs), len(labels)))
     for fold in range(int(folds.max()) + 1):
         say(f"fold {fold + 1} of {int(folds.max()) + 1}")
@@ -134,7 +136,7 @@ def cross_validate(
     return HeldOut(tuple(pairs), tuple(labels), folds, shares)
 
 
-def group_folds(pairs: Sequence[LabelledPair], n_folds: int, seed: int) -> NDArray[np.int64]:
+def assign_folds(pairs: Sequence[LabelledPair], n_folds: int, seed: int) -> NDArray[np.int64]:
     """Assign pairs to folds by question, with a similar label distribution in each fold.
 
     Raises:
@@ -188,15 +190,15 @@ def fit_classifier(
 
     texts = [text for pair in pairs for text in (pair.sentence, pair.passage)]
     try:
-        vectorizer = new_vectorizer(1 if len(texts) < FEW_TEXTS else 3).fit(texts)
+        vectorizer = create_vectorizer(1 if len(texts) < FEW_TEXTS else 3).fit(texts)
     except ValueError as error:
         raise InputError("the texts of the pairs contain no usable words") from error
-    features = pair_features(vectorizer, [(p.sentence, p.passage) for p in pairs])
+    features = compute_pair_features(vectorizer, [(p.sentence, p.passage) for p in pairs])
     labels = np.array([pair.label == 0 for pair in pairs])
     slope, offset = 1.0, 0.0
     if family == "svm":
         model: Any = LinearSVC(random_state=seed)
-        slope, offset = _platt(model, features, labels, pairs, seed)
+        slope, offset = _fit_platt(model, features, labels, pairs, seed)
     else:
         model = LogisticRegression(max_iter=1000, random_state=seed)
     model.fit(features, labels)
@@ -214,20 +216,20 @@ def fit_classifier(
             slope=slope,
             offset=offset,
             n_pairs=len(pairs),
-            data_sha256=pairs_sha256(pairs),
+            data_sha256=hash_pairs(pairs),
             bounds=tuple(bounds),
         )
     )
 
 
-def _platt(
+def _fit_platt(
     model: Any, features: Any, labels: Any, pairs: Sequence[LabelledPair], seed: int
 ) -> tuple[float, float]:
     """Return the slope and the offset of Platt scaling, fitted to held-out decision values."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
-    folds = PredefinedSplit(group_folds(pairs, N_PLATT_FOLDS, seed))
+    folds = PredefinedSplit(assign_folds(pairs, N_PLATT_FOLDS, seed))
     try:
         held: Any = cross_val_predict(model, features, labels, cv=folds, method="decision_function")
     except ValueError as error:

@@ -20,12 +20,12 @@ from ragassay.models.fitted_models import CLASSIFIER, PairClassifier
 from ragassay.optimizers.finetuning.claims import Example
 from ragassay.optimizers.finetuning.labelled_pairs import (
     LabelledPair,
-    pairs_sha256,
+    hash_pairs,
     read_completeness_pairs,
     read_correctness_pairs,
 )
 from ragassay.optimizers.finetuning.pair_classifiers import HeldOut, cross_validate, fit_classifier
-from ragassay.optimizers.finetuning.tunings import EncoderJob, Finetuned, command_text
+from ragassay.optimizers.finetuning.tunings import EncoderJob, Finetuned, format_command
 from ragassay.records import RELEVANCE_LABELS, Bound, ModelCard, Rejection
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class PairJob(EncoderJob):
         chosen_options |= {"folds": self.folds, "seed": self.seed, "limit": self.limit or None}
         if self.method == "head":
             chosen_options |= {**self.options, "steps": self.steps or None}
-        return command_text(self.task, self.data, {**chosen_options, "out": self.out})
+        return format_command(self.task, self.data, {**chosen_options, "out": self.out})
 
 
 def fit_pairs(job: PairJob, say: Callable[[str], None] = lambda text: None) -> Finetuned:
@@ -107,11 +107,13 @@ def fit_pairs(job: PairJob, say: Callable[[str], None] = lambda text: None) -> F
     n_groups = len({pair.group for pair in pairs})
     say(f"{len(pairs)} pairs for {n_groups} questions: {', '.join(counts)}")
     fitter = _Head(job) if job.method == "head" else _Classical(job)
-    held = cross_validate(pairs, names, fitter.predictor, n_folds=job.folds, seed=job.seed, say=say)
+    held = cross_validate(
+        pairs, names, fitter.fit_predictor, n_folds=job.folds, seed=job.seed, say=say
+    )
     say("all pairs")
     data = ", ".join(path.name for path in job.data)
-    digest, written = fitter.write(pairs, held.bounds(data))
-    write_card(job.out, _card(job, pairs, held, digest, data))
+    digest, written = fitter.write(pairs, held.find_bounds(data))
+    write_card(job.out, _build_card(job, pairs, held, digest, data))
     return Finetuned(
         digest, written.stat().st_size, len(pairs), len(rejections), held.measure_fold()
     )
@@ -140,7 +142,7 @@ class _Classical:
         family = "svm" if self._job.method == "svm" else "logistic"
         return fit_classifier(pairs, family, seed=self._job.seed, bounds=bounds)
 
-    def predictor(
+    def fit_predictor(
         self, pairs: Sequence[LabelledPair], name: str
     ) -> Callable[[Sequence[LabelledPair]], NDArray[np.float64]]:
         import numpy as np
@@ -148,7 +150,7 @@ class _Classical:
         fitted = self._fit(pairs)
 
         def predict(held: Sequence[LabelledPair]) -> NDArray[np.float64]:
-            scores = fitted.scores([(p.sentence, p.passage) for p in held])
+            scores = fitted.score_pairs([(p.sentence, p.passage) for p in held])
             return np.stack([scores, 1 - scores], axis=1)
 
         return predict
@@ -168,13 +170,13 @@ class _Head:
     def _train(
         self, pairs: Sequence[LabelledPair], name: str
     ) -> tuple[PairEncoder, dict[str, Tensor]]:
-        from ragassay.optimizers.finetuning.adapting import new_encoder, train_encoder
+        from ragassay.optimizers.finetuning.adapting import create_encoder, train_encoder
 
         examples = [Example(p.sentence, p.passage, p.label) for p in pairs]
-        encoder = new_encoder(self._job, len(self._labels))
+        encoder = create_encoder(self._job, len(self._labels))
         return encoder, train_encoder(self._job, encoder, examples, name=name)
 
-    def predictor(
+    def fit_predictor(
         self, pairs: Sequence[LabelledPair], name: str
     ) -> Callable[[Sequence[LabelledPair]], NDArray[np.float64]]:
         encoder, _ = self._train(pairs, name)
@@ -184,15 +186,15 @@ class _Head:
 
             with torch.inference_mode():
                 n_tokens = self._job.tuning.n_tokens
-                rows = [encoder.row(p.sentence, p.passage, n_tokens) for p in held]
-                logits = torch.cat([encoder(encoder.batch([row])).cpu() for row in rows])
+                rows = [encoder.encode_pair(p.sentence, p.passage, n_tokens) for p in held]
+                logits = torch.cat([encoder(encoder.build_batch([row])).cpu() for row in rows])
             return logits.double().softmax(-1).numpy()
 
         return predict
 
     def write(self, pairs: Sequence[LabelledPair], bounds: Sequence[Bound]) -> tuple[str, Path]:
         from ragassay.models.cross_encoder import save_adapter
-        from ragassay.optimizers.finetuning.adapting import SCALE, training_of
+        from ragassay.optimizers.finetuning.adapting import SCALE, describe_training
 
         job = self._job
         encoder, tensors = self._train(pairs, "all")
@@ -205,14 +207,14 @@ class _Head:
             n_tokens=job.tuning.n_tokens,
             temperature=1.0,
             reads=job.tuning.reads,
-            training=training_of(job, pairs, pairs_sha256(pairs)),
+            training=describe_training(job, pairs, hash_pairs(pairs)),
             labels=self._labels,
             bounds=bounds,
         )
         return shape.weights_sha256, job.out / WEIGHTS
 
 
-def _card(
+def _build_card(
     job: PairJob, pairs: Sequence[LabelledPair], held: HeldOut, digest: str, data: str
 ) -> ModelCard:
     n_groups = len({pair.group for pair in pairs})
@@ -222,9 +224,9 @@ def _card(
         description=(
             f"It predicts {job.task} ({', '.join(LABELS[job.task])}) with {kind}. Fitted to "
             f"{len(pairs):,} pairs for {n_groups:,} questions from {data} (SHA-256 "
-            f"{pairs_sha256(pairs)}), seed {job.seed}."
+            f"{hash_pairs(pairs)}), seed {job.seed}."
         ),
         digest=digest,
         limits=LIMITS,
-        figures=held.figures(TASKS[job.task], data, job.command),
+        figures=held.build_figures(TASKS[job.task], data, job.command),
     )

@@ -20,10 +20,10 @@ from ragassay.optimizers.finetuning.examples import (
     Method,
     Tokens,
     collate,
-    digest_of,
+    hash_chat_examples,
     pack,
 )
-from ragassay.optimizers.finetuning.tunings import claim_folder
+from ragassay.optimizers.finetuning.tunings import reserve_folder
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -115,19 +115,19 @@ def train(
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     set_seed(recipe.seed)
-    data_sha256 = digest_of(examples, recipe.method)
-    claim_folder(work, {"data_sha256": data_sha256, **asdict(recipe)})
-    adapted = with_adapter(model, recipe, start)
+    data_sha256 = hash_chat_examples(examples, recipe.method)
+    reserve_folder(work, {"data_sha256": data_sha256, **asdict(recipe)})
+    adapted = add_adapter(model, recipe, start)
     fitting = drop_long_examples(examples, tokenizer, recipe.row_tokens)
     if n_long := len(examples) - len(fitting):
         say(f"skipped {n_long} examples longer than {recipe.row_tokens} tokens")
-    build = _sft if recipe.method == "sft" else _cpo
+    build = _build_sft_trainer if recipe.method == "sft" else _build_cpo_trainer
     trainer = build(fitting, adapted, tokenizer, recipe, work)
     trainer.train(resume_from_checkpoint=get_last_checkpoint(str(work)))
     return trainer.model
 
 
-def with_adapter(
+def add_adapter(
     model: PreTrainedModel, recipe: TrainingRecipe, start: Path | None = None
 ) -> PeftModel:
     """Add an adapter to all linear modules in the upper layers of a model."""
@@ -151,7 +151,7 @@ def with_adapter(
     return get_peft_model(model, config)  # pyright: ignore[reportReturnType]
 
 
-def _arguments(recipe: TrainingRecipe, work: Path) -> dict[str, Any]:
+def _build_arguments(recipe: TrainingRecipe, work: Path) -> dict[str, Any]:
     import torch
 
     has_gpu = torch.cuda.is_available()
@@ -177,7 +177,7 @@ def _arguments(recipe: TrainingRecipe, work: Path) -> dict[str, Any]:
     }
 
 
-def _sft(
+def _build_sft_trainer(
     examples: Sequence[ChatExample],
     model: PeftModel,
     tokenizer: PreTrainedTokenizerFast,
@@ -196,7 +196,7 @@ def _sft(
     return SFTTrainer(
         model=model,
         args=SFTConfig(
-            **_arguments(recipe, work),
+            **_build_arguments(recipe, work),
             max_length=None,
             dataset_kwargs={"skip_prepare_dataset": True},
         ),
@@ -206,7 +206,7 @@ def _sft(
     )
 
 
-def _cpo(
+def _build_cpo_trainer(
     examples: Sequence[ChatExample],
     model: PeftModel,
     tokenizer: PreTrainedTokenizerFast,
@@ -222,13 +222,15 @@ def _cpo(
             "CPO requires pairs of a chosen and a rejected reply, but the data contains none"
         )
     data = {
-        "prompt": [_prompt_text(example, tokenizer) for example in pairs],
+        "prompt": [_render_prompt(example, tokenizer) for example in pairs],
         "chosen": [example.reply for example in pairs],
         "rejected": [example.rejected for example in pairs],
     }
     return CPOTrainer(
         model=model,
-        args=CPOConfig(**_arguments(recipe, work), beta=recipe.beta, max_length=recipe.row_tokens),
+        args=CPOConfig(
+            **_build_arguments(recipe, work), beta=recipe.beta, max_length=recipe.row_tokens
+        ),
         train_dataset=Dataset.from_dict(data),
         processing_class=tokenizer,
     )
@@ -246,7 +248,7 @@ def cap_pairs(pairs: Sequence[ChatExample], recipe: TrainingRecipe) -> list[Chat
     return [pairs[index] for index in sorted(chosen)]
 
 
-def _prompt_text(example: ChatExample, tokenizer: PreTrainedTokenizerFast) -> str:
+def _render_prompt(example: ChatExample, tokenizer: PreTrainedTokenizerFast) -> str:
     """Return the prompt as text for TRL's CPO, without special tokens from the contents."""
     messages = []
     for role, content in example.messages:

@@ -19,7 +19,7 @@ NOTE = "training.json"
 SCORE_FIELDS = {"value", "low", "high", "n"}
 
 
-def claim_folder(work: Path, training: Mapping[str, object]) -> None:
+def reserve_folder(work: Path, training: Mapping[str, object]) -> None:
     """Store the training options in a checkpoint folder, or compare them with those stored there.
 
     Args:
@@ -140,11 +140,11 @@ class Finetuned:
     measured: Agreement | None = None
 
 
-def command_text(task: str, data: Sequence[Path], chosen_options: Mapping[str, object]) -> str:
+def format_command(task: str, data: Sequence[Path], chosen_options: Mapping[str, object]) -> str:
     """Return the shell command that runs a job.
 
     Example:
-        >>> command_text("verifier", [Path("my claims.jsonl")], {"rank": 8, "dev": None})
+        >>> format_command("verifier", [Path("my claims.jsonl")], {"rank": 8, "dev": None})
         "ragassay finetune verifier --data 'my claims.jsonl' --rank 8"
     """
     options = [("data", path) for path in data]
@@ -161,7 +161,7 @@ FITTED = (
 NOT_MEASURED = "It was not measured on held-out claims."
 
 
-def head_card(
+def build_head_card(
     model: str,
     base: str,
     digest: str,
@@ -187,11 +187,11 @@ def head_card(
         ),
         digest=digest,
         limits=(NOT_MEASURED if measured is None else FITTED,),
-        figures=card_figures(TASK, rows, command),
+        figures=build_card_figures(TASK, rows, command),
     )
 
 
-def card_figures(
+def build_card_figures(
     task: str, rows: Iterable[tuple[str, str, Score]], command: str
 ) -> tuple[CardFigure, ...]:
     """Return the figures of a model card from rows of data name, metric and score."""

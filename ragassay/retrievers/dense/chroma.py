@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from ragassay.errors import CorpusError, SettingsError
 from ragassay.extras import need
 from ragassay.records import Article
-from ragassay.retrievers.literature import Filters, day_number
+from ragassay.retrievers.literature import Filters, compute_day_number
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client
@@ -27,11 +27,11 @@ Facts = dict[str, str | int | bool | list[str] | None]
 """Metadata of a vector: a hash of the embedded text, and the fields that filters use."""
 
 
-def embedded_text(article: Article) -> str:
+def build_embedded_text(article: Article) -> str:
     """Return the text to embed for an article: "title. abstract".
 
     Example:
-        >>> embedded_text(Article(id="1", title="Aspirin", text="It helps."))
+        >>> build_embedded_text(Article(id="1", title="Aspirin", text="It helps."))
         'Aspirin. It helps.'
     """
     title = article.title.strip()
@@ -40,11 +40,11 @@ def embedded_text(article: Article) -> str:
     return f"{title} {article.text.strip()}".strip()
 
 
-def facts_of(article: Article) -> Facts:
+def build_vector_facts(article: Article) -> Facts:
     """Return the metadata of an article's vector, where `day` is 0 if the date is unknown."""
     facts: Facts = {
-        "digest": hashlib.sha256(embedded_text(article).encode()).hexdigest()[:32],
-        "day": day_number(article.published) if article.published else 0,
+        "digest": hashlib.sha256(build_embedded_text(article).encode()).hexdigest()[:32],
+        "day": compute_day_number(article.published) if article.published else 0,
         "retracted": "retracted" in article.notices,
     }
     if kinds := sorted({kind.lower() for kind in article.publication_types}):
@@ -52,7 +52,7 @@ def facts_of(article: Article) -> Facts:
     return facts
 
 
-def replacing(facts: Facts, stored: Mapping[str, Any] | None) -> Facts:
+def replace_facts(facts: Facts, stored: Mapping[str, Any] | None) -> Facts:
     """Return metadata that replaces the stored metadata when it is written to Chroma.
 
     Stored keys that are not in the new metadata get the value None, because Chroma keeps all other
@@ -61,7 +61,7 @@ def replacing(facts: Facts, stored: Mapping[str, Any] | None) -> Facts:
     return {**dict.fromkeys(stored or ()), **facts}
 
 
-def chroma_where(filters: Filters) -> dict[str, Any] | None:
+def build_where_clause(filters: Filters) -> dict[str, Any] | None:
     """Return date and type filters as a Chroma `where` clause, or None if there are none.
 
     The clause does not exclude retracted articles, because Chroma would then list all other
@@ -69,10 +69,10 @@ def chroma_where(filters: Filters) -> dict[str, Any] | None:
     """
     conditions: list[dict[str, Any]] = []
     if filters.since:
-        conditions.append({"day": {"$gte": day_number(filters.since)}})
+        conditions.append({"day": {"$gte": compute_day_number(filters.since)}})
     if filters.until:
         conditions.append({"day": {"$gte": 1}})
-        conditions.append({"day": {"$lte": day_number(filters.until, last=True)}})
+        conditions.append({"day": {"$lte": compute_day_number(filters.until, last=True)}})
     if filters.types:
         kinds = sorted({kind.lower() for kind in filters.types})
         conditions.append(_join_conditions("$or", [{"types": {"$contains": k}} for k in kinds]))

@@ -13,23 +13,23 @@ from ragassay.records import Article
 from ragassay.retrievers.dense.chroma import (
     VECTORS,
     Facts,
+    build_embedded_text,
+    build_vector_facts,
     connect,
-    embedded_text,
     explain_errors,
-    facts_of,
-    replacing,
+    replace_facts,
 )
 from ragassay.retrievers.dense.index import (
     NamedEncoder,
     VectorState,
-    collection_name,
-    corpus_identity,
+    build_collection_name,
     find_collection,
-    state_of,
+    read_corpus_identity,
+    read_vector_state,
 )
 from ragassay.retrievers.disk.corpus import PAGE_SIZE, DiskCorpus
 from ragassay.retrievers.reranked_literature import STORE, TokenStore
-from ragassay.retrievers.rerankers import encode_tokens, reranked_texts
+from ragassay.retrievers.rerankers import encode_tokens, list_reranked_texts
 from ragassay.store import lock_file
 
 if TYPE_CHECKING:
@@ -88,17 +88,17 @@ def embed_corpus(
     folder = corpus.folder
     refusal = CorpusError(f"another process is embedding {folder}")
     with lock_file(folder / ".vectors.lock", refusal), explain_errors(url or str(folder / VECTORS)):
-        identity = corpus_identity(corpus.folder, make=True)
+        identity = read_corpus_identity(corpus.folder, make=True)
         with connect(corpus.folder, url) as client:
-            name = collection_name(identity, embedder)
+            name = build_collection_name(identity, embedder)
             collection = find_collection(client, name) or client.create_collection(
                 name,
                 configuration=cast(Any, {"hnsw": HNSW}),
                 metadata=_build_metadata(embedder, ""),
                 embedding_function=None,
             )
-            state = state_of(collection)
-            if state.status(corpus) == "complete":
+            state = read_vector_state(collection)
+            if state.check_status(corpus) == "complete":
                 return state
             collection.modify(metadata=_build_metadata(embedder, ""))
             _sync_every(collection, max(SYNCED_AT_WORK, len(corpus) // 20))
@@ -119,10 +119,12 @@ def embed_tokens(
     """
     store = TokenStore(corpus.folder / STORE, embedder)
     n_done = n_new = 0
-    for page in corpus.pages():
+    for page in corpus.iterate_pages():
         for start in range(0, len(page), N_A_BATCH):
             batch = page[start : start + N_A_BATCH]
-            texts = list(dict.fromkeys(t for article in batch for t in reranked_texts(article)))
+            texts = list(
+                dict.fromkeys(t for article in batch for t in list_reranked_texts(article))
+            )
             known = store.read(texts)
             new = [text for text in texts if text not in known]
             store.add(new, encode_tokens(embedder, new) if new else [])
@@ -154,7 +156,7 @@ def _warm_up_index(corpus: DiskCorpus, url: str, name: str) -> VectorState:
         sample = collection.get(limit=1, include=["embeddings"])["embeddings"]
         if sample is not None and len(sample):
             collection.query(query_embeddings=sample, n_results=1, include=[])
-        return state_of(collection)
+        return read_vector_state(collection)
 
 
 class _Embedding:
@@ -175,7 +177,7 @@ class _Embedding:
 
     def run(self) -> None:
         """Create, update and delete the vectors of the corpus."""
-        for page in self._corpus.pages():
+        for page in self._corpus.iterate_pages():
             self._update_page(page)
         self._remove_deleted()
 
@@ -184,11 +186,11 @@ class _Embedding:
         new: list[tuple[Article, Facts]] = []
         changed: list[tuple[Article, Facts]] = []
         for article in page:
-            facts, known = facts_of(article), stored.get(article.id)
+            facts, known = build_vector_facts(article), stored.get(article.id)
             if known is None or known.get("digest") != facts["digest"]:
-                new.append((article, replacing(facts, known)))
+                new.append((article, replace_facts(facts, known)))
             elif known != facts:
-                changed.append((article, replacing(facts, known)))
+                changed.append((article, replace_facts(facts, known)))
         if changed:
             self._collection.update(
                 ids=[article.id for article, _ in changed],
@@ -204,7 +206,7 @@ class _Embedding:
         return {name: dict(known or {}) for name, known in zip(stored["ids"], facts, strict=True)}
 
     def _embed(self, batch: Sequence[tuple[Article, Facts]]) -> None:
-        texts = [embedded_text(article) for article, _ in batch]
+        texts = [build_embedded_text(article) for article, _ in batch]
         vectors = encode_role(self._embedder, texts, "passage")
         self._collection.upsert(
             ids=[article.id for article, _ in batch],

@@ -19,7 +19,7 @@ from ragassay.records import Frozen
 from ragassay.retrievers.dense.chroma import (
     REBUILD_HINT,
     VECTORS,
-    chroma_where,
+    build_where_clause,
     connect,
     explain_errors,
 )
@@ -68,7 +68,7 @@ class VectorState(Frozen):
     corpus_sha256: str = ""
     n_vectors: int = 0
 
-    def status(self, corpus: DiskCorpus) -> VectorStatus:
+    def check_status(self, corpus: DiskCorpus) -> VectorStatus:
         """Return whether the vectors are unfinished, stale or complete for the current corpus."""
         if not self.corpus_sha256:
             return "unfinished"
@@ -80,7 +80,7 @@ class _Identity(Frozen):
     id: str
 
 
-def corpus_identity(folder: Path, make: bool = False) -> str:
+def read_corpus_identity(folder: Path, make: bool = False) -> str:
     """Return the id that a corpus has in Chroma, or an empty string if it never had vectors.
 
     Args:
@@ -110,17 +110,17 @@ def corpus_identity(folder: Path, make: bool = False) -> str:
 
 def _find_identity(folder: Path, url: str) -> str:
     """Return the id that a corpus has in Chroma, or an empty string if it has no vectors."""
-    identity = corpus_identity(folder)
+    identity = read_corpus_identity(folder)
     return identity if url or (folder / VECTORS).is_dir() else ""
 
 
-def collection_name(identity: str, embedder: NamedEncoder) -> str:
+def build_collection_name(identity: str, embedder: NamedEncoder) -> str:
     """Return the name of the Chroma collection for a corpus and an embedding model."""
     model = hashlib.sha256(f"{embedder.name} {embedder.digest}".encode()).hexdigest()[:16]
     return f"ragassay-{identity}-{model}"
 
 
-def vector_states(folder: Path, url: str = "") -> list[VectorState]:
+def describe_vectors(folder: Path, url: str = "") -> list[VectorState]:
     """Describe the vectors of a corpus, with one entry per embedding model.
 
     Args:
@@ -135,7 +135,7 @@ def vector_states(folder: Path, url: str = "") -> list[VectorState]:
     with explain_errors(url or str(folder / VECTORS)), connect(folder, url) as client:
         collections = _list_collections(client)
         ours = (c for c in collections if c.name.startswith(f"ragassay-{identity}-"))
-        return sorted(map(state_of, ours), key=lambda state: state.embedder)
+        return sorted(map(read_vector_state, ours), key=lambda state: state.embedder)
 
 
 def _list_collections(client: Client) -> Iterator[Collection]:
@@ -146,7 +146,7 @@ def _list_collections(client: Client) -> Iterator[Collection]:
             return
 
 
-def state_of(collection: Collection) -> VectorState:
+def read_vector_state(collection: Collection) -> VectorState:
     """Return the description that is stored in the metadata of a Chroma collection."""
     metadata: Mapping[str, Any] = collection.metadata or {}
     return VectorState(
@@ -186,7 +186,7 @@ class DenseIndex(Rebuilt):
         parts = [self._corpus.sha256, self._embedder.name, self._embedder.digest]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
-    def nearest(self, query: str, k: int, filters: Filters = ANY) -> list[tuple[str, float]]:
+    def find_nearest(self, query: str, k: int, filters: Filters = ANY) -> list[tuple[str, float]]:
         """Return the ids and cosines of the `k` articles most similar to a query, best first.
 
         Args:
@@ -213,7 +213,7 @@ class DenseIndex(Rebuilt):
         self, vector: NDArray[np.float32], n: int, filters: Filters
     ) -> list[tuple[str, float, bool]]:
         """Return the id and cosine of each hit, and whether it is retracted, best hit first."""
-        where = chroma_where(filters)
+        where = build_where_clause(filters)
         with explain_errors(self._where):
             result = self._collection.query(
                 query_embeddings=vector,
@@ -237,19 +237,19 @@ class DenseIndex(Rebuilt):
         folder = self._corpus.folder
         identity = _find_identity(folder, url)
         if not identity:
-            raise self._status_error("missing")
+            raise self._build_status_error("missing")
         client = connect(folder, url)
         status: VectorStatus = "missing"
         with explain_errors(self._where):
-            collection = find_collection(client, collection_name(identity, self._embedder))
+            collection = find_collection(client, build_collection_name(identity, self._embedder))
             if collection is not None:
-                status = state_of(collection).status(self._corpus)
+                status = read_vector_state(collection).check_status(self._corpus)
         if collection is None or status != "complete":
             client.close()
-            raise self._status_error(status)
+            raise self._build_status_error(status)
         return client, collection
 
-    def _status_error(self, status: VectorStatus) -> CorpusError:
+    def _build_status_error(self, status: VectorStatus) -> CorpusError:
         problem = {
             "missing": "are missing",
             "unfinished": "are not finished",
@@ -272,7 +272,7 @@ def find_collection(client: Client, name: str) -> Collection | None:
         return None
 
 
-def vectors_status(corpus: DiskCorpus, embedder: NamedEncoder, url: str = "") -> VectorStatus:
+def check_vectors(corpus: DiskCorpus, embedder: NamedEncoder, url: str = "") -> VectorStatus:
     """Return whether the vectors of a corpus are missing, unfinished, stale or complete.
 
     Raises:
@@ -283,5 +283,7 @@ def vectors_status(corpus: DiskCorpus, embedder: NamedEncoder, url: str = "") ->
     if not identity:
         return "missing"
     with explain_errors(url or str(folder / VECTORS)), connect(folder, url) as client:
-        collection = find_collection(client, collection_name(identity, embedder))
-        return "missing" if collection is None else state_of(collection).status(corpus)
+        collection = find_collection(client, build_collection_name(identity, embedder))
+        return (
+            "missing" if collection is None else read_vector_state(collection).check_status(corpus)
+        )

@@ -19,13 +19,13 @@ from ragassay.retrievers.disk.corpus import (
     SourceFile,
     add_counts,
     check_order,
+    describe_new_file,
     find_sources,
-    fingerprint_of,
     iter_source,
     read_ledger,
     write_ledger,
 )
-from ragassay.store import lock_file, storing
+from ragassay.store import convert_storage_errors, lock_file
 
 if TYPE_CHECKING:
     import tantivy
@@ -84,7 +84,7 @@ def build_corpus(
     folder.mkdir(parents=True, exist_ok=True)
     with lock_file(folder / ".lock", CorpusError(f"another process is building {folder}")):
         ledger = _open_ledger(folder)
-        new = [fingerprint for path in files if (fingerprint := fingerprint_of(path, ledger))]
+        new = [fingerprint for path in files if (fingerprint := describe_new_file(path, ledger))]
         check_order([fingerprint for _, fingerprint in new], ledger)
         _truncate_rejections(folder, sum(file.n_rejected for file in ledger.files))
         if not new:
@@ -125,13 +125,13 @@ class _IndexWriter:
     def __init__(self, folder: Path, ledger: Ledger) -> None:
         import tantivy
 
-        from ragassay.retrievers.disk.schema import ANALYZER, analyzer, build_schema
+        from ragassay.retrievers.disk.schema import ANALYZER, build_analyzer, build_schema
 
         self.ledger = ledger
         self._folder = folder
         (folder / INDEX).mkdir(exist_ok=True)
         self._index = tantivy.Index(build_schema(), str(folder / INDEX), reuse=True)
-        self._index.register_tokenizer(ANALYZER, analyzer())
+        self._index.register_tokenizer(ANALYZER, build_analyzer())
         self._writer: tantivy.IndexWriter = self._index.writer(HEAP_BYTES, N_THREADS)
         self._begin()
 
@@ -158,7 +158,7 @@ class _IndexWriter:
 
     def _add(self, item: Document | Deletion | Rejection) -> str:
         """Add an item and return the name of the `SourceFile` field that counts it."""
-        from ragassay.retrievers.disk.schema import row_of
+        from ragassay.retrievers.disk.schema import build_index_row
 
         if isinstance(item, Rejection):
             self._rejections.append(item)
@@ -167,8 +167,10 @@ class _IndexWriter:
             self._writer.delete_documents_by_term("id", item.id)
         if not isinstance(item, Document):
             return "n_deleted"
-        with storing(self._folder / INDEX, ValueError):  # Raised by tantivy if the disk is full.
-            self._writer.add_document(row_of(item))
+        with convert_storage_errors(
+            self._folder / INDEX, ValueError
+        ):  # Raised by tantivy if the disk is full.
+            self._writer.add_document(build_index_row(item))
         self._fresh.add(item.id)
         return "n_articles"
 
@@ -178,11 +180,11 @@ class _IndexWriter:
         After an interruption between the two steps, some items are read and added again, which
         replaces them.
         """
-        with storing(self._folder / INDEX, ValueError):
+        with convert_storage_errors(self._folder / INDEX, ValueError):
             self._writer.commit()
         if self._rejections:
             rejected = self._folder / REJECTED
-            with storing(rejected), rejected.open("a", encoding="utf-8") as lines:
+            with convert_storage_errors(rejected), rejected.open("a", encoding="utf-8") as lines:
                 lines.writelines(f"{r.model_dump_json()}\n" for r in self._rejections)
         self.ledger = self.ledger.with_file(file)
         write_ledger(self._folder, self.ledger)

@@ -16,11 +16,11 @@ from pydantic import Field, ValidationError
 from ragassay.errors import CorpusError, InputError
 from ragassay.extras import need
 from ragassay.formats.retrieval import iter_corpus
-from ragassay.models.weights import sha256_of
+from ragassay.models.weights import compute_sha256
 from ragassay.process import Rebuilt
 from ragassay.records import Article, Document, Frozen, Rejection
-from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier
-from ragassay.store import storing
+from ragassay.retrievers.literature import ANY, Filters, Hit, strip_article_id
+from ragassay.store import convert_storage_errors
 
 if TYPE_CHECKING:
     import tantivy
@@ -51,10 +51,10 @@ def find_sources(paths: Sequence[Path]) -> list[Path]:
     name, count = Counter(path.name for path in unique).most_common(1)[0] if unique else ("", 0)
     if count > 1:
         raise InputError(f"two files are named {name}; files of a corpus need unique names")
-    return sorted(unique, key=lambda path: pubmed_number(path.name) or (0, 0))
+    return sorted(unique, key=lambda path: parse_pubmed_number(path.name) or (0, 0))
 
 
-def pubmed_number(name: str) -> tuple[int, int] | None:
+def parse_pubmed_number(name: str) -> tuple[int, int] | None:
     """Return year and number of a PubMed file, such as (26, 1274) for `pubmed26n1274.xml.gz`."""
     match = _PUBMED.match(name)
     return (int(match[1]), int(match[2])) if match else None
@@ -154,20 +154,20 @@ def read_ledger(folder: Path) -> Ledger:
 def write_ledger(folder: Path, ledger: Ledger) -> None:
     """Replace the list of source files of a corpus atomically."""
     partial = folder / f".{LEDGER}.partial"
-    with storing(partial), partial.open("w", encoding="utf-8") as file:
+    with convert_storage_errors(partial), partial.open("w", encoding="utf-8") as file:
         file.write(ledger.model_dump_json(indent=2))
         file.flush()
         os.fsync(file.fileno())
     partial.replace(folder / LEDGER)
 
 
-def fingerprint_of(path: Path, ledger: Ledger) -> tuple[Path, SourceFile] | None:
+def describe_new_file(path: Path, ledger: Ledger) -> tuple[Path, SourceFile] | None:
     """Return a file with its description, or None if the corpus contains the whole file.
 
     Raises:
         InputError: The corpus contains a different file with the same name.
     """
-    known, digest = ledger.find(path.name), sha256_of(path)
+    known, digest = ledger.find(path.name), compute_sha256(path)
     if known is None:
         return path, SourceFile(name=path.name, sha256=digest)
     if known.sha256 != digest:
@@ -186,9 +186,11 @@ def check_order(new: Sequence[SourceFile], ledger: Ledger) -> None:
     Raises:
         InputError: A file is older than a file in the corpus.
     """
-    done = [n for file in ledger.files if file.is_complete and (n := pubmed_number(file.name))]
+    done = [
+        n for file in ledger.files if file.is_complete and (n := parse_pubmed_number(file.name))
+    ]
     for file in new:
-        number = pubmed_number(file.name)
+        number = parse_pubmed_number(file.name)
         if number and done and number < max(done):
             raise InputError(
                 f"{file.name} is older than some files in the corpus, which may contain revisions "
@@ -219,7 +221,7 @@ class DiskCorpus(Rebuilt):
         need("tantivy")
         import tantivy
 
-        from ragassay.retrievers.disk.schema import ANALYZER, analyzer
+        from ragassay.retrievers.disk.schema import ANALYZER, build_analyzer
 
         self.folder = folder
         self.ledger: Ledger = read_ledger(folder)
@@ -227,7 +229,7 @@ class DiskCorpus(Rebuilt):
             self._index = tantivy.Index.open(str(folder / INDEX))
         except (ValueError, OSError) as error:
             raise CorpusError(f"the index of {folder} cannot be opened: {error}") from error
-        self._index.register_tokenizer(ANALYZER, analyzer())
+        self._index.register_tokenizer(ANALYZER, build_analyzer())
         self._index.reload()
         self._searcher = self._index.searcher()
 
@@ -243,7 +245,7 @@ class DiskCorpus(Rebuilt):
         """Return the article with the given PMID (`123`, `PMID 123`) or DOI, or None."""
         from tantivy import Query
 
-        name = bare_identifier(identifier)
+        name = strip_article_id(identifier)
         field = "doi" if name.startswith("10.") else "id"
         query: tantivy.Query = Query.term_query(self._index.schema, field, name, "basic")
         hits = self._searcher.search(query, 1, count=False).hits
@@ -256,7 +258,7 @@ class DiskCorpus(Rebuilt):
         articles = map(self._read_article, self._find(identifiers))
         return {article.id: article for article in articles}
 
-    def pages(self, n: int = PAGE_SIZE) -> Iterator[list[Article]]:
+    def iterate_pages(self, n: int = PAGE_SIZE) -> Iterator[list[Article]]:
         """Yield all articles in pages, in an order that stays the same until the corpus changes.
 
         Args:
@@ -299,15 +301,15 @@ class DiskCorpus(Rebuilt):
         return [address for _, address in hits]
 
     def _read_article(self, address: tantivy.DocAddress) -> Article:
-        from ragassay.retrievers.disk.schema import document_of
+        from ragassay.retrievers.disk.schema import read_stored_article
 
-        return document_of(self._searcher.doc(address))
+        return read_stored_article(self._searcher.doc(address))
 
     def _read_segment(self, segment: int, start: int, n: int) -> dict[int, Article]:
         """Return up to `n` articles of an index segment by position, including deleted articles."""
         import tantivy
 
-        from ragassay.retrievers.disk.schema import document_of
+        from ragassay.retrievers.disk.schema import read_stored_article
 
         articles: dict[int, Article] = {}
         for position in range(start, start + n):
@@ -315,7 +317,7 @@ class DiskCorpus(Rebuilt):
                 row = self._searcher.doc(tantivy.DocAddress(segment, position))
             except ValueError:  # Past the end of the segment.
                 break
-            articles[position] = document_of(row)
+            articles[position] = read_stored_article(row)
         return articles
 
     def _drop_deleted(self, segment: int, stored: dict[int, Article]) -> list[Article]:

@@ -9,7 +9,7 @@ from typing import Any
 import tantivy
 
 from ragassay.records import Article, Document
-from ragassay.retrievers.literature import Filters, day_number
+from ragassay.retrievers.literature import Filters, compute_day_number
 
 TITLE_BOOST = 0.2
 """Additional weight of a word in the title; each word in title or abstract has weight 1. On the
@@ -37,7 +37,7 @@ def build_schema() -> tantivy.Schema:
 
 
 @functools.cache
-def analyzer() -> tantivy.TextAnalyzer:
+def build_analyzer() -> tantivy.TextAnalyzer:
     """Return the text analyzer, which lowercases, stems, and removes accents and stop words."""
     from tantivy import Filter
 
@@ -52,7 +52,7 @@ def analyzer() -> tantivy.TextAnalyzer:
     )
 
 
-def row_of(document: Document) -> tantivy.Document:
+def build_index_row(document: Document) -> tantivy.Document:
     """Return the index entry for a document."""
     row: dict[str, Any] = {
         "id": document.id,
@@ -69,11 +69,11 @@ def row_of(document: Document) -> tantivy.Document:
         if document.doi:
             row["doi"] = document.doi
         if document.published:
-            row["published"] = day_number(document.published)
+            row["published"] = compute_day_number(document.published)
     return tantivy.Document(**row)
 
 
-def document_of(row: tantivy.Document) -> Article:
+def read_stored_article(row: tantivy.Document) -> Article:
     """Return the article that is stored in an index entry."""
     record: bytes = row["record"][0]
     return Article.model_validate_json(bytes(record))
@@ -87,7 +87,7 @@ def build_query(schema: tantivy.Schema, query: str, filters: Filters) -> tantivy
     from tantivy import Occur, Query
 
     words: list[tuple[tantivy.Occur, tantivy.Query]] = []
-    for word, count in Counter(analyzer().analyze(query)).items():
+    for word, count in Counter(build_analyzer().analyze(query)).items():
         for field, boost in (("text", 1.0), ("title", TITLE_BOOST)):
             term = Query.term_query(schema, field, word, "freq")
             words.append((Occur.Should, Query.boost_query(term, boost * count)))
@@ -107,8 +107,8 @@ def _build_filters(
 
     conditions: list[tuple[tantivy.Occur, tantivy.Query]] = []
     if filters.since or filters.until:
-        first = day_number(filters.since) if filters.since else 1
-        last = day_number(filters.until, last=True) if filters.until else _LAST_DAY
+        first = compute_day_number(filters.since) if filters.since else 1
+        last = compute_day_number(filters.until, last=True) if filters.until else _LAST_DAY
         dated = Query.range_query(schema, "published", FieldType.Integer, first, last)
         conditions.append((Occur.Must, Query.const_score_query(dated, 0.0)))
     if filters.types:

@@ -9,7 +9,12 @@ from lxml.etree import _Element as Element
 
 from ragassay.formats.problems import Problem, quote_text
 from ragassay.records.inputs import Article
-from ragassay.retrievers.pubmed.dates_links import article_links, earliest, exact_date, free_date
+from ragassay.retrievers.pubmed.dates_links import (
+    convert_references,
+    find_earliest_date,
+    join_date,
+    parse_free_date,
+)
 
 NO_TITLE = "[Not Available]."
 """Text that PubMed uses if an article has no English title."""
@@ -31,29 +36,30 @@ def read_article(record: Element) -> Article | Problem:
         Article, or a problem if the PMID or a date is invalid, or if there is neither a title nor
         an abstract.
     """
-    citation = _child(record, "MedlineCitation")
+    citation = _find_child(record, "MedlineCitation")
     if citation is None:
         return Problem(
             "MedlineCitation", "the element MedlineCitation is missing", "a MedlineCitation element"
         )
-    article = _child(citation, "Article")
+    article = _find_child(citation, "Article")
     if article is None:
         return Problem(
             "MedlineCitation.Article", "the element Article is missing", "an Article element"
         )
-    title = _flat(_child(article, "ArticleTitle"))
+    title = _flatten_element(_find_child(article, "ArticleTitle"))
     if not title or title == NO_TITLE:
-        title = _flat(_child(article, "VernacularTitle"))
-    journal = _child(article, "Journal")
-    issue = _child(_child(journal, "JournalIssue"), "PubDate")
+        title = _flatten_element(_find_child(article, "VernacularTitle"))
+    journal = _find_child(article, "Journal")
+    issue = _find_child(_find_child(journal, "JournalIssue"), "PubDate")
     return _build(
         citation=citation,
         article=article,
         title=title,
-        journal=_flat(_child(journal, "Title")) or _flat(_child(journal, "ISOAbbreviation")),
+        journal=_flatten_element(_find_child(journal, "Title"))
+        or _flatten_element(_find_child(journal, "ISOAbbreviation")),
         dates=(*article.iterchildren("ArticleDate"), issue),
-        types=_child(article, "PublicationTypeList"),
-        ids=_child(_child(record, "PubmedData"), "ArticleIdList"),
+        types=_find_child(article, "PublicationTypeList"),
+        ids=_find_child(_find_child(record, "PubmedData"), "ArticleIdList"),
     )
 
 
@@ -63,22 +69,24 @@ def read_book_article(record: Element) -> Article | Problem:
     `journal` is the title of the book. `published` is the contribution date or the book date,
     whichever is earlier. See `read_article` for the result.
     """
-    document = _child(record, "BookDocument")
+    document = _find_child(record, "BookDocument")
     if document is None:
         return Problem(
             "BookDocument", "the element BookDocument is missing", "a BookDocument element"
         )
-    book = _child(document, "Book")
-    name = _flat(_child(book, "BookTitle"))
-    title = _flat(_child(document, "ArticleTitle")) or _flat(_child(document, "VernacularTitle"))
+    book = _find_child(document, "Book")
+    name = _flatten_element(_find_child(book, "BookTitle"))
+    title = _flatten_element(_find_child(document, "ArticleTitle")) or _flatten_element(
+        _find_child(document, "VernacularTitle")
+    )
     return _build(
         citation=document,
         article=document,
         title=title or name,
         journal=name,
-        dates=(_child(document, "ContributionDate"), _child(book, "PubDate")),
+        dates=(_find_child(document, "ContributionDate"), _find_child(book, "PubDate")),
         types=document,
-        ids=_child(document, "ArticleIdList"),
+        ids=_find_child(document, "ArticleIdList"),
     )
 
 
@@ -88,7 +96,7 @@ def read_pmid(element: Element | None) -> tuple[str, int] | Problem:
     Returns:
         PMID and version, or a problem if the PMID is not 1 to 8 digits or the version is invalid.
     """
-    text = _flat(element)
+    text = _flatten_element(element)
     if element is None or not PMID.match(text):
         found = f"found {quote_text(text)}" if text else "the PMID is missing"
         return Problem("PMID", found, "1 to 8 digits")
@@ -98,7 +106,7 @@ def read_pmid(element: Element | None) -> tuple[str, int] | Problem:
     return text, int(version)
 
 
-def plain_doi(text: str) -> str:
+def normalize_doi(text: str) -> str:
     """Return a DOI in lowercase and without a resolver URL, or an empty string if it is invalid."""
     match = _RESOLVER.match(text)
     doi = text[match.end() :] if match else text
@@ -115,10 +123,10 @@ def _build(
     types: Element | None,
     ids: Element | None,
 ) -> Article | Problem:
-    pmid = read_pmid(_child(citation, "PMID"))
+    pmid = read_pmid(_find_child(citation, "PMID"))
     if isinstance(pmid, Problem):
         return pmid
-    text = _abstract(_child(article, "Abstract"))
+    text = _join_abstract(_find_child(article, "Abstract"))
     if not title and not text:
         return Problem(
             "Article", "the article has neither a title nor an abstract", "a title or an abstract"
@@ -126,7 +134,7 @@ def _build(
     published = _read_date(dates)
     if isinstance(published, Problem):
         return published
-    kinds = _texts(types, "PublicationType")
+    kinds = _list_texts(types, "PublicationType")
     return Article(
         id=pmid[0],
         version=pmid[1],
@@ -134,19 +142,21 @@ def _build(
         text=text,
         journal=journal,
         published=published,
-        doi=_doi(article, ids),
+        doi=_find_doi(article, ids),
         publication_types=kinds,
-        mesh=_texts(_child(citation, "MeshHeadingList"), "DescriptorName"),
-        links=article_links(_references(_child(citation, "CommentsCorrectionsList")), kinds),
+        mesh=_list_texts(_find_child(citation, "MeshHeadingList"), "DescriptorName"),
+        links=convert_references(
+            _list_references(_find_child(citation, "CommentsCorrectionsList")), kinds
+        ),
     )
 
 
-def _child(element: Element | None, name: str) -> Element | None:
+def _find_child(element: Element | None, name: str) -> Element | None:
     # Twice as fast as `find`.
     return None if element is None else next(element.iterchildren(name), None)
 
 
-def _flat(element: Element | None) -> str:
+def _flatten_element(element: Element | None) -> str:
     """Return the text of an element without markup, with whitespace collapsed."""
     if element is None:
         return ""
@@ -154,18 +164,18 @@ def _flat(element: Element | None) -> str:
     return " ".join(text.split())
 
 
-def _texts(parent: Element | None, name: str) -> tuple[str, ...]:
+def _list_texts(parent: Element | None, name: str) -> tuple[str, ...]:
     if parent is None:
         return ()
     return tuple(text for element in parent.iter(name) if (text := (element.text or "").strip()))
 
 
-def _abstract(abstract: Element | None) -> str:
+def _join_abstract(abstract: Element | None) -> str:
     if abstract is None:
         return ""
     lines: list[str] = []
     for section in abstract.iterchildren("AbstractText"):
-        text = _flat(section)
+        text = _flatten_element(section)
         label = " ".join(section.get("Label", "").split()).removesuffix(":")
         if text and label and label.upper() != _UNLABELLED:
             text = f"{label}: {text}"
@@ -181,16 +191,16 @@ def _read_date(dates: tuple[Element | None, ...]) -> str | Problem:
             continue
         parts = {child.tag: (child.text or "").strip() for child in element}
         if "MedlineDate" in parts:
-            date = free_date(parts["MedlineDate"])
+            date = parse_free_date(parts["MedlineDate"])
         else:
-            date = exact_date(parts.get("Year", ""), parts.get("Month", ""), parts.get("Day", ""))
+            date = join_date(parts.get("Year", ""), parts.get("Month", ""), parts.get("Day", ""))
         if isinstance(date, Problem):
             return date
         known.append(date)
-    return earliest(known)
+    return find_earliest_date(known)
 
 
-def _doi(article: Element, ids: Element | None) -> str:
+def _find_doi(article: Element, ids: Element | None) -> str:
     elements = [
         location
         for location in article.iterchildren("ELocationID")
@@ -198,14 +208,16 @@ def _doi(article: Element, ids: Element | None) -> str:
     ]
     if ids is not None:
         elements += [e for e in ids.iterchildren("ArticleId") if e.get("IdType") == "doi"]
-    return next(filter(None, (plain_doi(_flat(element)) for element in elements)), "")
+    return next(
+        filter(None, (normalize_doi(_flatten_element(element)) for element in elements)), ""
+    )
 
 
-def _references(corrections: Element | None) -> Iterator[tuple[str, str, str]]:
+def _list_references(corrections: Element | None) -> Iterator[tuple[str, str, str]]:
     for entry in () if corrections is None else corrections.iterchildren("CommentsCorrections"):
-        pmid = _flat(_child(entry, "PMID"))
+        pmid = _flatten_element(_find_child(entry, "PMID"))
         yield (
             entry.get("RefType", ""),
             pmid if PMID.match(pmid) else "",
-            _flat(_child(entry, "RefSource")),
+            _flatten_element(_find_child(entry, "RefSource")),
         )

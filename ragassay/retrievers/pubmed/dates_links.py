@@ -24,7 +24,7 @@ _EXPECTED = "a year, optionally with a month (Mar, 3) and a day"
 
 
 @lru_cache(maxsize=4096)
-def exact_date(year: str, month: str = "", day: str = "") -> str | Problem:
+def join_date(year: str, month: str = "", day: str = "") -> str | Problem:
     """Join year, month and day to a date, where unknown parts are empty.
 
     Args:
@@ -58,11 +58,11 @@ def _is_number(text: str, longest: int) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= longest
 
 
-def free_date(text: str) -> str | Problem:
+def parse_free_date(text: str) -> str | Problem:
     """Parse a date in free form, or the start of a range of dates.
 
     For example, "1998 Dec-1999 Jan" becomes "1998-12", "1975 Jul 15-30" becomes "1975-07-15", and
-    "2000 Spring" becomes "2000". The result has the format that `exact_date` returns, and is empty
+    "2000 Spring" becomes "2000". The result has the format that `join_date` returns, and is empty
     if the text contains no year.
     """
     match = _FREE.search(text)
@@ -70,11 +70,11 @@ def free_date(text: str) -> str | Problem:
         return ""
     year, month, day = (part or "" for part in match.groups())
     if month[:3].lower() not in _MONTHS:
-        return exact_date(year)
-    return exact_date(year, month, day)
+        return join_date(year)
+    return join_date(year, month, day)
 
 
-def earliest(dates: Iterable[str]) -> str:
+def find_earliest_date(dates: Iterable[str]) -> str:
     """Return the earliest date, or an empty string if all dates are unknown.
 
     If one date is the start of another, such as "2021" and "2021-03-09", the longer date counts as
@@ -128,7 +128,7 @@ _SERVER = re.compile(
 )
 
 
-def article_links(
+def convert_references(
     references: Iterable[tuple[str, str, str]], publication_types: Iterable[str]
 ) -> tuple[ArticleLink, ...]:
     """Convert PubMed's references between articles to links, without duplicates.

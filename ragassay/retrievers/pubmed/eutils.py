@@ -124,7 +124,9 @@ class Eutils:
             return b""
         # NCBI quotes the key in error messages.
         masked = body.replace(self._api_key.encode(), b"***") if self._api_key else body
-        problem = _find_problem(masked) if status == 200 else f"status {status}: {_excerpt(masked)}"
+        problem = (
+            _find_problem(masked) if status == 200 else f"status {status}: {_shorten_body(masked)}"
+        )
         if not problem:
             return body
         # Our requests are well formed, so a 400 with an <ERROR> is a failure of the backend.
@@ -180,20 +182,20 @@ def _find_problem(body: bytes) -> str:
         try:
             reply = json.loads(body, strict=False)
         except ValueError:
-            return f"truncated response: {_excerpt(body)}"
+            return f"truncated response: {_shorten_body(body)}"
         error = reply.get("error") or reply.get("esearchresult", {}).get("ERROR")
         if error:
             return str(error)
         is_known = "idlist" in reply.get("esearchresult", {}) or "records" in reply
-        return "" if is_known else f"unknown response: {_excerpt(body)}"
+        return "" if is_known else f"unknown response: {_shorten_body(body)}"
     if error := _XML_ERROR.search(body[:2000]):
         return error[1].strip().decode(errors="replace")
     if _WHOLE_SET.search(body[-100:]):
         return ""
-    return f"unknown or truncated response: {_excerpt(body)}"
+    return f"unknown or truncated response: {_shorten_body(body)}"
 
 
-def _excerpt(body: bytes) -> str:
+def _shorten_body(body: bytes) -> str:
     return " ".join(body[:300].decode(errors="replace").split())
 
 

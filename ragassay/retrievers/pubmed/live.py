@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from ragassay.errors import CorpusError, InputError
 from ragassay.process import Rebuilt
 from ragassay.records import Article, Rejection
-from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier
+from ragassay.retrievers.literature import ANY, Filters, Hit, strip_article_id
 from ragassay.retrievers.pubmed.eutils import Eutils
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _EVERYDAY = frozenset(
 """Words that are common in abstracts and are dropped first if a question is too long for PubMed."""
 
 
-def word_choices(query: str) -> Iterator[list[str]]:
+def list_word_choices(query: str) -> Iterator[list[str]]:
     """Yield shorter and shorter lists of words to search for in PubMed.
 
     The first list has at most eight words, and each further list is about a quarter shorter. Stop
@@ -57,7 +57,7 @@ def word_choices(query: str) -> Iterator[list[str]]:
     effect.
 
     Example:
-        >>> list(word_choices('Does "aspirin"[ti] OR heparin?'))
+        >>> list(list_word_choices('Does "aspirin"[ti] OR heparin?'))
         [['aspirin', 'ti', 'heparin'], ['aspirin', 'heparin']]
     """
     text = unicodedata.normalize("NFKC", query).replace("\u2019", "'")
@@ -216,10 +216,10 @@ class LivePubMed(Rebuilt):
         Raises:
             CorpusError: PubMed cannot be reached, all retries fail, or the record is invalid.
         """
-        name = bare_identifier(identifier)
+        name = strip_article_id(identifier)
         if _DOI.fullmatch(name):
             term = f'"{name.replace(chr(34), "")}"[doi]'
-            articles, rejections = self._get_articles(self._esearch(term, 5))
+            articles, rejections = self._get_articles(self._search_pmids(term, 5))
             # For unknown DOIs, PubMed may search for parts of the DOI instead.
             article = next((a for a in articles.values() if a.doi == name), None)
         else:
@@ -235,7 +235,7 @@ class LivePubMed(Rebuilt):
         """Return up to `k` articles in PubMed's relevance order, scored 1, 1/2, 1/3, ...
 
         PubMed finds only articles with all words of a query. Queries are therefore reduced to the
-        most informative words, and to fewer words if nothing matches. See `word_choices`. Date
+        most informative words, and to fewer words if nothing matches. See `list_word_choices`. Date
         filters use the `[dp]` field.
 
         Raises:
@@ -245,8 +245,8 @@ class LivePubMed(Rebuilt):
         conditions = filter_term(filters)
         if k < 1:
             return []
-        for words in word_choices(query):
-            pmids = self._esearch(f"({' '.join(words)}){conditions}", min(k, _MOST_HITS))
+        for words in list_word_choices(query):
+            pmids = self._search_pmids(f"({' '.join(words)}){conditions}", min(k, _MOST_HITS))
             if pmids:
                 articles, _ = self._get_articles(pmids)
                 ranked = [articles[pmid] for pmid in pmids if pmid in articles]
@@ -264,7 +264,7 @@ class LivePubMed(Rebuilt):
         records = json.loads(body, strict=False).get("records", [])
         return next((str(record["pmid"]) for record in records if record.get("pmid")), None)
 
-    def _esearch(self, term: str, k: int) -> list[str]:
+    def _search_pmids(self, term: str, k: int) -> list[str]:
         params = {"db": "pubmed", "term": term, "retmax": str(k), "sort": "relevance"}
         body = self._fetch_cached(f"{self._base}/esearch.fcgi", params | {"retmode": "json"})
         return json.loads(body, strict=False)["esearchresult"]["idlist"]
@@ -282,7 +282,7 @@ class LivePubMed(Rebuilt):
         missing: list[str] = []
         rejections: list[Rejection] = []
         for pmid in dict.fromkeys(pmids):
-            cached: Any = self._cache.get(self._article_key(pmid))
+            cached: Any = self._cache.get(self._build_article_key(pmid))
             try:
                 if cached:
                     articles[pmid] = Article.model_validate_json(cached)
@@ -305,12 +305,12 @@ class LivePubMed(Rebuilt):
         for pmid in pmids:
             if pmid in articles:
                 text = articles[pmid].model_dump_json(exclude_defaults=True)
-                self._cache.set(self._article_key(pmid), text, expire=_TTL_ARTICLE_S)
+                self._cache.set(self._build_article_key(pmid), text, expire=_TTL_ARTICLE_S)
             elif not rejections:
-                self._cache.set(self._article_key(pmid), "", expire=_TTL_SEARCH_S)
+                self._cache.set(self._build_article_key(pmid), "", expire=_TTL_SEARCH_S)
         return rejections
 
-    def _article_key(self, pmid: str) -> str:
+    def _build_article_key(self, pmid: str) -> str:
         return json.dumps([_READER, self._base, "efetch", pmid])
 
 

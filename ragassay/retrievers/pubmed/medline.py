@@ -18,13 +18,13 @@ from ragassay.formats.items import MAX_CONTENT, Place, shorten_text
 from ragassay.formats.problems import Problem, quote_text
 from ragassay.records import Rejection
 from ragassay.records.inputs import Article
-from ragassay.retrievers.pubmed.article import NO_TITLE, PMID, plain_doi
+from ragassay.retrievers.pubmed.article import NO_TITLE, PMID, normalize_doi
 from ragassay.retrievers.pubmed.dates_links import (
     MEDLINE_TAGS,
-    article_links,
-    earliest,
-    exact_date,
-    free_date,
+    convert_references,
+    find_earliest_date,
+    join_date,
+    parse_free_date,
 )
 
 MAX_RECORD_CHARS = 16 * 1024 * 1024
@@ -76,13 +76,13 @@ class _MedlineRecord:
             message = f"the line {quote_text(text)} does not belong to a field"
             self.problem = self.problem or Problem("", message, _EXPECTED_LINE)
 
-    def values(self, tag: str) -> list[str]:
+    def get_values(self, tag: str) -> list[str]:
         """Return the values of a field, with whitespace collapsed."""
         return [" ".join(" ".join(parts).split()) for parts in self.fields.get(tag, ())]
 
-    def value(self, *tags: str) -> str:
+    def get_first_value(self, *tags: str) -> str:
         """Return the first value that is not empty, in the order of the tags."""
-        return next((value for tag in tags for value in self.values(tag) if value), "")
+        return next((value for tag in tags for value in self.get_values(tag) if value), "")
 
 
 def iter_nbib(path: Path) -> Iterator[Article | Rejection]:
@@ -148,21 +148,21 @@ def _read_article(record: _MedlineRecord, file: str) -> Article | Rejection:
     article = record.problem or _build_article(record)
     if isinstance(article, Article):
         return article
-    pmid = record.value("PMID")
+    pmid = record.get_first_value("PMID")
     prefix = f"PMID {pmid}: " if PMID.match(pmid) else ""
     place = Place(file, record.line, f"line-{record.line}", shorten_text("\n".join(record.content)))
     return place.reject(Problem(article.field, prefix + article.text, article.expected))
 
 
 def _build_article(record: _MedlineRecord) -> Article | Problem:
-    pmid = record.value("PMID")
+    pmid = record.get_first_value("PMID")
     if not PMID.match(pmid):
         found = f"found {quote_text(pmid)}" if pmid else "the PMID is missing"
         return Problem("PMID", found, "1 to 8 digits")
-    title = record.value("TI")
+    title = record.get_first_value("TI")
     if not title or title == NO_TITLE:
-        title = record.value("TT", "BTI")
-    text = record.value("AB")
+        title = record.get_first_value("TT", "BTI")
+    text = record.get_first_value("AB")
     if not title and not text:
         return Problem(
             "TI", "the article has neither a title nor an abstract", "a title or an abstract"
@@ -170,42 +170,42 @@ def _build_article(record: _MedlineRecord) -> Article | Problem:
     published = _read_date(record)
     if isinstance(published, Problem):
         return published
-    types = tuple(record.values("PT"))
-    mesh = (heading.partition("/")[0].strip().lstrip("*") for heading in record.values("MH"))
+    types = tuple(record.get_values("PT"))
+    mesh = (heading.partition("/")[0].strip().lstrip("*") for heading in record.get_values("MH"))
     return Article(
         id=pmid,
         title=title,
         text=text,
-        journal=record.value("JT", "TA"),
+        journal=record.get_first_value("JT", "TA"),
         published=published,
-        doi=_doi(record),
+        doi=_find_doi(record),
         publication_types=types,
         mesh=tuple(dict.fromkeys(mesh)),
-        links=article_links(_references(record), types),
+        links=convert_references(_list_references(record), types),
     )
 
 
 def _read_date(record: _MedlineRecord) -> str | Problem:
-    online = _DEP.match(record.value("DEP"))
-    dates = [free_date(record.value("DP"))]
+    online = _DEP.match(record.get_first_value("DEP"))
+    dates = [parse_free_date(record.get_first_value("DP"))]
     if online is not None:
-        dates.append(exact_date(*online.groups()))
+        dates.append(join_date(*online.groups()))
     problem = next((date for date in dates if isinstance(date, Problem)), None)
-    return problem or earliest(date for date in dates if isinstance(date, str))
+    return problem or find_earliest_date(date for date in dates if isinstance(date, str))
 
 
-def _doi(record: _MedlineRecord) -> str:
-    for value in (*record.values("LID"), *record.values("AID")):
+def _find_doi(record: _MedlineRecord) -> str:
+    for value in (*record.get_values("LID"), *record.get_values("AID")):
         match = _DOI.match(value)
-        if match is not None and (doi := plain_doi(match[1])):
+        if match is not None and (doi := normalize_doi(match[1])):
             return doi
     return ""
 
 
-def _references(record: _MedlineRecord) -> Iterator[tuple[str, str, str]]:
+def _list_references(record: _MedlineRecord) -> Iterator[tuple[str, str, str]]:
     for tag in record.fields:
         kind = MEDLINE_TAGS.get(tag)
-        for value in record.values(tag) if kind else ():
+        for value in record.get_values(tag) if kind else ():
             match = _LINKED_PMID.search(value)
             source = value[: match.start()].strip() if match else value
             yield kind or "", match[1] if match else "", source

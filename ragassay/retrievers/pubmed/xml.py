@@ -14,9 +14,15 @@ from pathlib import Path
 from lxml.etree import Entity, XMLPullParser, XMLSyntaxError, tostring
 from lxml.etree import _Element as Element
 
-from ragassay.formats.files import CORRUPTION_ERRORS, corruption_text, open_binary
+from ragassay.formats.files import CORRUPTION_ERRORS, describe_corruption, open_binary
 from ragassay.formats.items import Place, shorten_text
-from ragassay.formats.papers.jats import WHOLE_FILE, declares_entities, forget, line_of, not_xml
+from ragassay.formats.papers.jats import (
+    WHOLE_FILE,
+    declares_entities,
+    describe_xml_error,
+    find_line_number,
+    forget,
+)
 from ragassay.formats.problems import Problem, quote_text
 from ragassay.records import Rejection
 from ragassay.records.inputs import Article
@@ -117,10 +123,10 @@ class _Stream:
                 return self._check_root(self._parser.close())
         except XMLSyntaxError as error:
             self._over = True
-            return self._reject(error.lineno or self._line, not_xml(error))
+            return self._reject(error.lineno or self._line, describe_xml_error(error))
         except CORRUPTION_ERRORS as error:
             self._over = True
-            return self._reject(self._line, Problem("", corruption_text(error), WHOLE_FILE))
+            return self._reject(self._line, Problem("", describe_corruption(error), WHOLE_FILE))
         self._line += chunk.count(b"\n")
         self._n_pending_bytes += len(chunk)
         if self._n_pending_bytes <= MAX_RECORD_BYTES:
@@ -170,7 +176,7 @@ class _Stream:
         prefix = "" if isinstance(pmid, Problem) else f"PMID {pmid[0]}: "
         content = tostring(element, encoding="unicode", with_tail=False)
         return self._reject(
-            line_of(element) or self._line,
+            find_line_number(element) or self._line,
             Problem(problem.field, prefix + problem.text, problem.expected),
             shorten_text(content),
         )

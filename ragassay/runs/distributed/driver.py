@@ -22,7 +22,7 @@ from ragassay.records import Record
 from ragassay.runs.distributed.hub import EventBatch, Hub
 from ragassay.runs.distributed.worker import WorkerTask, WorkKind, work_on_shard
 from ragassay.runs.progress import Event, Listener
-from ragassay.store import Store, opened_store
+from ragassay.store import Store, open_store
 
 N_HUB_CALLS = 10_000
 """Maximum number of concurrent calls to the hub, many of which wait for a free endpoint."""
@@ -57,7 +57,7 @@ LOST_HUB = (
 
 
 @contextmanager
-def opened_cluster(address: str, n_workers: int) -> Iterator[int]:
+def open_cluster(address: str, n_workers: int) -> Iterator[int]:
     """Join or start a cluster, and leave or stop it at the end.
 
     Args:
@@ -88,7 +88,7 @@ def opened_cluster(address: str, n_workers: int) -> Iterator[int]:
 
 
 def connect(ray: Any, address: str, n_workers: int) -> None:
-    """Join or start a cluster. See `opened_cluster`.
+    """Join or start a cluster. See `open_cluster`.
 
     Raises:
         SettingsError: There is no cluster at the address.
@@ -110,7 +110,7 @@ Group = tuple[Record, ...]
 verdicts."""
 
 
-def shards_of(records: Sequence[Record], n_workers: int) -> list[list[Group]]:
+def split_shards(records: Sequence[Record], n_workers: int) -> list[list[Group]]:
     """Split records into shards for the workers, in order."""
     groups: dict[tuple[object, ...], list[Record]] = {}
     for record in records:
@@ -154,8 +154,8 @@ async def work_in_cluster(
     if run.arguments is None:
         raise SettingsError("engine: only runs built by `build_run` can use a cluster")
     limits = run.settings.limits
-    cluster = opened_cluster(limits.address, limits.workers)
-    with cluster as n_workers, opened_store(path) as store:
+    cluster = open_cluster(limits.address, limits.workers)
+    with cluster as n_workers, open_store(path) as store:
         from ray.exceptions import RayActorError
 
         driver = _Driver(n_workers, run, kind, store, keep, listen)
@@ -192,7 +192,7 @@ class _Driver:
         self.hub = new_hub.remote(self.run.limiter)
         models = {node["NodeID"]: _start_models(node) for node in ray.nodes() if node["Alive"]}
         self.actors += [self.hub, *models.values()]
-        rows = self.store.all_rows()
+        rows = self.store.read_all_rows()
         while chunk := list(itertools.islice(rows, N_ROWS)):
             await self.hub.add_rows.remote(chunk)
         run_arguments: Any = self.run.arguments
@@ -203,7 +203,7 @@ class _Driver:
             ),
             settings=self._share_calls(self.run.settings),
             corpus=self.run.retrieval.corpus,
-            identity=self.kind.identity(self.run),
+            identity=self.kind.compute_identity(self.run),
             has_rows=not self.store.is_empty,
             hub=self.hub,
             models=models,
@@ -222,7 +222,7 @@ class _Driver:
         """
         self.slots, is_over = asyncio.Semaphore(self.n_workers), asyncio.Event()
         collecting = asyncio.create_task(self._collect_until(is_over))
-        working = asyncio.create_task(self._run_shards(shards_of(records, self.n_workers)))
+        working = asyncio.create_task(self._run_shards(split_shards(records, self.n_workers)))
         try:
             await asyncio.wait([collecting, working], return_when=asyncio.FIRST_COMPLETED)
         finally:

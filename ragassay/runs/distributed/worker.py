@@ -113,11 +113,11 @@ class SharedLimiter:
 class WorkKind(Protocol):
     """A kind of work that workers can do, such as judging answers."""
 
-    def identity(self, run: Run) -> str:
+    def compute_identity(self, run: Run) -> str:
         """Return a hash of everything that the results depend on, except the records."""
         ...
 
-    async def work(
+    async def work_on_records(
         self, records: Sequence[Record], run: Run, outbox: Outbox, limiter: Limiter
     ) -> None:
         """Process records, and add their results to the outbox for the hub."""
@@ -169,14 +169,14 @@ async def _work_on_shard(work: WorkerTask, records: Sequence[Record], *, asks: b
     store = SharedStore(work.hub, outbox, asks=asks)
     with use_host(partial(compute_on_node, models)):
         run = replace(_build_run(work), settings=work.settings, store=store)
-        if work.kind.identity(run) != work.identity:
+        if work.kind.compute_identity(run) != work.identity:
             raise SettingsError(
                 "a worker has a different installation than the driver; install the same version "
                 "of ragassay with the same models and files on all machines"
             )
         async with outbox.deliver_while_open():
             limiter: Any = SharedLimiter(work.hub)
-            await work.kind.work(records, run, outbox, limiter)
+            await work.kind.work_on_records(records, run, outbox, limiter)
 
 
 _BUILT: dict[str, Run] = {}

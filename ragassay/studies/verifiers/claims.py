@@ -17,29 +17,40 @@ from ragassay.formats.medaesqa import MEDAESQA
 from ragassay.formats.problems import Problem
 from ragassay.metrics.papers.verifier_scores import (
     Thresholds,
-    best_threshold,
-    best_thresholds,
-    decided_shares,
+    find_best_threshold,
+    find_best_thresholds,
+    reweight_shares,
 )
-from ragassay.metrics.stats.agreement import Average, Averaged, agreement, discrimination
-from ragassay.models.entailment import NEUTRAL, SUPPORTS, EntailmentModel, labels_known, reads_whole
-from ragassay.models.fitted_models import FittedThresholds, FittedVerifier, mark_of
-from ragassay.models.verifiers import present_model
+from ragassay.metrics.stats.agreement import (
+    Average,
+    Averaged,
+    measure_agreement,
+    measure_discrimination,
+)
+from ragassay.models.entailment import (
+    NEUTRAL,
+    SUPPORTS,
+    EntailmentModel,
+    can_read_documents,
+    count_labels,
+)
+from ragassay.models.fitted_models import FittedThresholds, FittedVerifier, hash_text
+from ragassay.models.verifiers import require_verifier
 from ragassay.optimizers.compiling.items import split_by_group
 from ragassay.optimizers.finetuning.claims import (
     NOT_RELEVANT,
     LabelledClaim,
-    claim_names,
     group_claims,
-    label_of,
     link_names,
+    list_claim_names,
+    parse_label,
     read_claims,
 )
 from ragassay.records import VERDICT_SETS, Rejection, Score
 from ragassay.retrievers.literature import Corpus, Literature
-from ragassay.studies.verifiers.sentences import Step, labelled_sentences
-from ragassay.text.search import ALL_WORDS, N_WORDS, passage_of_sentences
-from ragassay.text.sentences import sentences_of
+from ragassay.studies.verifiers.sentences import Step, read_labelled_sentences
+from ragassay.text.search import ALL_WORDS, N_WORDS, build_passage
+from ragassay.text.sentences import extract_sentences
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,9 +92,9 @@ def read_labelled(
         hint = f"; {n_missing} claims have no document; pass --corpus" if n_missing else ""
         raise InputError(f"no labelled claims in {', '.join(map(str, paths))}{hint}")
     # Claims and documents can be spread over several files.
-    pairs = ((claim_names(claim), claim.group) for claim in claims)
+    pairs = ((list_claim_names(claim), claim.group) for claim in claims)
     groups = link_names(pair for names, group in pairs for pair in (names, (names[0], group)))
-    claims = [replace(claim, group=groups[claim_names(claim)[0]]) for claim in claims]
+    claims = [replace(claim, group=groups[list_claim_names(claim)[0]]) for claim in claims]
     return Claims(tuple(claims), tuple(r for part in parts for r in part.rejections), n_missing)
 
 
@@ -112,11 +123,11 @@ def _read_scifact_claims(path: Path, corpus: Literature) -> Claims:
             rejections.append(item.place.reject(result))
         else:
             for one in result:
-                document, label = corpus.get(one.document), label_of(one.label)
+                document, label = corpus.get(one.document), parse_label(one.label)
                 if document is None or label is None:
                     n_missing += 1
                     continue
-                sentences = tuple(sentences_of(document.text))
+                sentences = tuple(extract_sentences(document.text))
                 claims.append(LabelledClaim(one.claim, document.title, sentences, (), label, ""))
     return Claims(tuple(group_claims(claims)), tuple(rejections), n_missing)
 
@@ -126,15 +137,15 @@ def _read_cited_claims(path: Path, corpus: Literature, labels: Path | None) -> C
     read = read_records(path)
     claims: list[LabelledClaim] = []
     n_missing = 0
-    for sentence in labelled_sentences(path, read.records, corpus, labels):
+    for sentence in read_labelled_sentences(path, read.records, corpus, labels):
         for cited in sentence.documents:
-            label = label_of(_LABELS.get(cited.label, cited.label))
+            label = parse_label(_LABELS.get(cited.label, cited.label))
             if label is None:
                 continue
             if cited.document is None:
                 n_missing += 1
                 continue
-            text = tuple(sentences_of(cited.document.text))
+            text = tuple(extract_sentences(cited.document.text))
             group = f"question {sentence.topic}"
             claims.append(
                 LabelledClaim(sentence.text, cited.document.title, text, (), label, group)
@@ -143,18 +154,18 @@ def _read_cited_claims(path: Path, corpus: Literature, labels: Path | None) -> C
     return Claims(tuple(claims), tuple(rejections), n_missing)
 
 
-def marks_of(claims: Sequence[LabelledClaim]) -> frozenset[str]:
+def hash_claims(claims: Sequence[LabelledClaim]) -> frozenset[str]:
     """Return hashes of the texts of all claims and documents."""
-    return frozenset(mark_of(text) for claim in claims for text in _texts(claim))
+    return frozenset(hash_text(text) for claim in claims for text in _list_texts(claim))
 
 
 def exclude_groups(claims: Sequence[LabelledClaim], marks: frozenset[str]) -> list[LabelledClaim]:
     """Return the claims in groups without any claim or document whose hash is in `marks`."""
-    seen = {c.group for c in claims if any(mark_of(text) in marks for text in _texts(c))}
+    seen = {c.group for c in claims if any(hash_text(text) in marks for text in _list_texts(c))}
     return [claim for claim in claims if claim.group not in seen]
 
 
-def _texts(claim: LabelledClaim) -> tuple[str, str]:
+def _list_texts(claim: LabelledClaim) -> tuple[str, str]:
     return claim.claim, " ".join(claim.sentences)
 
 
@@ -191,7 +202,7 @@ class Verification:
     auc: Score | None
 
 
-def verification(
+def compare_labels(
     truth: Sequence[str],
     predicted: Sequence[str | None],
     labels: Sequence[str],
@@ -215,11 +226,11 @@ def verification(
     ways: tuple[Average, ...] = ("macro", "weighted")
     if len(labels) == 2:
         ways = ("binary", *ways)
-    agreed = agreement(truth, predicted, labels, questions, averages=ways)
+    agreed = measure_agreement(truth, predicted, labels, questions, averages=ways)
     area = None
     if shares is not None:
         is_first = [label == labels[0] for label in truth]
-        area = discrimination(shares, is_first, questions).auroc
+        area = measure_discrimination(shares, is_first, questions).auroc
     return Verification(agreed.accuracy, tuple(agreed.averages.values()), area)
 
 
@@ -236,7 +247,7 @@ class VerifierFigures:
     n_left_out: int = 0
 
 
-def shares_of(
+def compute_label_shares(
     model: EntailmentModel,
     claims: Sequence[LabelledClaim],
     closest: Embedder | None = None,
@@ -250,19 +261,21 @@ def shares_of(
     """
     import numpy as np
 
-    n_words = ALL_WORDS if reads_whole(model) else N_WORDS
+    n_words = ALL_WORDS if can_read_documents(model) else N_WORDS
     rows: list[NDArray[np.float64]] = []
     for start in range(0, len(claims), N_BATCH):
         part = claims[start : start + N_BATCH]
-        rows.append(model.probabilities([_pair(claim, closest, n_words) for claim in part]))
+        rows.append(
+            model.predict_probabilities([_build_pair(claim, closest, n_words) for claim in part])
+        )
         for _ in part:
             step()
     return np.concatenate(rows) if rows else np.zeros((0, 3))
 
 
-def _pair(claim: LabelledClaim, closest: Embedder | None, n_words: int) -> tuple[str, str]:
+def _build_pair(claim: LabelledClaim, closest: Embedder | None, n_words: int) -> tuple[str, str]:
     if closest is None:
-        passage = passage_of_sentences(claim.claim, claim.sentences, claim.title, n_words=n_words)
+        passage = build_passage(claim.claim, claim.sentences, claim.title, n_words=n_words)
         return claim.claim, passage
     vectors = closest.encode([claim.claim, *claim.sentences])
     return claim.claim, f"\n{claim.sentences[int((vectors[1:] @ vectors[0]).argmax())]}"
@@ -279,13 +292,14 @@ def measure(
     """Evaluate verifiers on claims, for each number of labels that they support.
 
     If a group of claims was used to fit the thresholds of any verifier, it is excluded for all
-    verifiers, so that their results are comparable. `closest` and `step` are those of `shares_of`.
+    verifiers, so that their results are comparable. `closest` and `step` are those of
+    `compute_label_shares`.
 
     Raises:
         SettingsError: If a verifier is unavailable.
         InputError: If no claims remain, or no verifier supports the number of labels.
     """
-    models = {(name, n): present_model(name, cache_dir, n) for n in n_labels for name in names}
+    models = {(name, n): require_verifier(name, cache_dir, n) for n in n_labels for name in names}
     fitted = [one.fitted for one in models.values() if isinstance(one, FittedVerifier)]
     own = exclude_groups(claims, frozenset(text for one in fitted for text in one.texts))
     if not own:
@@ -298,20 +312,20 @@ def measure(
     for n in n_labels:
         for name in names:
             model = models[name, n]
-            if labels_known(model) < n:
+            if count_labels(model) < n:
                 continue
             # Most verifiers return the same shares for two and three labels.
             key = name, model.digest
             if key not in known:
-                known[key] = shares_of(model, own, closest, step)
-            result = figures(known[key], own, n)
+                known[key] = compute_label_shares(model, own, closest, step)
+            result = compare_label_shares(known[key], own, n)
             results.append(VerifierFigures(model.name, n, result, len(claims) - len(own)))
     if not results:
         raise InputError("none of these verifiers has three labels; pass --labels 2")
     return results
 
 
-def figures(
+def compare_label_shares(
     shares: NDArray[np.float64], claims: Sequence[LabelledClaim], n_labels: int
 ) -> Verification:
     """Compare a verifier's label probabilities with human labels.
@@ -323,7 +337,7 @@ def figures(
     predicted = [_predict_label(row, n_labels) for row in shares.tolist()]
     supported = [None if math.isnan(row[SUPPORTS]) else row[SUPPORTS] for row in shares.tolist()]
     truth = [labels[_fold_label(claim.label, n_labels)] for claim in claims]
-    return verification(truth, predicted, labels, [claim.group for claim in claims], supported)
+    return compare_labels(truth, predicted, labels, [claim.group for claim in claims], supported)
 
 
 def _predict_label(row: Sequence[float], n_labels: int) -> str | None:
@@ -362,32 +376,32 @@ def fit(
     """
     import numpy as np
 
-    marks = marks_of(learnt)
+    marks = hash_claims(learnt)
     if len(exclude_groups(held, marks)) < len(held):
         raise InputError(
             "some held-out claims share their text or document with the training claims; split "
             "the claims by text and document"
         )
-    model = present_model(name, cache_dir, n_labels)
+    model = require_verifier(name, cache_dir, n_labels)
     if isinstance(model, FittedVerifier):
         raise InputError(
             f"{name} is already fitted; pass the verifier that was fitted, {model.fitted.verifier}"
         )
-    if labels_known(model) < n_labels:
+    if count_labels(model) < n_labels:
         raise InputError(f"{name} has only two labels; pass --labels 2")
-    train, test = (shares_of(model, side, step=step) for side in (learnt, held))
+    train, test = (compute_label_shares(model, side, step=step) for side in (learnt, held))
     is_scored = np.logical_not(np.isnan(train).any(axis=1))
     truth = [_fold_label(claim.label, n_labels) for claim in compress(learnt, is_scored.tolist())]
     if n_labels == 2:
-        best, _ = best_threshold(
+        best, _ = find_best_threshold(
             train[is_scored][:, SUPPORTS].tolist(), [label == SUPPORTS for label in truth]
         )
         thresholds = Thresholds(supports=best)
     else:
-        thresholds, _ = best_thresholds(train[is_scored], truth)
+        thresholds, _ = find_best_thresholds(train[is_scored], truth)
 
-    def objective(shares: NDArray[np.float64], claims: Sequence[LabelledClaim]) -> Score:
-        return figures(shares, claims, n_labels).averages[0].f1
+    def compute_objective(shares: NDArray[np.float64], claims: Sequence[LabelledClaim]) -> Score:
+        return compare_label_shares(shares, claims, n_labels).averages[0].f1
 
     return FittedThresholds(
         verifier=name,
@@ -395,9 +409,9 @@ def fit(
         n_labels=n_labels,
         thresholds=thresholds,
         objective="f1" if n_labels == 2 else "macro_f1",
-        learnt=objective(decided_shares(train, thresholds), learnt),
-        before=objective(test, held),
-        after=objective(decided_shares(test, thresholds), held),
+        learnt=compute_objective(reweight_shares(train, thresholds), learnt),
+        before=compute_objective(test, held),
+        after=compute_objective(reweight_shares(test, thresholds), held),
         data=tuple(data),
         texts=tuple(sorted(marks)),
         seed=seed,

@@ -13,20 +13,20 @@ from typing import Literal
 from ragassay.errors import InputError
 from ragassay.formats.labels import read_labels
 from ragassay.formats.medaesqa import EvidenceKey, read_evidence
-from ragassay.metrics.stats.intervals import build_score, mean_interval
+from ragassay.metrics.stats.intervals import build_score, compute_mean_interval
 from ragassay.models.correctness import (
     CorrectnessModel,
     CosineCorrectness,
     EntailmentCorrectness,
-    correctness_model,
+    open_correctness_model,
 )
 from ragassay.models.embeddings import Embedder
-from ragassay.models.verifiers import present_model
+from ragassay.models.verifiers import require_verifier
 from ragassay.records import Document, Record, Score
 from ragassay.retrievers.literature import Literature
-from ragassay.text.search import windows
+from ragassay.text.search import list_windows
 from ragassay.text.segmenter import segment
-from ragassay.text.sentences import sentences_of
+from ragassay.text.sentences import extract_sentences
 
 LabelKey = tuple[str, int, str]
 Source = Literal["documents", "evidence"]
@@ -67,7 +67,7 @@ class CitedSentence:
     documents: tuple[CitedDocument, ...]
 
 
-def cited_sentences(
+def list_cited_sentences(
     records: Iterable[Record],
     corpus: Literature,
     labels: Mapping[LabelKey, str] | None = None,
@@ -107,7 +107,7 @@ def cited_sentences(
     return cited_by
 
 
-def citation_labels(path: Path, records: Sequence[Record]) -> dict[LabelKey, str]:
+def read_citation_labels(path: Path, records: Sequence[Record]) -> dict[LabelKey, str]:
     """Return human citation labels, keyed by record id, sentence number and document.
 
     If a citation has several labels, the most frequent one is used. If several labels are equally
@@ -124,7 +124,7 @@ def citation_labels(path: Path, records: Sequence[Record]) -> dict[LabelKey, str
             labels.setdefault((record, one.sentence, one.item), []).append(one.label)
     if not labels:
         raise InputError(f"{path} contains no citation labels; pass a file with --labels")
-    return {key: _majority_label(own) for key, own in labels.items()}
+    return {key: _choose_majority_label(own) for key, own in labels.items()}
 
 
 def has_citation_labels(path: Path) -> bool:
@@ -135,14 +135,14 @@ def has_citation_labels(path: Path) -> bool:
         return False
 
 
-def _majority_label(labels: Sequence[str]) -> str:
+def _choose_majority_label(labels: Sequence[str]) -> str:
     counts = Counter(labels)
     most = max(counts.values())
     candidates = [label for label, n in counts.items() if n == most]
     return "supports" if "supports" in candidates else candidates[0]
 
 
-def labelled_sentences(
+def read_labelled_sentences(
     path: Path, records: Sequence[Record], corpus: Literature, labels: Path | None = None
 ) -> list[CitedSentence]:
     """Return answer sentences with human citation labels, from `labels` or from the same file.
@@ -150,8 +150,8 @@ def labelled_sentences(
     Raises:
         InputError: If there are no citation labels.
     """
-    by_citation = citation_labels(labels or path, records)
-    return cited_sentences(records, corpus, by_citation, read_evidence(path))
+    by_citation = read_citation_labels(labels or path, records)
+    return list_cited_sentences(records, corpus, by_citation, read_evidence(path))
 
 
 def check_documents(sentences: Sequence[CitedSentence]) -> int:
@@ -182,9 +182,9 @@ def open_models(
     models: list[CorrectnessModel] = []
     for name in verifiers:
         if not name.endswith(".json"):
-            models.append(EntailmentCorrectness(present_model(name, cache_dir, 2)))
+            models.append(EntailmentCorrectness(require_verifier(name, cache_dir, 2)))
             continue
-        model = correctness_model(name, Embedder(), cache_dir)
+        model = open_correctness_model(name, Embedder(), cache_dir)
         assert model is not None  # None is returned only for "judge".
         models.append(model)
     models += [CosineCorrectness(Embedder(name)) for name in embedders]
@@ -195,22 +195,24 @@ def open_models(
     return models
 
 
-def best_score(model: CorrectnessModel, sentence: str, document: Document) -> float | None:
+def find_best_window_score(
+    model: CorrectnessModel, sentence: str, document: Document
+) -> float | None:
     """Return the best score over all windows of three consecutive sentences in a document.
 
     The result is None if the document has no text or no window has a score.
     """
-    return best_of(model, sentence, [span.text for span in windows(document)])
+    return find_best_score(model, sentence, [span.text for span in list_windows(document)])
 
 
-def best_of(model: CorrectnessModel, sentence: str, texts: Sequence[str]) -> float | None:
+def find_best_score(model: CorrectnessModel, sentence: str, texts: Sequence[str]) -> float | None:
     """Return the best score of a sentence with any of the texts, or None without scores."""
     if not texts:
         return None
     if isinstance(model, EntailmentCorrectness):
         # Entailment models get an empty title, and a text with one sentence per line.
-        texts = ["\n".join(["", *sentences_of(text)]) for text in texts]
-    scores = model.scores([(sentence, text) for text in texts]).tolist()
+        texts = ["\n".join(["", *extract_sentences(text)]) for text in texts]
+    scores = model.score_pairs([(sentence, text) for text in texts]).tolist()
     return max((score for score in scores if not math.isnan(score)), default=None)
 
 
@@ -253,22 +255,22 @@ class Separation:
         """Number of questions."""
         return len(self.questions)
 
-    def score(self, figure: str) -> Score:
+    def compute_figure_score(self, figure: str) -> Score:
         """Return one of `FIGURES` as a score, with an interval computed by resampling questions."""
         values = [float(getattr(one, figure)) for one in self.questions.values()]
-        interval = mean_interval(values, list(self.questions))
+        interval = compute_mean_interval(values, list(self.questions))
         scale = (-1.0, 1.0) if figure in ("positive", "negative") else (0.0, 1.0)
         return build_score(getattr(self, figure), len(values), 0, interval, scale=scale)
 
 
-def separation(scores: Mapping[str, Sequence[tuple[float, float]]]) -> Separation | None:
+def measure_separation(scores: Mapping[str, Sequence[tuple[float, float]]]) -> Separation | None:
     """Compare positive and negative scores (BioACE, algorithm 1), or return None without scores.
 
     Args:
         scores: Pairs of the positive and the negative score of a sentence, keyed by question.
 
     Example:
-        >>> separated = separation({"q1": [(0.9, 0.2), (0.4, 0.5)]})
+        >>> separated = measure_separation({"q1": [(0.9, 0.2), (0.4, 0.5)]})
         >>> separated.accuracy, separated.auc
         (0.5, 0.75)
     """
@@ -279,7 +281,7 @@ def separation(scores: Mapping[str, Sequence[tuple[float, float]]]) -> Separatio
         name: sum(float(getattr(row, name)) for row in rows.values()) / len(rows)
         for name in FIGURES
     }
-    pooled = _area([pair for pairs in scores.values() for pair in pairs])
+    pooled = _compute_area([pair for pairs in scores.values() for pair in pairs])
     return Separation(**means, pooled_auc=pooled, questions=rows)
 
 
@@ -287,10 +289,10 @@ def _separate_question(pairs: Sequence[tuple[float, float]]) -> QuestionSeparati
     n = len(pairs)
     positive, negative = (sum(pair[side] for pair in pairs) / n for side in (0, 1))
     n_above = sum(1 for above, below in pairs if above > below)
-    return QuestionSeparation(positive, negative, n_above / n, _area(pairs), n)
+    return QuestionSeparation(positive, negative, n_above / n, _compute_area(pairs), n)
 
 
-def _area(pairs: Sequence[tuple[float, float]]) -> float:
+def _compute_area(pairs: Sequence[tuple[float, float]]) -> float:
     from sklearn.metrics import roc_auc_score
 
     positive, negative = ([pair[side] for pair in pairs] for side in (0, 1))
@@ -330,7 +332,7 @@ def sample_pairs(sentences: Sequence[CitedSentence], seed: int = 0) -> list[Sent
     Raises:
         InputError: If fewer than two questions have a supported sentence.
     """
-    supported = [one for one in sentences if supporting(one)]
+    supported = [one for one in sentences if list_supporting_documents(one)]
     first: dict[str, CitedSentence] = {}
     for one in supported:
         first.setdefault(one.record, one)
@@ -349,7 +351,7 @@ def sample_pairs(sentences: Sequence[CitedSentence], seed: int = 0) -> list[Sent
     return pairs
 
 
-def supporting(sentence: CitedSentence) -> list[Document]:
+def list_supporting_documents(sentence: CitedSentence) -> list[Document]:
     """Return the cited documents that humans labelled as supporting, if their text is known."""
     cited = (one for one in sentence.documents if one.label == "supports")
     return [one.document for one in cited if one.document is not None]
@@ -371,9 +373,9 @@ def separate(
         by_source: dict[Source, list[float | None]] = {
             "documents": [_score_documents(model, text, side) for side in sides]
         }
-        marked = [_evidence(side) for side in sides]
+        marked = [_list_evidence(side) for side in sides]
         if all(marked):
-            by_source["evidence"] = [best_of(model, text, texts) for texts in marked]
+            by_source["evidence"] = [find_best_score(model, text, texts) for texts in marked]
         for source, (positive, negative) in by_source.items():
             if positive is None or negative is None:
                 n_unscored[source] += 1
@@ -381,17 +383,20 @@ def separate(
             rows[source].setdefault(topic, []).append((positive, negative))
         step()
     return [
-        Separated(model.name, source, separation(scores), n_unscored[source])
+        Separated(model.name, source, measure_separation(scores), n_unscored[source])
         for source, scores in rows.items()
         if scores or source == "documents"
     ]
 
 
 def _score_documents(model: CorrectnessModel, text: str, side: CitedSentence) -> float | None:
-    scores = [best_score(model, text, document) for document in supporting(side)]
+    scores = [
+        find_best_window_score(model, text, document)
+        for document in list_supporting_documents(side)
+    ]
     return max((score for score in scores if score is not None), default=None)
 
 
-def _evidence(side: CitedSentence) -> list[str]:
+def _list_evidence(side: CitedSentence) -> list[str]:
     cited = (one for one in side.documents if one.label == "supports")
     return [text for one in cited for text in one.evidence]

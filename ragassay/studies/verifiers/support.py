@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragassay.errors import InputError
-from ragassay.metrics.stats.aggregates import mean_over_questions
+from ragassay.metrics.stats.aggregates import average_over_questions
 from ragassay.models.correctness import CorrectnessModel
 from ragassay.models.embeddings import Embedder
 from ragassay.records import Document, Score
 from ragassay.retrievers.literature import Corpus, Literature
-from ragassay.retrievers.reranked_literature import RerankedLiterature, reranker_of
+from ragassay.retrievers.reranked_literature import RerankedLiterature, choose_reranker
 from ragassay.retrievers.rerankers import DEPTH
 from ragassay.settings import Settings
-from ragassay.studies.verifiers.sentences import CitedSentence, Step, best_score
+from ragassay.studies.verifiers.sentences import CitedSentence, Step, find_best_window_score
 
 By = Literal["question", "claim"]
 
@@ -55,7 +55,7 @@ def supported_share(
         0.0
     """
     values = [_is_supported(None if row is None else row[:k], threshold) for row in scores]
-    return mean_over_questions(values, questions, judge=judge)
+    return average_over_questions(values, questions, judge=judge)
 
 
 def _is_supported(scores: Sequence[float | None] | None, threshold: float) -> float | None:
@@ -96,7 +96,7 @@ def measure_support(
     supporting: list[list[float | None]] = []
     for sentence in sentences:
         scores = [
-            best_score(model, sentence.text, one.document) if one.document else None
+            find_best_window_score(model, sentence.text, one.document) if one.document else None
             for one in sentence.documents
         ]
         scored = zip(scores, sentence.documents, strict=True)
@@ -125,7 +125,7 @@ class Curve:
         return f"{self.model}, by {'question' if self.name == AT_QUESTION else 'claim'}"
 
 
-def curves_of(
+def compute_curves(
     sentences: Sequence[CitedSentence],
     models: Sequence[CorrectnessModel],
     corpus: Literature,
@@ -153,7 +153,7 @@ def curves_of(
         raise InputError("the answers contain no sentences")
     if isinstance(corpus, Corpus) and not len(corpus):
         raise InputError("there is no corpus to search; pass --corpus")
-    reranker = reranker_of(settings, Embedder(settings.literature.embedder), corpus)
+    reranker = choose_reranker(settings, Embedder(settings.literature.embedder), corpus)
     curves: list[Curve] = []
     for by in ways:
         literature = corpus
@@ -161,19 +161,19 @@ def curves_of(
             n = depth if by == "question" else DEPTH
             literature = RerankedLiterature(corpus, reranker, settings.literature.reranker, n)
         results: dict[str, list[Document]] = {}
-        for query in dict.fromkeys(_query(one, by) for one in sentences):
+        for query in dict.fromkeys(_choose_query(one, by) for one in sentences):
             results[query] = [hit.document for hit in literature.search(query, max(ks))]
             step()
-        documents = [results[_query(one, by)] for one in sentences]
-        curves += [_curve(sentences, documents, model, by, ks, step) for model in models]
+        documents = [results[_choose_query(one, by)] for one in sentences]
+        curves += [_compute_curve(sentences, documents, model, by, ks, step) for model in models]
     return curves
 
 
-def _query(one: CitedSentence, by: By) -> str:
+def _choose_query(one: CitedSentence, by: By) -> str:
     return one.question if by == "question" else one.text
 
 
-def _curve(
+def _compute_curve(
     sentences: Sequence[CitedSentence],
     documents: Sequence[Sequence[Document]],
     model: CorrectnessModel,
@@ -196,19 +196,19 @@ def _score_until_supported(
     model: CorrectnessModel, text: str, documents: Sequence[Document]
 ) -> Iterator[float | None]:
     for document in documents:
-        score = best_score(model, text, document)
+        score = find_best_window_score(model, text, document)
         yield score
         if score is not None and score >= model.threshold:
             return
 
 
-def n_steps(sentences: Sequence[CitedSentence], ways: Sequence[By], n_models: int) -> int:
-    """Return the number of times that `curves_of` calls `step`."""
-    n_queries = sum(len({_query(one, by) for one in sentences}) for by in ways)
+def count_steps(sentences: Sequence[CitedSentence], ways: Sequence[By], n_models: int) -> int:
+    """Return the number of times that `compute_curves` calls `step`."""
+    n_queries = sum(len({_choose_query(one, by) for one in sentences}) for by in ways)
     return n_queries + len(sentences) * len(ways) * n_models
 
 
-def ways_of(found_by: Literal["question", "claim", "both"]) -> tuple[By, ...]:
+def parse_ways(found_by: Literal["question", "claim", "both"]) -> tuple[By, ...]:
     """Return the kinds of queries that a value of the option selects."""
     return ("question", "claim") if found_by == "both" else (found_by,)
 

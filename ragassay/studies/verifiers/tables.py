@@ -8,7 +8,14 @@ from ragassay.models.fitted_models import FittedThresholds
 from ragassay.prompts.model_forms import VerifierKinds
 from ragassay.records import Score
 from ragassay.reports.display import NOT_DEFINED
-from ragassay.reports.sheets import Cell, Column, Sheet, number, score_cells, score_columns
+from ragassay.reports.sheets import (
+    Cell,
+    Column,
+    Sheet,
+    build_number_column,
+    build_score_cells,
+    build_score_columns,
+)
 from ragassay.studies.verifiers.claims import VerifierFigures
 from ragassay.studies.verifiers.sentences import FIGURES, Separated
 from ragassay.studies.verifiers.support import Curve, Supported
@@ -24,24 +31,36 @@ _SEPARATION = {
 Row = tuple[tuple[Cell, ...], Score]
 
 
-def span(score: Score) -> str:
+def format_score_interval(score: Score) -> str:
     """Format the 95 % interval of a score, or return "n/a"."""
     if score.low is None or score.high is None:
         return NOT_DEFINED
     return f"{score.low:.3f} to {score.high:.3f}"
 
 
-def _short_span(score: Score) -> str:
-    return span(score) if score.low is None else f"{score.low:.2f}\N{EN DASH}{score.high:.2f}"
+def _format_short_interval(score: Score) -> str:
+    return (
+        format_score_interval(score)
+        if score.low is None
+        else f"{score.low:.2f}\N{EN DASH}{score.high:.2f}"
+    )
 
 
-def _sheet(title: str, keys: Sequence[Column], rows: Iterable[Row], caption: str = "") -> Sheet:
-    columns = (*keys, *score_columns("value", "Value", "n", "Unscored"), Column("interval", "95 %"))
-    cells = tuple((*names, *score_cells(score), span(score)) for names, score in rows)
+def _build_sheet(
+    title: str, keys: Sequence[Column], rows: Iterable[Row], caption: str = ""
+) -> Sheet:
+    columns = (
+        *keys,
+        *build_score_columns("value", "Value", "n", "Unscored"),
+        Column("interval", "95 %"),
+    )
+    cells = tuple(
+        (*names, *build_score_cells(score), format_score_interval(score)) for names, score in rows
+    )
     return Sheet(title, columns, cells, caption)
 
 
-def measured_sheet(found: Sequence[VerifierFigures], n_labels: int) -> Sheet:
+def build_verifier_sheet(found: Sequence[VerifierFigures], n_labels: int) -> Sheet:
     """Return the table of verifiers for two or three labels (BioACE, tables 4, 5, 8, 10, 11).
 
     There is one row for each verifier and averaging method.
@@ -49,25 +68,25 @@ def measured_sheet(found: Sequence[VerifierFigures], n_labels: int) -> Sheet:
     columns = (
         Column("verifier", "Verifier"),
         Column("average", "Average"),
-        *score_columns("precision", "Precision"),
-        *score_columns("recall", "Recall"),
-        *score_columns("f1", "F1", "n"),
+        *build_score_columns("precision", "Precision"),
+        *build_score_columns("recall", "Recall"),
+        *build_score_columns("f1", "F1", "n"),
         Column("f1_interval", "95 %"),
-        *score_columns("f1_of_means", ""),
-        *score_columns("accuracy", ""),
-        *score_columns("auc", "AUC"),
+        *build_score_columns("f1_of_means", ""),
+        *build_score_columns("accuracy", ""),
+        *build_score_columns("auc", "AUC"),
     )
     cells = tuple(
         (
             verifier.verifier,
             one.average,
-            *score_cells(one.precision),
-            *score_cells(one.recall),
-            *score_cells(one.f1),
-            _short_span(one.f1),
-            *score_cells(one.f1_of_means),
-            *score_cells(verifier.result.accuracy),
-            *score_cells(verifier.result.auc or Score(value=None, n=0)),
+            *build_score_cells(one.precision),
+            *build_score_cells(one.recall),
+            *build_score_cells(one.f1),
+            _format_short_interval(one.f1),
+            *build_score_cells(one.f1_of_means),
+            *build_score_cells(verifier.result.accuracy),
+            *build_score_cells(verifier.result.auc or Score(value=None, n=0)),
         )
         for verifier in found
         for one in verifier.result.averages
@@ -81,13 +100,13 @@ def measured_sheet(found: Sequence[VerifierFigures], n_labels: int) -> Sheet:
     return Sheet(_TITLES[n_labels], columns, cells, "; ".join(filter(None, notes)))
 
 
-def separation_sheet(found: Sequence[Separated]) -> Sheet:
+def build_separation_sheet(found: Sequence[Separated]) -> Sheet:
     """Return a table of separation by model, as means over questions (BioACE, figure 1)."""
     rows: list[Row] = []
     for one in found:
         unscored = {"n_unscored": one.n_unscored}
         for key, title in _SEPARATION.items():
-            score = one.result.score(key) if one.result else Score(value=None, n=0)
+            score = one.result.compute_figure_score(key) if one.result else Score(value=None, n=0)
             rows.append(((one.model, one.source, title), score.model_copy(update=unscored)))
         questions = one.result.questions.values() if one.result else ()
         pooled = Score(
@@ -98,19 +117,19 @@ def separation_sheet(found: Sequence[Separated]) -> Sheet:
         rows.append(((one.model, one.source, "AUC over all sentences"), pooled))
     columns = (Column("model", "Model"), Column("source", "Source"), Column("figure", "Measure"))
     title = "Sentences compared with their own and with other documents"
-    return _sheet(
+    return _build_sheet(
         title, columns, rows, "Means over n questions, with the number of unscored sentences"
     )
 
 
-def question_sheet(found: Sequence[Separated]) -> Sheet:
+def build_question_sheet(found: Sequence[Separated]) -> Sheet:
     """Return a table of separation by model and question."""
     columns = (
         Column("model", "Model"),
         Column("source", "Source"),
         Column("question", "Question"),
-        *(number(name, name.capitalize()) for name in FIGURES),
-        number("n_sentences", "Sentences"),
+        *(build_number_column(name, name.capitalize()) for name in FIGURES),
+        build_number_column("n_sentences", "Sentences"),
     )
     cells = tuple(
         (by.model, by.source, question, *(getattr(one, f) for f in FIGURES), one.n_sentences)
@@ -120,7 +139,7 @@ def question_sheet(found: Sequence[Separated]) -> Sheet:
     return Sheet("By question", columns, cells)
 
 
-def support_sheet(found: Sequence[Supported]) -> Sheet:
+def build_support_sheet(found: Sequence[Supported]) -> Sheet:
     """Return a table of Supp(AS) and Supp(CS) by model (BioACE, figure 7a)."""
     rows = (
         ((one.model, one.threshold, name), score)
@@ -128,25 +147,29 @@ def support_sheet(found: Sequence[Supported]) -> Sheet:
         for name, score in (("Supp(AS)", one.all_cited), ("Supp(CS)", one.supporting))
         if score is not None
     )
-    columns = (Column("model", "Model"), number("threshold", "Threshold"), Column("score", "Score"))
+    columns = (
+        Column("model", "Model"),
+        build_number_column("threshold", "Threshold"),
+        Column("score", "Score"),
+    )
     caption = (
         "AS: all cited documents. CS: only the cited documents that humans labelled as supporting"
     )
-    return _sheet("Sentences supported by a cited document", columns, rows, caption)
+    return _build_sheet("Sentences supported by a cited document", columns, rows, caption)
 
 
-def curve_sheet(curves: Sequence[Curve]) -> Sheet:
+def build_curve_sheet(curves: Sequence[Curve]) -> Sheet:
     """Return a table of correctness at k by model (BioACE, figure 7b)."""
-    columns = (Column("score", "Score"), Column("model", "Model"), number("k", "k"))
+    columns = (Column("score", "Score"), Column("model", "Model"), build_number_column("k", "k"))
     rows = (
         ((one.name, one.model, k), score)
         for one in curves
         for k, score in sorted(one.points.items())
     )
-    return _sheet("Correctness at k", columns, rows)
+    return _build_sheet("Correctness at k", columns, rows)
 
 
-def kinds_sheet(table: VerifierKinds) -> Sheet:
+def build_kinds_sheet(table: VerifierKinds) -> Sheet:
     """Return a table of the published verifiers that can be used."""
     columns = (
         Column("kind", "Kind"),
@@ -167,7 +190,7 @@ def kinds_sheet(table: VerifierKinds) -> Sheet:
     return Sheet("Verifiers that generate labels or scores", columns, (*writers, *scorers))
 
 
-def fitted_lines(fitted: FittedThresholds) -> list[str]:
+def describe_fitted_thresholds(fitted: FittedThresholds) -> list[str]:
     """Describe fitted thresholds, and the F1 that they reach on training and held-out claims."""
     learnt, before, after = fitted.learnt, fitted.before, fitted.after
     other = fitted.thresholds.contradicts
@@ -175,12 +198,16 @@ def fitted_lines(fitted: FittedThresholds) -> list[str]:
     thresholds = f"supports from {fitted.thresholds.supports:.4f}"
     return [
         thresholds if other is None else f"{thresholds}, contradicts from {other:.4f}",
-        f"{name} on {learnt.n} training claims: {_value_text(learnt)}",
-        f"{name} on {after.n} held-out claims: {_value_text(before)} before fitting, "
-        f"{_value_text(after)} after",
+        f"{name} on {learnt.n} training claims: {_format_value(learnt)}",
+        f"{name} on {after.n} held-out claims: {_format_value(before)} before fitting, "
+        f"{_format_value(after)} after",
         *([f"{after.n_unscored} held-out claims are unscored"] if after.n_unscored else []),
     ]
 
 
-def _value_text(score: Score) -> str:
-    return NOT_DEFINED if score.value is None else f"{score.value:.3f} ({span(score)})"
+def _format_value(score: Score) -> str:
+    return (
+        NOT_DEFINED
+        if score.value is None
+        else f"{score.value:.3f} ({format_score_interval(score)})"
+    )

@@ -18,9 +18,9 @@ from ragassay.testing.chat_completions import (
     ToolCall,
     build_logprobs,
     count_tokens,
-    messages_text,
+    join_messages,
 )
-from ragassay.testing.manners.protocols import PROTOCOLS, ProtocolName, gemini_logprobs
+from ragassay.testing.manners.protocols import PROTOCOLS, ProtocolName, build_gemini_logprobs
 
 _PLACEHOLDER = re.compile(r"\$(?:\$|\{([a-z_]+)\}|\*?([a-z_]+))")
 
@@ -38,14 +38,17 @@ def fill(template: object, values: Mapping[str, object]) -> Any:
     return None if filled is _MISSING else filled
 
 
-def mentions(template: object, name: str) -> bool:
+def contains_placeholder(template: object, name: str) -> bool:
     """Return whether a template contains a placeholder."""
     if isinstance(template, str):
         return any(name in m.groups() for m in _PLACEHOLDER.finditer(template))
     if isinstance(template, Mapping):
-        return any(mentions(value, name) for value in cast(Mapping[str, object], template).values())
+        return any(
+            contains_placeholder(value, name)
+            for value in cast(Mapping[str, object], template).values()
+        )
     return isinstance(template, Sequence) and any(
-        mentions(item, name) for item in cast(Sequence[object], template)
+        contains_placeholder(item, name) for item in cast(Sequence[object], template)
     )
 
 
@@ -144,7 +147,7 @@ class Manner(_Data):
         environment: Environment variables for LiteLLM, with invented API keys.
         stops: Finish reasons.
         empty: Value of the text field if there is no text: null or an empty string.
-        reply: Template for the body of a reply. See `fill` and `Manner.reply_body`.
+        reply: Template for the body of a reply. See `fill` and `Manner.build_reply_body`.
         errors: Error responses, keyed by kind of fault.
         refuses: Error responses to refused parameters, keyed by the parameter's name in OpenAI's
             API. `*` is the default. The name `response_format` stands for the format type
@@ -173,7 +176,7 @@ class Manner(_Data):
     @property
     def has_refusal_field(self) -> bool:
         """Return whether the provider's replies have a field for refusals by the model."""
-        return mentions(self.reply, "refusal")
+        return contains_placeholder(self.reply, "refusal")
 
     def read_request(self, body: JsonObject, model: str | None = None) -> JsonObject:
         """Convert a request to OpenAI's format. `model` is the model name in the path, if any."""
@@ -182,11 +185,11 @@ class Manner(_Data):
             request.setdefault("model", model)
         return request
 
-    def refused_parameter(self, asked: JsonObject, refused: Sequence[str]) -> str | None:
+    def find_refused_parameter(self, asked: JsonObject, refused: Sequence[str]) -> str | None:
         """Return the first refused parameter that a request contains, or None."""
         return next((name for name in refused if self._has(asked, name)), None)
 
-    def refusal_of(self, parameter: str, asked: JsonObject) -> ErrorAnswer:
+    def build_refusal(self, parameter: str, asked: JsonObject) -> ErrorAnswer:
         """Return the error for a refused parameter.
 
         May raise `InputError`.
@@ -204,7 +207,7 @@ class Manner(_Data):
         }
         return _fill_answer(answer, values)
 
-    def error(self, kind: str, asked: JsonObject, retry_after_s: float) -> ErrorAnswer:
+    def build_error(self, kind: str, asked: JsonObject, retry_after_s: float) -> ErrorAnswer:
         """Return the error for a kind of fault.
 
         Raises `KeyError` if the provider has no such error.
@@ -216,17 +219,17 @@ class Manner(_Data):
         }
         return _fill_answer(self.errors[kind], values)
 
-    def reply_body(self, turn: ModelTurn) -> JsonObject:
+    def build_reply_body(self, turn: ModelTurn) -> JsonObject:
         """Return the body of a reply in the provider's format."""
-        return fill(self.reply, self._values(turn))
+        return fill(self.reply, self._collect_values(turn))
 
-    def _values(self, turn: ModelTurn) -> dict[str, object]:
+    def _collect_values(self, turn: ModelTurn) -> dict[str, object]:
         asked, tools = turn.asked, PROTOCOLS[self.protocol].write_tool
-        n_prompt = count_tokens(messages_text(asked))
+        n_prompt = count_tokens(join_messages(asked))
         n_cached = min(turn.n_cached, n_prompt)
         n_thinking = count_tokens(turn.thinking or "")
         n_answer = count_tokens(turn.text or turn.refusal or "")
-        logprobs = _logprobs(turn)
+        logprobs = _build_logprobs(turn)
         schema_tool = asked.get("schema_tool")
         calls = list(turn.tool_calls)
         text = turn.text
@@ -240,7 +243,7 @@ class Manner(_Data):
             "asked": str(asked.get("model", self.model)),
             "text": text or (None if calls or turn.refusal else self.empty),
             "text_or_empty": text or "",
-            "text_or_parts": _text_or_parts(text or self.empty, turn.thinking),
+            "text_or_parts": _build_content(text or self.empty, turn.thinking),
             "thinking": turn.thinking,
             "refusal": turn.refusal,
             "tools": [tools(call, f"call_{turn.key[:16]}_{n}") for n, call in enumerate(calls)],
@@ -248,7 +251,7 @@ class Manner(_Data):
             "status": "completed" if stop in ("stop", "tool_calls", "refusal") else "incomplete",
             "logprobs": {**logprobs, "refusal": None} if logprobs else None,
             "token_logprobs": (logprobs or {}).get("content", []),
-            "gemini_logprobs": gemini_logprobs(logprobs) if logprobs else None,
+            "gemini_logprobs": build_gemini_logprobs(logprobs) if logprobs else None,
             "n_prompt": n_prompt,
             "n_cached": n_cached,
             "n_fresh": n_prompt - n_cached,
@@ -306,7 +309,7 @@ def load_manner(name: str) -> Manner:
     return Manner.model_validate(data)
 
 
-def _logprobs(turn: ModelTurn) -> Mapping[str, Any] | None:
+def _build_logprobs(turn: ModelTurn) -> Mapping[str, Any] | None:
     if not turn.asked.get("logprobs") or turn.text is None:
         return None
     n_top = turn.asked.get("top_logprobs")
@@ -314,7 +317,7 @@ def _logprobs(turn: ModelTurn) -> Mapping[str, Any] | None:
     return build_logprobs(turn.text, n_top, turn.key)
 
 
-def _text_or_parts(text: str | None, thinking: str | None) -> object:
+def _build_content(text: str | None, thinking: str | None) -> object:
     """Return a text, or a list of parts as in replies from Mistral's reasoning models."""
     if thinking is None:
         return text

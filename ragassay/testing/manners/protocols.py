@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from ragassay.testing.chat_completions import JsonObject, ToolCall, reply_text
+from ragassay.testing.chat_completions import JsonObject, ToolCall, render_reply
 
 ProtocolName: TypeAlias = Literal["chat", "responses", "messages", "gemini", "converse", "ollama"]
 
@@ -28,18 +28,19 @@ class Protocol:
     write_tool: Callable[[ToolCall, str], JsonObject]
 
 
-def gemini_logprobs(logprobs: Mapping[str, Any]) -> JsonObject:
+def build_gemini_logprobs(logprobs: Mapping[str, Any]) -> JsonObject:
     """Return log-probabilities in Gemini's format."""
 
-    def candidate(token: Mapping[str, Any]) -> JsonObject:
+    def build_candidate(token: Mapping[str, Any]) -> JsonObject:
         return {"token": token["token"], "tokenId": 0, "logProbability": token["logprob"]}
 
     tokens = logprobs["content"]
     return {
         "topCandidates": [
-            {"candidates": [candidate(top) for top in token["top_logprobs"]]} for token in tokens
+            {"candidates": [build_candidate(top) for top in token["top_logprobs"]]}
+            for token in tokens
         ],
-        "chosenCandidates": [candidate(token) for token in tokens],
+        "chosenCandidates": [build_candidate(token) for token in tokens],
     }
 
 
@@ -48,25 +49,25 @@ def _read_chat(body: JsonObject) -> JsonObject:
 
 
 def _write_chat_tool(call: ToolCall, identifier: str) -> JsonObject:
-    function = {"name": call.name, "arguments": reply_text(call.arguments)}
+    function = {"name": call.name, "arguments": render_reply(call.arguments)}
     return {"id": identifier, "type": "function", "function": function}
 
 
 def _read_responses(body: JsonObject) -> JsonObject:
     input = body.get("input")
     message_list = [{"role": "user", "content": input}] if isinstance(input, str) else input
-    form = _at(body, "text", "format")
+    form = _get_nested(body, "text", "format")
     is_schema = form and form.get("type") == "json_schema"
-    return _without_none(
+    return _remove_none(
         model=body.get("model"),
-        messages=[*_system(body.get("instructions")), *_objects(message_list)],
+        messages=[*_list_system(body.get("instructions")), *_iterate_objects(message_list)],
         stream=body.get("stream"),
         temperature=body.get("temperature"),
         max_tokens=body.get("max_output_tokens"),
         logprobs="message.output_text.logprobs" in str(body.get("include")) or None,
         top_logprobs=body.get("top_logprobs"),
-        reasoning_effort=_at(body, "reasoning", "effort"),
-        response_format=_json_schema(form.get("schema")) if is_schema else form,
+        reasoning_effort=_get_nested(body, "reasoning", "effort"),
+        response_format=_wrap_json_schema(form.get("schema")) if is_schema else form,
     )
 
 
@@ -77,33 +78,39 @@ def _write_responses_tool(call: ToolCall, identifier: str) -> JsonObject:
         "status": "completed",
         "call_id": identifier,
         "name": call.name,
-        "arguments": reply_text(call.arguments),
+        "arguments": render_reply(call.arguments),
     }
 
 
 def _read_messages(body: JsonObject) -> JsonObject:
-    form = body.get("output_format") or _at(body, "output_config", "format")
+    form = body.get("output_format") or _get_nested(body, "output_config", "format")
     schema = form.get("schema") if isinstance(form, Mapping) else None
-    forced = _at(body, "tool_choice", "name")
-    for tool in _objects(body.get("tools")):
+    forced = _get_nested(body, "tool_choice", "name")
+    for tool in _iterate_objects(body.get("tools")):
         if tool.get("name") == forced:
             schema = tool.get("input_schema")
-    thinks = _at(body, "thinking", "type") in ("enabled", "adaptive")
-    return _without_none(
+    thinks = _get_nested(body, "thinking", "type") in ("enabled", "adaptive")
+    return _remove_none(
         model=body.get("model"),
-        messages=[*_system(body.get("system")), *_objects(body.get("messages"))],
+        messages=[*_list_system(body.get("system")), *_iterate_objects(body.get("messages"))],
         stream=body.get("stream"),
         temperature=body.get("temperature"),
         max_tokens=body.get("max_tokens"),
         logprobs=body.get("logprobs"),
-        reasoning_effort=_at(body, "output_config", "effort") or ("high" if thinks else None),
-        response_format=_json_schema(schema),
+        reasoning_effort=_get_nested(body, "output_config", "effort")
+        or ("high" if thinks else None),
+        response_format=_wrap_json_schema(schema),
         schema_tool=forced if schema else None,
     )
 
 
 def _write_messages_tool(call: ToolCall, identifier: str) -> JsonObject:
-    return {"type": "tool_use", "id": identifier, "name": call.name, "input": _arguments(call)}
+    return {
+        "type": "tool_use",
+        "id": identifier,
+        "name": call.name,
+        "input": _parse_arguments(call),
+    }
 
 
 def _read_gemini(body: JsonObject) -> JsonObject:
@@ -112,67 +119,71 @@ def _read_gemini(body: JsonObject) -> JsonObject:
     system = body.get("systemInstruction") or body.get("system_instruction")
     message_list = [
         {"role": "user" if m.get("role") == "user" else "assistant", "content": m.get("parts")}
-        for m in _objects(body.get("contents"))
+        for m in _iterate_objects(body.get("contents"))
     ]
     schema = config.get("response_schema") or config.get("response_json_schema")
     is_json = config.get("response_mime_type") == "application/json"
-    return _without_none(
-        messages=[*_system(_at({"at": system}, "at", "parts")), *message_list],
+    return _remove_none(
+        messages=[*_list_system(_get_nested({"at": system}, "at", "parts")), *message_list],
         temperature=config.get("temperature"),
         max_tokens=config.get("max_output_tokens"),
         logprobs=config.get("response_logprobs"),
         top_logprobs=config.get("logprobs"),
         seed=config.get("seed"),
-        reasoning_effort=_thinking_level(config.get("thinking_config")),
-        response_format=_json_schema(_lower_type_names(schema))
+        reasoning_effort=_find_thinking_level(config.get("thinking_config")),
+        response_format=_wrap_json_schema(_lower_type_names(schema))
         or ({"type": "json_object"} if is_json else None),
     )
 
 
 def _write_gemini_tool(call: ToolCall, identifier: str) -> JsonObject:
-    return {"functionCall": {"name": call.name, "args": _arguments(call)}}
+    return {"functionCall": {"name": call.name, "args": _parse_arguments(call)}}
 
 
 def _read_converse(body: JsonObject) -> JsonObject:
-    schema: Any = _at(body, "outputConfig", "textFormat", "structure", "jsonSchema", "schema")
+    schema: Any = _get_nested(
+        body, "outputConfig", "textFormat", "structure", "jsonSchema", "schema"
+    )
     schema = json.loads(schema) if isinstance(schema, str) else schema
-    forced = _at(body, "toolConfig", "toolChoice", "tool", "name")
-    for tool in _objects(_at(body, "toolConfig", "tools")):
-        if forced and _at(tool, "toolSpec", "name") == forced:
-            schema = _at(tool, "toolSpec", "inputSchema", "json")
-    return _without_none(
-        messages=[*_system(body.get("system")), *_objects(body.get("messages"))],
-        temperature=_at(body, "inferenceConfig", "temperature"),
-        max_tokens=_at(body, "inferenceConfig", "maxTokens"),
-        reasoning_effort=_at(body, "additionalModelRequestFields", "thinking", "type"),
-        response_format=_json_schema(schema),
+    forced = _get_nested(body, "toolConfig", "toolChoice", "tool", "name")
+    for tool in _iterate_objects(_get_nested(body, "toolConfig", "tools")):
+        if forced and _get_nested(tool, "toolSpec", "name") == forced:
+            schema = _get_nested(tool, "toolSpec", "inputSchema", "json")
+    return _remove_none(
+        messages=[*_list_system(body.get("system")), *_iterate_objects(body.get("messages"))],
+        temperature=_get_nested(body, "inferenceConfig", "temperature"),
+        max_tokens=_get_nested(body, "inferenceConfig", "maxTokens"),
+        reasoning_effort=_get_nested(body, "additionalModelRequestFields", "thinking", "type"),
+        response_format=_wrap_json_schema(schema),
         schema_tool=forced if schema else None,
     )
 
 
 def _write_converse_tool(call: ToolCall, identifier: str) -> JsonObject:
-    return {"toolUse": {"toolUseId": identifier, "name": call.name, "input": _arguments(call)}}
+    return {
+        "toolUse": {"toolUseId": identifier, "name": call.name, "input": _parse_arguments(call)}
+    }
 
 
 def _read_ollama(body: JsonObject) -> JsonObject:
     form = body.get("format")
     think = body.get("think")
-    return _without_none(
+    return _remove_none(
         model=body.get("model"),
         messages=body.get("messages"),
         stream=body.get("stream"),
-        temperature=_at(body, "options", "temperature"),
-        max_tokens=_at(body, "options", "num_predict"),
-        seed=_at(body, "options", "seed"),
+        temperature=_get_nested(body, "options", "temperature"),
+        max_tokens=_get_nested(body, "options", "num_predict"),
+        seed=_get_nested(body, "options", "seed"),
         logprobs=body.get("logprobs"),
         top_logprobs=body.get("top_logprobs"),
         reasoning_effort="on" if think is True else think,
-        response_format={"type": "json_object"} if form == "json" else _json_schema(form),
+        response_format={"type": "json_object"} if form == "json" else _wrap_json_schema(form),
     )
 
 
 def _write_ollama_tool(call: ToolCall, identifier: str) -> JsonObject:
-    return {"id": identifier, "function": {"name": call.name, "arguments": _arguments(call)}}
+    return {"id": identifier, "function": {"name": call.name, "arguments": _parse_arguments(call)}}
 
 
 PROTOCOLS: Mapping[ProtocolName, Protocol] = {
@@ -185,11 +196,11 @@ PROTOCOLS: Mapping[ProtocolName, Protocol] = {
 }
 
 
-def _without_none(**fields: object) -> JsonObject:
+def _remove_none(**fields: object) -> JsonObject:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _at(value: object, *path: str) -> Any:
+def _get_nested(value: object, *path: str) -> Any:
     for name in path:
         if not isinstance(value, Mapping):
             return None
@@ -197,22 +208,22 @@ def _at(value: object, *path: str) -> Any:
     return value
 
 
-def _objects(value: object) -> Iterator[Mapping[str, Any]]:
+def _iterate_objects(value: object) -> Iterator[Mapping[str, Any]]:
     if isinstance(value, Sequence) and not isinstance(value, str):
         yield from (item for item in value if isinstance(item, Mapping))
 
 
-def _system(content: object) -> list[JsonObject]:
+def _list_system(content: object) -> list[JsonObject]:
     return [{"role": "system", "content": content}] if content else []
 
 
-def _json_schema(schema: object) -> JsonObject | None:
+def _wrap_json_schema(schema: object) -> JsonObject | None:
     if not isinstance(schema, Mapping):
         return None
     return {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema}}
 
 
-def _arguments(call: ToolCall) -> object:
+def _parse_arguments(call: ToolCall) -> object:
     if not isinstance(call.arguments, str):
         return dict(call.arguments)
     try:
@@ -221,9 +232,9 @@ def _arguments(call: ToolCall) -> object:
         return {"arguments": call.arguments}
 
 
-def _thinking_level(config: object) -> object:
-    budget = _at(config, "thinkingBudget")
-    return _at(config, "thinkingLevel") or (str(budget) if budget else None)
+def _find_thinking_level(config: object) -> object:
+    budget = _get_nested(config, "thinkingBudget")
+    return _get_nested(config, "thinkingLevel") or (str(budget) if budget else None)
 
 
 def _to_snake_case(config: object) -> Mapping[str, Any]:

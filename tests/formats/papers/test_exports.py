@@ -8,10 +8,10 @@ import json
 import pytest
 
 from ragassay.errors import InputError
-from ragassay.formats import exam_items, read_records, read_test_banks, records_from_rows
+from ragassay.formats import build_exam_items, read_records, read_records_from_rows, read_test_banks
 from ragassay.formats.exam_queries import read_exam_queries
 from ragassay.formats.papers import EXPORT_FORMS, export_pairs
-from ragassay.formats.papers.exports import document_address, with_instruction
+from ragassay.formats.papers.exports import bind_instruction, build_paper_address
 from ragassay.records import Paper, PaperSection, QAPair
 
 PAPER = Paper(
@@ -74,7 +74,7 @@ def test_ragas_is_a_test_set_that_becomes_records_with_responses(export):
     )
     assert "reference_contexts" not in second and "licence" not in third
     answered = [row | {"response": "Own reply."} for row in (first, second, third)]
-    found = records_from_rows(answered)
+    found = read_records_from_rows(answered)
     assert (found.format, found.rejections) == ("ragas", ())
     assert [record.id for record in found.records] == ["p1", "p2", "p3"]
     assert found.records[0].reference == "5 h."
@@ -92,7 +92,7 @@ def test_deepevals_goldens_become_records_with_outputs(export):
         "source_file": "10.1000/a",
         "additional_metadata": ORIGIN,
     }
-    found = records_from_rows([golden | {"actual_output": "Own."} for golden in goldens])
+    found = read_records_from_rows([golden | {"actual_output": "Own."} for golden in goldens])
     assert (found.format, found.rejections) == ("deepeval", ())
     assert [source.text for source in found.records[0].sources] == list(PAIRS[0].sources)
     assert found.records[2].reference == "So."
@@ -121,7 +121,7 @@ def test_a_test_bank_has_a_bank_a_paper_with_the_answers_as_keys(export, name):
     first, second = found.banks
     assert (first.query_id, first.query_text, first.kind) == ("10.1000/a", "On sleep", "questions")
     assert (second.query_id, second.query_text) == ("PMC7", "PMC7")
-    (item,) = exam_items(first)
+    (item,) = build_exam_items(first)
     assert (item.text, item.answers) == ("How long?", ("5 h.", "Five hours."))
     assert item.id.startswith("10.1000/a/")
     assert json.loads(first.info)["licence"] == PAPER.licence
@@ -132,7 +132,9 @@ def test_a_test_bank_has_a_bank_a_paper_with_the_answers_as_keys(export, name):
 def test_jsonl_needs_only_the_answer_to_be_evaluated(export):
     rows = rows_of(export("jsonl"))
     assert "answer" not in rows[0]
-    found = records_from_rows([row | {"answer": "Own reply [1].", "system": "s"} for row in rows])
+    found = read_records_from_rows(
+        [row | {"answer": "Own reply [1].", "system": "s"} for row in rows]
+    )
     assert (found.format, found.rejections) == ("ragassay", ())
     first, second, third = found.records
     assert (first.id, first.topic, first.reference) == ("p1", "p1", "5 h.")
@@ -154,7 +156,7 @@ def test_jsonl_is_a_file_of_queries_too(export):
 
 
 def test_sft_is_an_example_a_paper(export):
-    first, second = rows_of(export("sft", example=with_instruction("Write pairs.")))
+    first, second = rows_of(export("sft", example=bind_instruction("Write pairs.")))
     assert (first["instruction"], first["input"]) == ("Write pairs.", PAPER.text)
     assert json.loads(first["output"]) == [
         {"Q": "How long?", "A": "5 h."},
@@ -166,10 +168,10 @@ def test_sft_is_an_example_a_paper(export):
 
 @pytest.mark.parametrize("form", EXPORT_FORMS)
 def test_the_same_pairs_give_the_same_bytes_packed_or_not(export, form):
-    plain = export(form, "a.json", example=with_instruction("Do.")).read_bytes()
-    assert export(form, "b.json", example=with_instruction("Do.")).read_bytes() == plain
+    plain = export(form, "a.json", example=bind_instruction("Do.")).read_bytes()
+    assert export(form, "b.json", example=bind_instruction("Do.")).read_bytes() == plain
     assert (
-        gzip.decompress(export(form, "c.json.gz", example=with_instruction("Do.")).read_bytes())
+        gzip.decompress(export(form, "c.json.gz", example=bind_instruction("Do.")).read_bytes())
         == plain
     )
 
@@ -201,4 +203,4 @@ def test_what_cannot_be_written_leaves_no_file(tmp_path, pairs, form, problem):
     ],
 )
 def test_the_address_of_a_paper(name, address):
-    assert document_address(Paper(id=name, sections=())) == address
+    assert build_paper_address(Paper(id=name, sections=())) == address

@@ -8,7 +8,7 @@ import pytest
 from pypdf import PdfReader, PdfWriter
 
 from ragassay.formats.papers import pdf, read_papers
-from ragassay.formats.papers.pdf import without_heads
+from ragassay.formats.papers.pdf import remove_running_heads
 
 PAGES = (
     [
@@ -111,6 +111,9 @@ def test_a_pdf_that_is_too_long_is_named(put, to_pdf, monkeypatch, limit, most, 
 
 def test_lines_that_repeat_inside_a_page_stay():
     pages = [f"Head\na\nb\nc {i}\nsame\nd\ne {i}\nf {i}x\n{i}" for i in range(4)]
-    kept = without_heads(pages)
+    kept = remove_running_heads(pages)
     assert all("same" in page and "Head" not in page for page in kept)
-    assert without_heads(["One page\nonly", "Another\npage"]) == ["One page\nonly", "Another\npage"]
+    assert remove_running_heads(["One page\nonly", "Another\npage"]) == [
+        "One page\nonly",
+        "Another\npage",
+    ]

@@ -8,7 +8,7 @@ import pytest
 from case_tables import each_case
 
 from ragassay.formats.papers import read_papers, write_papers
-from ragassay.formats.papers.prose import kind_of_heading, plain_id, read_heading, read_prose
+from ragassay.formats.papers.prose import classify_heading, normalize_id, read_heading, read_prose
 from ragassay.records import Paper, PaperSection
 
 WRAPPED = """A trial of sleep in rats
@@ -168,7 +168,7 @@ def test_what_is_no_heading(line):
 
 
 def test_words_that_name_no_kind():
-    assert kind_of_heading("Sleep of rats") is None
+    assert classify_heading("Sleep of rats") is None
 
 
 def test_sciqag_and_our_own_lines(put):
@@ -219,4 +219,4 @@ def test_papers_are_written_and_read_back(tmp_path):
     ],
 )
 def test_ids_as_they_are_compared(name, expected):
-    assert plain_id(name) == expected
+    assert normalize_id(name) == expected

@@ -12,8 +12,8 @@ from lazy import LazyModule
 
 from ragassay.applications.apps import AppAnswer, read_reply
 from ragassay.errors import InputError
-from ragassay.formats import read_records, records_from_rows
-from ragassay.formats.objects import response_parts, rows_of
+from ragassay.formats import read_records, read_records_from_rows
+from ragassay.formats.objects import extract_rows, split_response
 from ragassay.formats.replies import add_reply, read_structured_reply
 from ragassay.formats.write import write_records
 from ragassay.records import CitedSpan, Document, Record, Turn
@@ -123,13 +123,13 @@ def test_a_history_of_something_else_is_metadata(write):
 
 def test_objects_in_rows_and_as_an_answer_are_read(write):
     made = openai_chat.ChatCompletion.model_validate(CHAT)
-    found = records_from_rows(rows_of([{"question": "Q?", "answer": made}]))
+    found = read_records_from_rows(extract_rows([{"question": "Q?", "answer": made}]))
     assert found.records[0].citations == SPAN
-    parts = response_parts(made)
+    parts = split_response(made)
     assert parts.text == TEXT and parts.reply is not None and parts.reply.citations == SPAN
-    assert response_parts("It fell.").reply is None
+    assert split_response("It fell.").reply is None
     with pytest.raises(InputError, match="a provider reply"):
-        response_parts(7)
+        split_response(7)
 
 
 STATE = {

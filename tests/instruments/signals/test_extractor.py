@@ -11,8 +11,8 @@ from fakes import WordEmbedder
 
 from ragassay.agents.context import build_case
 from ragassay.instruments.signals import SignalExtractor
-from ragassay.instruments.signals.extractor import log_share, order_score
-from ragassay.models.fitted_raters import shipped_rater
+from ragassay.instruments.signals.extractor import compute_log_share, score_order
+from ragassay.models.fitted_raters import load_shipped_rater
 from ragassay.records import Case, Document, Record, Signals
 from ragassay.text.segmenter import segment
 
@@ -30,7 +30,7 @@ class CountingVerifier:
     def __init__(self) -> None:
         self.pairs: list[tuple[str, str]] = []
 
-    def probabilities(self, pairs):
+    def predict_probabilities(self, pairs):
         self.pairs += pairs
         return np.tile([0.7, 0.1, 0.2], (len(pairs), 1))
 
@@ -43,7 +43,7 @@ def case_of(answer: str, sources: tuple[Document, ...] = SOURCES) -> Case:
 
 def measured(answer: str, sources: tuple[Document, ...] = SOURCES) -> Signals:
     embedder, verifier = WordEmbedder(), CountingVerifier()
-    rater = shipped_rater()
+    rater = load_shipped_rater()
     # Vectors of another length than the shipped weights are for.
     plain = rater.model_copy(
         update={
@@ -51,7 +51,7 @@ def measured(answer: str, sources: tuple[Document, ...] = SOURCES) -> Signals:
             for name in ("order", "opening", "closing", "scholarly")
         }
     )
-    return SignalExtractor(embedder, verifier, plain).signals(case_of(answer, sources))
+    return SignalExtractor(embedder, verifier, plain).extract_signals(case_of(answer, sources))
 
 
 @pytest.mark.parametrize(
@@ -115,10 +115,10 @@ def test_without_sources_nothing_is_said_of_them():
 
 def test_the_verifier_reads_each_sentence_with_the_closest_of_the_sources():
     embedder, verifier = WordEmbedder(), CountingVerifier()
-    rater = shipped_rater()
+    rater = load_shipped_rater()
     places = ("order", "opening", "closing", "scholarly")
     bare = rater.model_copy(update=dict.fromkeys(places, rater.foreign))
-    SignalExtractor(embedder, verifier, bare).signals(case_of("Aspirin lowers fever."))
+    SignalExtractor(embedder, verifier, bare).extract_signals(case_of("Aspirin lowers fever."))
     ((claim, passage),) = verifier.pairs
     assert claim == "Aspirin lowers fever."
     assert passage.startswith("Aspirin lowers fever in adults.")
@@ -136,9 +136,9 @@ def test_a_source_that_speaks_to_a_judge_gains_nothing():
 def test_order_is_best_for_ascending_places_and_never_above_nought():
     # Two sentences, places 0 and 2: log sigmoid(2) - log sigmoid(2) = 0; turned round
     # log sigmoid(-2) - log sigmoid(2) = -2.
-    assert order_score([0, 2]) == 0
-    assert order_score([2, 0]) == pytest.approx(-2)
-    assert order_score([1, 1]) == 0
+    assert score_order([0, 2]) == 0
+    assert score_order([2, 0]) == pytest.approx(-2)
+    assert score_order([1, 1]) == 0
 
 
 @pytest.mark.parametrize("places", [(0.0, 1.0, 3.0), (-2.0, -2.0, 5.0, 1.0)])
@@ -150,14 +150,14 @@ def test_order_agrees_with_a_slow_count_over_all_permutations(places):
 
     best = max(likelihood(order) for order in itertools.permutations(places))
     for order in itertools.permutations(places):
-        assert order_score(order) == pytest.approx(likelihood(order) - best)
-        assert order_score(order) <= 1e-12
+        assert score_order(order) == pytest.approx(likelihood(order) - best)
+        assert score_order(order) <= 1e-12
 
 
 def test_a_sentence_is_first_or_last_as_surely_as_its_score_stands_out():
-    assert log_share([1, 1], 0) == pytest.approx(math.log(0.5))
-    assert log_share([0, 0, math.log(2)], -1) == pytest.approx(math.log(0.5))
-    assert log_share([5], 0) == 0
+    assert compute_log_share([1, 1], 0) == pytest.approx(math.log(0.5))
+    assert compute_log_share([0, 0, math.log(2)], -1) == pytest.approx(math.log(0.5))
+    assert compute_log_share([5], 0) == 0
 
 
 def test_an_answer_that_gives_none_says_so():

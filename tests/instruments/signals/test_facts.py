@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from ragassay.instruments.signals.facts import facts_text, measure_of, number_text, reason_of
+from ragassay.instruments.signals.facts import (
+    explain_signal,
+    format_facts,
+    format_measure,
+    measure_of,
+)
 from ragassay.judges.signals import SignalJudge
-from ragassay.models.fitted_raters import LinearScorer, RubricRater, SignalRater, shipped_rater
+from ragassay.models.fitted_raters import LinearScorer, RubricRater, SignalRater, load_shipped_rater
 from ragassay.prompts import load_rubrics
 from ragassay.prompts.texts import load_signals
 from ragassay.records import SentenceSignals, Signals, SourceGap
@@ -34,7 +39,7 @@ def signals() -> Signals:
 
 
 def test_facts_number_the_sentences_and_end_with_the_answer():
-    assert facts_text(signals(), "informativeness").splitlines() == [
+    assert format_facts(signals(), "informativeness").splitlines() == [
         "sentence 1: log-odds of being from another text -2.00, closeness to the question .50, "
         "closest source sentence .61",
         "sentence 2: log-odds of being from another text 3.50, closeness to the question .10, "
@@ -44,7 +49,9 @@ def test_facts_number_the_sentences_and_end_with_the_answer():
 
 
 def test_sentences_are_quoted_by_their_first_words():
-    told = facts_text(signals(), "conciseness", ["Aspirin helps.", "One two three four five six."])
+    told = format_facts(
+        signals(), "conciseness", ["Aspirin helps.", "One two three four five six."]
+    )
     assert told.splitlines()[:2] == [
         'sentence 1 ("Aspirin helps."): closest other sentence of the answer .40',
         'sentence 2 ("One two three four five..."): closest other sentence of the answer .40',
@@ -57,13 +64,13 @@ def test_gaps_are_told_where_coverage_counts():
     line = (
         "hardly covered by the answer, in a source (closest sentence .21): Deaths were not counted."
     )
-    assert facts_text(told, "completeness").splitlines()[-1] == line
-    assert "Deaths" not in facts_text(told, "cohesion")
+    assert format_facts(told, "completeness").splitlines()[-1] == line
+    assert "Deaths" not in format_facts(told, "cohesion")
 
 
 def test_no_fact_is_told_for_an_unknown_rubric_or_an_empty_answer():
-    assert facts_text(signals(), "fluency") == ""
-    assert facts_text(Signals(), "relevancy") == ""
+    assert format_facts(signals(), "fluency") == ""
+    assert format_facts(Signals(), "relevancy") == ""
 
 
 def test_every_rubric_has_signals_and_every_signal_a_name():
@@ -83,16 +90,16 @@ def test_every_rated_signal_has_a_reason_in_words():
 
 
 def test_numbers_are_short():
-    texts = [number_text(value) for value in (0.083, -0.5, 1.0, -2.345)]
+    texts = [format_measure(value) for value in (0.083, -0.5, 1.0, -2.345)]
     assert texts == [".08", "-.50", "1.00", "-2.35"] or texts == [".08", "-.50", "1.00", "-2.34"]
 
 
 def test_a_reason_points_to_the_worst_sentence_or_to_none():
-    worst = reason_of(signals(), "mean_source_support")
+    worst = explain_signal(signals(), "mean_source_support")
     assert worst.text == "No source says what sentence 2 says."
     assert worst.sentences == (2,)
-    assert reason_of(signals(), "most_redundancy").sentences == (2, 1)
-    whole = reason_of(signals(), "connectives")
+    assert explain_signal(signals(), "most_redundancy").sentences == (2, 1)
+    whole = explain_signal(signals(), "connectives")
     assert whole.text == "Few words join the sentences (because, however, thus)."
     assert whole.sentences == ()
 
@@ -135,7 +142,7 @@ def test_what_lowers_nothing_is_no_reason():
 
 def test_what_rests_on_sources_is_unscored_without_any():
     bare = signals().model_copy(update={"values": {"all_foreign": -1.0}})
-    judge = SignalJudge(rater(1.0).model_copy(update={"rubrics": shipped_rater().rubrics}))
+    judge = SignalJudge(rater(1.0).model_copy(update={"rubrics": load_shipped_rater().rubrics}))
     for rubric in ("correctness", "completeness"):
         unsaid = judge.judge(bare, rubric)
         assert unsaid.rating is None

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.qa.measures import (
+    average_chunk_share,
     chance_coverage_score,
-    chunk_count,
-    chunk_of,
-    chunk_share,
-    closest_sentences,
+    count_chunks,
+    count_top_sentences,
     coverage_score,
-    covered_chunks,
+    find_chunk,
+    find_covered_chunks,
+    find_top_sentences,
     pooled_coverage_score,
-    top_count,
 )
 
 Matrix = list[list[float]]
@@ -44,20 +44,22 @@ class TestTopCount:
         [(0, 0), (1, 1), (6, 1), (13, 1), (14, 2), (20, 3), (40, 6), (100, 15), (199, 29)],
     )
     def test_is_rounded_down_to_one_or_more(self, n: int, k: int) -> None:
-        assert top_count(n) == k
+        assert count_top_sentences(n) == k
 
     def test_a_share_that_binary_cannot_write_loses_no_sentence(self) -> None:
-        assert [top_count(20 * i) for i in range(1, 500)] == [3 * i for i in range(1, 500)]
+        assert [count_top_sentences(20 * i) for i in range(1, 500)] == [
+            3 * i for i in range(1, 500)
+        ]
 
 
 class TestChunks:
     def test_ten_equal_ones(self) -> None:
-        assert [chunk_of(i, 30) for i in range(30)] == [1 + i // 3 for i in range(30)]
+        assert [find_chunk(i, 30) for i in range(30)] == [1 + i // 3 for i in range(30)]
 
     @given(st.integers(1, 500))
     def test_differ_by_one_sentence_at_most_and_keep_the_order(self, n: int) -> None:
-        chunks = [chunk_of(i, n) for i in range(n)]
-        sizes = [chunks.count(chunk) for chunk in range(1, chunk_count(n) + 1)]
+        chunks = [find_chunk(i, n) for i in range(n)]
+        sizes = [chunks.count(chunk) for chunk in range(1, count_chunks(n) + 1)]
         assert chunks == sorted(chunks)
         assert min(sizes) >= 1
         assert max(sizes) - min(sizes) <= 1
@@ -65,16 +67,16 @@ class TestChunks:
 
     @each_case("n", range(1, 11))
     def test_fewer_than_ten_sentences_are_a_chunk_each(self, n: int) -> None:
-        assert [chunk_of(i, n) for i in range(n)] == list(range(1, n + 1))
+        assert [find_chunk(i, n) for i in range(n)] == list(range(1, n + 1))
 
 
 class TestClosest:
     def test_come_first_and_the_earlier_of_equals(self) -> None:
-        assert closest_sentences([0.2, 0.9, 0.2, 0.9, 0.5], 4) == (1, 3, 4, 0)
+        assert find_top_sentences([0.2, 0.9, 0.2, 0.9, 0.5], 4) == (1, 3, 4, 0)
 
     def test_are_no_more_than_there_are(self) -> None:
-        assert closest_sentences([0.1], 10) == (0,)
-        assert closest_sentences([], 10) == ()
+        assert find_top_sentences([0.1], 10) == (0,)
+        assert find_top_sentences([], 10) == ()
 
 
 class TestCoverage:
@@ -82,11 +84,11 @@ class TestCoverage:
         # 40 sentences: chunks of 4, and 15 % are 6. The first answer is closest to the last six,
         # 34 to 39: chunks 9 and 10. The second to the first six, 0 to 5: chunks 1 and 2.
         first, second = rising(40), rising(40)[::-1]
-        assert covered_chunks(first) == (9, 10)
-        assert covered_chunks(second) == (1, 2)
+        assert find_covered_chunks(first) == (9, 10)
+        assert find_covered_chunks(second) == (1, 2)
         assert coverage_score([first, second]) == 0.4
         assert coverage_score([first, first]) == 0.2
-        assert chunk_share([first, second]) == 0.2
+        assert average_chunk_share([first, second]) == 0.2
 
     def test_pooled_as_in_the_published_code_worked_by_hand(self) -> None:
         # The best of the two answers for each sentence is high at both ends: 1, .975, .95 and
@@ -116,7 +118,7 @@ class TestCoverage:
             near |= top
             per_answer.append(sum(bool(chunk & top) for chunk in chunks) / parts)
         assert coverage_score(rows) == sum(bool(chunk & near) for chunk in chunks) / parts
-        assert chunk_share(rows) == pytest.approx(sum(per_answer) / len(rows))
+        assert average_chunk_share(rows) == pytest.approx(sum(per_answer) / len(rows))
 
     @given(matrices())
     def test_pooled_agrees_with_a_walk_down_the_list(self, rows: Matrix) -> None:
@@ -125,7 +127,7 @@ class TestCoverage:
         cells = sorted((-value, i) for row in rows for i, value in enumerate(row))
         found: dict[int, None] = {}
         for _, sentence in cells:
-            if len(found) < top_count(n):
+            if len(found) < count_top_sentences(n):
                 found.setdefault(sentence)
         assert pooled_coverage_score(rows) == len({i * min(10, n) // n for i in found}) / min(10, n)
 
@@ -136,12 +138,12 @@ class TestCoverage:
         assert one is not None and every is not None and wide is not None
         assert 0 < one <= every <= wide <= 1 == whole
 
-    @pytest.mark.parametrize("score", [coverage_score, pooled_coverage_score, chunk_share])
+    @pytest.mark.parametrize("score", [coverage_score, pooled_coverage_score, average_chunk_share])
     def test_of_nothing_is_undefined(self, score) -> None:
         assert score([]) is None
         assert score([[], []]) is None
 
-    @pytest.mark.parametrize("score", [coverage_score, pooled_coverage_score, chunk_share])
+    @pytest.mark.parametrize("score", [coverage_score, pooled_coverage_score, average_chunk_share])
     def test_of_a_paper_of_one_sentence_is_whole(self, score) -> None:
         assert score([[0.1]]) == 1
 

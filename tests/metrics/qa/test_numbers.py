@@ -7,7 +7,7 @@ from pathlib import Path
 from case_tables import each_case
 
 from benchmarks.qa_numbers import Checked, sciqag_answers
-from ragassay.metrics.papers.sciqag import SourceNumbers, answer_numbers
+from ragassay.metrics.papers.sciqag import SourceNumbers, check_answer_numbers
 
 PAPER = (
     "Rats were fed 5 mg zinc per day for 120 min. The serum level rose from 4.4 to 6.6 mM in the "
@@ -18,11 +18,11 @@ PAPER = (
 
 
 def found(answer: str, paper: str = PAPER) -> list[bool]:
-    return [one.is_found for one in answer_numbers(answer, SourceNumbers.of(paper))]
+    return [one.is_found for one in check_answer_numbers(answer, SourceNumbers.from_text(paper))]
 
 
 def near(answer: str, paper: str = PAPER) -> list[bool]:
-    return [one.is_near for one in answer_numbers(answer, SourceNumbers.of(paper))]
+    return [one.is_near for one in check_answer_numbers(answer, SourceNumbers.from_text(paper))]
 
 
 @each_case(
@@ -81,7 +81,7 @@ def test_a_number_of_another_place_is_found_and_not_near():
 
 def test_where_is_the_place_most_like_the_answer():
     paper = FAR.format(5)
-    (one,) = answer_numbers("The tumour weighed 5 mg.", SourceNumbers.of(paper))
+    (one,) = check_answer_numbers("The tumour weighed 5 mg.", SourceNumbers.from_text(paper))
 
     assert one.where == paper.rindex("5 mg")
 
@@ -99,19 +99,19 @@ def test_a_cell_of_a_table_is_read_with_its_row_and_head():
 
 def test_offsets_are_those_of_the_answer():
     answer = "It took 2 h."
-    (one,) = answer_numbers(answer, SourceNumbers.of(PAPER))
+    (one,) = check_answer_numbers(answer, SourceNumbers.from_text(PAPER))
 
     assert answer[one.start : one.end] == one.text == "2"
 
 
 def test_an_answer_without_numbers_and_an_empty_paper_have_none():
-    assert answer_numbers("Zinc is a metal.", SourceNumbers.of(PAPER)) == ()
+    assert check_answer_numbers("Zinc is a metal.", SourceNumbers.from_text(PAPER)) == ()
     assert found("5 mg", "") == [False]
 
 
 def test_many_equal_numbers_are_all_found():
-    source = SourceNumbers.of("1, " * 5_000 + "\n" + "1\t" * 5_000)
-    found = answer_numbers("1, " * 200, source)
+    source = SourceNumbers.from_text("1, " * 5_000 + "\n" + "1\t" * 5_000)
+    found = check_answer_numbers("1, " * 200, source)
     assert len(found) == 200 and all(one.is_found for one in found)
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from ragassay.qa.scores import (
     BIN_NAMES,
-    intent_similarities,
-    pair_similarities,
+    convert_intent_scores,
+    list_pair_similarities,
     question_diversity,
 )
 from ragassay.records import Failure
@@ -69,11 +69,11 @@ def test_nothing_scored_is_no_mean_and_no_share(values: list[float | None]) -> N
 
 
 def test_each_pair_of_questions_counts_once() -> None:
-    assert pair_similarities([[1, 0.1, 0.2], [0.1, 1, 0.3], [0.2, 0.3, 1]]) == [0.1, 0.2, 0.3]
-    assert pair_similarities([[1.0]]) == pair_similarities([]) == []
+    assert list_pair_similarities([[1, 0.1, 0.2], [0.1, 1, 0.3], [0.2, 0.3, 1]]) == [0.1, 0.2, 0.3]
+    assert list_pair_similarities([[1.0]]) == list_pair_similarities([]) == []
 
 
 def test_a_judges_scores_become_shares() -> None:
     scored = IntentSimilarity(first="a", second="b", score=90, judge="m")
     failed = IntentSimilarity(first="a", second="c", failure=Failure(reason="timeout"), judge="m")
-    assert intent_similarities([scored, failed]) == [0.9, None]
+    assert convert_intent_scores([scored, failed]) == [0.9, None]

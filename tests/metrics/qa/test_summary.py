@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragassay.metrics.stats.aggregates import clustered_score
-from ragassay.qa.scores import intent_score, qa_scores, rating_means
+from ragassay.metrics.stats.aggregates import build_clustered_score
+from ragassay.qa.scores import average_intents, average_racar_ratings, compute_qa_scores
 from ragassay.records import Failure
 from ragassay.records.qa import (
     AnswerNumber,
@@ -46,7 +46,7 @@ SECOND = PaperMeasures(
 
 
 def test_worked_by_hand() -> None:
-    scores = qa_scores([FIRST, SECOND, PaperMeasures(paper="c", n_sentences=3)], "m")
+    scores = compute_qa_scores([FIRST, SECOND, PaperMeasures(paper="c", n_sentences=3)], "m")
     values = {key: (score.value, score.n) for key, score in scores.items()}
     assert values == {
         "coverage": (0.1, 2),
@@ -64,13 +64,15 @@ def test_worked_by_hand() -> None:
 
 
 def test_what_applies_to_nothing_is_left_out() -> None:
-    assert qa_scores([]) == qa_scores([PaperMeasures(paper="c", n_sentences=3)]) == {}
+    assert (
+        compute_qa_scores([]) == compute_qa_scores([PaperMeasures(paper="c", n_sentences=3)]) == {}
+    )
     bare = SECOND.model_copy(update={"coverage": None, "pairs": (PairMeasures(pair="b1"),)})
-    assert list(qa_scores([bare])) == ["answers_with_numbers", "context_free_questions"]
+    assert list(compute_qa_scores([bare])) == ["answers_with_numbers", "context_free_questions"]
 
 
 def test_an_unscored_value_is_bounded_by_the_scales_ends() -> None:
-    score = clustered_score([1.0, None, 3.0], ["a", "a", "b"], (1.0, 3.0))
+    score = build_clustered_score([1.0, None, 3.0], ["a", "a", "b"], (1.0, 3.0))
     assert (score.value, score.n, score.n_unscored) == (2, 2, 1)
     assert (score.worst, score.best) == (
         pytest.approx(5 / 3, abs=1e-4),
@@ -80,8 +82,8 @@ def test_an_unscored_value_is_bounded_by_the_scales_ends() -> None:
 
 def test_papers_are_resampled_whole() -> None:
     # Ten values of one paper vary together: of one paper there is no interval.
-    assert clustered_score([0.0, 1.0] * 5, ["a"] * 10).low is None
-    wide = clustered_score([0.0] * 5 + [1.0] * 5, ["a"] * 5 + ["b"] * 5)
+    assert build_clustered_score([0.0, 1.0] * 5, ["a"] * 10).low is None
+    wide = build_clustered_score([0.0] * 5 + [1.0] * 5, ["a"] * 5 + ["b"] * 5)
     assert (wide.low, wide.high) == (0, 1)
 
 
@@ -91,7 +93,7 @@ def test_ratings_by_dimension() -> None:
         RacarRating(pair="b1", dimension="accuracy", rating=3, judge="m"),
         RacarRating(pair="b2", dimension="accuracy", failure=Failure(reason="timeout"), judge="m"),
     ]
-    scores = rating_means(ratings, {"a1": "a", "b1": "b", "b2": "b"})
+    scores = average_racar_ratings(ratings, {"a1": "a", "b1": "b", "b2": "b"})
     assert list(scores) == ["accuracy"]
     assert (scores["accuracy"].value, scores["accuracy"].n_unscored) == (2.7, 1)
     assert (scores["accuracy"].scale, scores["accuracy"].judge) == ((1, 3), "m")
@@ -102,6 +104,6 @@ def test_intents() -> None:
         IntentSimilarity(first="a", second="b", score=20, judge="m"),
         IntentSimilarity(first="a", second="c", score=60, judge="m"),
     ]
-    found = intent_score(intents, {"a": "p"})["intent_similarity"]
+    found = average_intents(intents, {"a": "p"})["intent_similarity"]
     assert (found.value, found.n, found.judge) == (0.4, 2, "m")
-    assert intent_score([], {}) == {}
+    assert average_intents([], {}) == {}

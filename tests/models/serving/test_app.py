@@ -196,13 +196,13 @@ async def test_what_a_client_does_not_wait_for_is_given_up() -> None:
         "path": "/v1/chat/completions",
         "headers": [(b"authorization", f"Bearer {KEY}".encode())],
     }
-    asking = asyncio.create_task(server.app()(scope, receive, send))
+    asking = asyncio.create_task(server.create_app()(scope, receive, send))
     while not model.seen:
         await asyncio.sleep(0)
     leaves.set()
     await asking
     await asyncio.sleep(0)
     assert model.n_given_up == 1
-    page = server.metrics.page().decode()
+    page = server.metrics.render_metrics().decode()
     assert 'ragassay_requests_total{model="ragassay/judge",status="499"} 1.0' in page
     assert "ragassay_requests_in_flight 0.0" in page

@@ -14,7 +14,7 @@ from echoes import ASK, HOSTED, EchoModel, client, figures
 from lazy import LazyModule
 
 from ragassay.errors import ModelError, PromptTooLongError, RefusedError, SettingsError
-from ragassay.models.serving.requests import local_problem, refusal_for
+from ragassay.models.serving.requests import build_refusal, find_local_problem
 
 litellm = LazyModule("litellm")
 
@@ -36,7 +36,7 @@ def test_errors_carry_the_status_that_they_deserve(
     wrapped = litellm.exceptions.APIConnectionError("lost", "ragassay", "judge")
     wrapped.__cause__ = error
     for raised in (error, wrapped):
-        refusal = refusal_for(raised)
+        refusal = build_refusal(raised)
         assert (refusal.status, refusal.code) == (status, code) and str(error) in refusal.message
     assert status == 500 or "server" not in refusal.error["error"]["type"]
 
@@ -81,8 +81,8 @@ def test_what_it_can_do_passes() -> None:
     parts = [{"role": "system", "content": [{"type": "text", "text": "a"}]}, *ASKED]
     schema = {"type": "json_schema", "json_schema": {"schema": {"type": "object"}}}
     asked = {"messages": parts, "max_tokens": 5, "n": 1, "response_format": schema}
-    assert local_problem(asked) == ""
-    assert local_problem({"messages": ASKED, "response_format": {"type": "text"}}) == ""
+    assert find_local_problem(asked) == ""
+    assert find_local_problem({"messages": ASKED, "response_format": {"type": "text"}}) == ""
 
 
 def events(reply: httpx.Response) -> list[Any]:

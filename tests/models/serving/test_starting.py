@@ -87,7 +87,7 @@ def test_whole_models_in_folders_need_no_packaged_weights(
 
     monkeypatch.undo()
     asked: list[Path] = []
-    monkeypatch.setattr(weights, "smollm2_folder", asked.append)
+    monkeypatch.setattr(weights, "prepare_smollm2", asked.append)
     (tmp_path / "config.json").touch()
     server.prepare_local_models(["openai/x", f"ragassay/{tmp_path}"], load_settings())
     assert asked == []

@@ -23,7 +23,7 @@ from ragassay.optimizers.compiling.compiling_lm import (
     CompilingLM,
     JobStopped,
     Shared,
-    opened_loop,
+    open_loop,
 )
 from ragassay.optimizers.compiling.memory import Memory
 from ragassay.settings import load_settings
@@ -40,7 +40,7 @@ def opened(
     model: ScriptedModel, folder: Path, name: str = PRICED, max_usd: float | None = None
 ) -> Iterator[CompilingLM]:
     settings = load_settings(model=name, api_base=model.base_url, concurrency=4)
-    with Memory(folder) as memory, opened_loop() as loop:
+    with Memory(folder) as memory, open_loop() as loop:
         yield CompilingLM(JudgeLM(settings), Shared(loop, memory, Budget(max_usd), 2))
 
 

@@ -7,7 +7,7 @@ import pytest
 from ragassay.optimizers.compiling.items import (
     CompileItem,
     draw_items,
-    items_sha256,
+    hash_items,
     split_by_group,
 )
 
@@ -56,5 +56,5 @@ def test_a_pair_is_not_torn_apart_by_a_limit():
 def test_the_hash_is_of_what_is_asked_in_any_order():
     one, two = items("a:1", "b:2")
     shown = [{"claim": "x"}, {"claim": "y"}]
-    assert items_sha256([one, two], shown) == items_sha256([two, one], shown[::-1])
-    assert items_sha256([one, two], shown) != items_sha256([one, two], shown[:1] * 2)
+    assert hash_items([one, two], shown) == hash_items([two, one], shown[::-1])
+    assert hash_items([one, two], shown) != hash_items([one, two], shown[:1] * 2)

@@ -13,11 +13,15 @@ from ragassay.errors import BudgetError, InputError, SettingsError
 from ragassay.optimizers.compiling.job import (
     CompileJob,
     CompileResult,
+    choose_writer_settings,
     run_compile_job,
     write_compiled,
-    writer_settings,
 )
-from ragassay.optimizers.compiling.planning import OPTIMIZERS, n_calls_of, shown_name
+from ragassay.optimizers.compiling.planning import (
+    OPTIMIZERS,
+    count_budget_calls,
+    shorten_model_name,
+)
 from ragassay.optimizers.compiling.tasks import TaskOptions
 from ragassay.prompts import load_prompts, load_rubrics
 from ragassay.prompts.compiled import CompiledPredictor, read_compiled
@@ -150,9 +154,9 @@ def test_a_wrong_budget_or_optimizer_is_named(tmp_path):
             run(job_in(tmp_path, budget="lots"), model, tmp_path / "work")
         with pytest.raises(InputError, match="unknown optimizer 'adam'"):
             run(job_in(tmp_path, "adam"), model, tmp_path / "work")
-    assert (n_calls_of("light", 10), n_calls_of("77", 10)) == (60, 77)
+    assert (count_budget_calls("light", 10), count_budget_calls("77", 10)) == (60, 77)
     with pytest.raises(InputError, match=r"--budget must be .* got 0"):
-        n_calls_of("0", 10)
+        count_budget_calls("0", 10)
 
 
 def test_another_model_may_write_the_candidates(tmp_path):
@@ -170,10 +174,12 @@ def test_another_model_may_write_the_candidates(tmp_path):
 
 
 def test_a_model_in_a_folder_is_named_without_the_folder(tmp_path):
-    assert shown_name("openai/gpt-4.1-mini") == "openai/gpt-4.1-mini"
-    assert shown_name("ragassay/smollm2-135m") == "ragassay/smollm2-135m"
-    assert shown_name(f"ragassay/{tmp_path}/mine") == "ragassay/mine"
-    assert writer_settings(load_settings(model="openai/a")).prompting.max_reply_tokens == 2048
+    assert shorten_model_name("openai/gpt-4.1-mini") == "openai/gpt-4.1-mini"
+    assert shorten_model_name("ragassay/smollm2-135m") == "ragassay/smollm2-135m"
+    assert shorten_model_name(f"ragassay/{tmp_path}/mine") == "ragassay/mine"
+    assert (
+        choose_writer_settings(load_settings(model="openai/a")).prompting.max_reply_tokens == 2048
+    )
 
 
 def test_an_agent_uses_its_own_prompt_and_refuses_others(tmp_path):

@@ -11,17 +11,17 @@ from lazy import LazyModule
 from ragassay.optimizers.compiling.items import CompileItem
 from ragassay.optimizers.compiling.metrics import (
     ItemOutcome,
+    build_detection_figure,
+    build_macro_f1_figure,
+    build_mean_figure,
     compare,
-    detection_figure,
-    macro_f1_figure,
     mark_hits,
     mark_label,
     mark_nuggets,
     mark_rating,
     mark_unusable,
-    mean_figure,
 )
-from ragassay.optimizers.compiling.student import is_better, may_be_chance
+from ragassay.optimizers.compiling.student import can_be_chance, is_better
 
 sklearn_metrics = LazyModule("sklearn.metrics")
 
@@ -107,7 +107,7 @@ def value_of(figure, outcomes) -> float:
 def test_macro_f1_by_hand():
     # supports: P 1/2, R 1/1, F1 2/3; contradicts: F1 0; neutral: 1; mean 5/9.
     pairs = [("supports", "supports"), ("contradicts", "supports"), ("neutral", "neutral")]
-    assert value_of(macro_f1_figure(LABELS), labelled(pairs)) == pytest.approx(5 / 9)
+    assert value_of(build_macro_f1_figure(LABELS), labelled(pairs)) == pytest.approx(5 / 9)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -117,7 +117,7 @@ def test_macro_f1_is_that_of_scikit_learn(seed):
     expected = sklearn_metrics.f1_score(
         [r for r, _ in pairs], [s for _, s in pairs], average="macro"
     )
-    assert value_of(macro_f1_figure(LABELS), labelled(pairs)) == pytest.approx(expected)
+    assert value_of(build_macro_f1_figure(LABELS), labelled(pairs)) == pytest.approx(expected)
 
 
 def test_detection_counts_pairs_and_a_tie_is_none():
@@ -129,14 +129,14 @@ def test_detection_counts_pairs_and_a_tie_is_none():
         rated(1, 1.0, whole="gone", key="b~1"),
     ]
     # One of three pairs: 3 < 4; a tie and a rise are none, and without its whole one is no pair.
-    assert value_of(detection_figure(outcomes), outcomes) == pytest.approx(1 / 3)
+    assert value_of(build_detection_figure(outcomes), outcomes) == pytest.approx(1 / 3)
 
 
 def test_a_gain_is_over_what_both_scored_and_unscored_is_counted_not_zero():
     right = ["supports"] * 4
     before = labelled(zip(right, ["neutral", "supports", None, "neutral"], strict=True))
     after = labelled(zip(right, ["supports", "supports", "supports", None], strict=True))
-    found = compare(before, after, lambda outcomes: mean_figure("accuracy"))
+    found = compare(before, after, lambda outcomes: build_mean_figure("accuracy"))
     assert (found.before.value, found.before.n, found.before.n_unscored) == (0.3333, 3, 1)
     assert (found.after.value, found.after.n, found.after.n_unscored) == (1.0, 3, 1)
     # Both scored the first two: 1/2 before, 1 after.
@@ -146,7 +146,7 @@ def test_a_gain_is_over_what_both_scored_and_unscored_is_counted_not_zero():
 def test_interval_of_a_gain_draws_groups_of_both_together():
     before = labelled([("supports", s) for s in ("neutral", "supports", "neutral")])
     after = labelled([("supports", s) for s in ("supports", "supports", "neutral")])
-    found = compare(before, after, lambda outcomes: mean_figure("accuracy"))
+    found = compare(before, after, lambda outcomes: build_mean_figure("accuracy"))
     # Gains 1, 0, 0. Three draws of three: all of gain 0 with (2/3)^3 = 0.30, all of gain 1 with
     # 1/27 = 0.037; both are more than 0.025. Drawn apart, it would reach down to -1.
     assert (found.gain.low, found.gain.high) == (0.0, 1.0)
@@ -154,13 +154,13 @@ def test_interval_of_a_gain_draws_groups_of_both_together():
 
 def test_items_of_one_group_are_drawn_together_so_one_group_has_no_interval():
     outcomes = labelled([("supports", "supports"), ("supports", "neutral")], lambda n: "q")
-    found = compare(outcomes, outcomes, lambda o: mean_figure("accuracy"))
+    found = compare(outcomes, outcomes, lambda o: build_mean_figure("accuracy"))
     assert (found.gain.value, found.gain.low) == (0.0, None)
 
 
 @pytest.mark.parametrize("outcomes", [[], labelled([("supports", None)])])
 def test_nothing_scored_has_no_value_and_is_no_better(outcomes):
-    found = compare(outcomes, outcomes, lambda o: mean_figure("accuracy"))
+    found = compare(outcomes, outcomes, lambda o: build_mean_figure("accuracy"))
     assert (found.before.value, found.gain.value) == (None, None)
     assert not is_better(found)
 
@@ -171,12 +171,12 @@ def test_better_is_a_gain_without_more_unscored_replies():
     gap = labelled([("supports", "supports"), ("supports", None)])
 
     def of(first, second):
-        return compare(first, second, lambda o: mean_figure("accuracy"))
+        return compare(first, second, lambda o: build_mean_figure("accuracy"))
 
     assert is_better(of(before, risen))
     assert not is_better(of(before, before))
     assert not is_better(of(risen, before))
     assert not is_better(of(before, gap))
-    assert may_be_chance(of(before, risen))
+    assert can_be_chance(of(before, risen))
     all_wrong = labelled([("supports", "neutral")] * 3)
-    assert not may_be_chance(of(all_wrong, labelled([("supports", "supports")] * 3)))
+    assert not can_be_chance(of(all_wrong, labelled([("supports", "supports")] * 3)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragassay.errors import InputError
-from ragassay.optimizers.compiling.memory import Memory, StoredReply, request_key
+from ragassay.optimizers.compiling.memory import Memory, StoredReply, hash_request
 from ragassay.records import Usage
 
 
@@ -18,10 +18,10 @@ def test_what_was_kept_is_there_after_a_restart(tmp_path):
         memory.keep(reply("a"))
         assert (memory.n_asked, memory.usage.cost_usd) == (1, 0.5)
     with Memory(tmp_path) as memory:
-        assert memory.recall("b") is None
+        assert memory.find_reply("b") is None
         assert memory.usage.n_calls == 0
-        assert memory.recall("a") == reply("a")
-        memory.recall("a")
+        assert memory.find_reply("a") == reply("a")
+        memory.find_reply("a")
         assert (memory.n_asked, memory.usage.n_calls) == (0, 1)
 
 
@@ -33,11 +33,11 @@ def test_a_line_that_a_kill_cut_off_is_asked_again_and_harms_no_other(tmp_path, 
     path = tmp_path / "replies.jsonl"
     path.write_bytes(path.read_bytes()[:-n_bytes])
     with Memory(tmp_path) as memory:
-        assert memory.recall("a") is not None
-        assert memory.recall("b") is None
+        assert memory.find_reply("a") is not None
+        assert memory.find_reply("b") is None
         memory.keep(reply("b"))
     with Memory(tmp_path) as memory:
-        assert memory.recall("b") == reply("b")
+        assert memory.find_reply("b") == reply("b")
 
 
 def test_an_unknown_price_makes_the_sum_unknown(tmp_path):
@@ -61,12 +61,12 @@ def test_only_one_job_at_a_time_holds_the_folder(tmp_path):
 
 def test_the_key_is_of_all_that_a_reply_depends_on():
     messages = [{"role": "user", "content": "x"}]
-    base = request_key("m", messages, {"temperature": 0, "draw": 0})
-    assert base == request_key("m", messages, {"draw": 0, "temperature": 0})
+    base = hash_request("m", messages, {"temperature": 0, "draw": 0})
+    assert base == hash_request("m", messages, {"draw": 0, "temperature": 0})
     others = [
-        request_key("n", messages, {"temperature": 0, "draw": 0}),
-        request_key("m", [{"role": "user", "content": "y"}], {"temperature": 0, "draw": 0}),
-        request_key("m", messages, {"temperature": 1, "draw": 0}),
-        request_key("m", messages, {"temperature": 0, "draw": 1}),
+        hash_request("n", messages, {"temperature": 0, "draw": 0}),
+        hash_request("m", [{"role": "user", "content": "y"}], {"temperature": 0, "draw": 0}),
+        hash_request("m", messages, {"temperature": 1, "draw": 0}),
+        hash_request("m", messages, {"temperature": 0, "draw": 1}),
     ]
     assert len({base, *others}) == 5

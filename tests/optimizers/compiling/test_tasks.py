@@ -10,9 +10,9 @@ import pytest
 
 from ragassay.errors import InputError
 from ragassay.optimizers.compiling.items import CompileItem
-from ragassay.optimizers.compiling.student import example_of
+from ragassay.optimizers.compiling.student import build_example
 from ragassay.optimizers.compiling.task import CompileTask
-from ragassay.optimizers.compiling.tasks import TaskOptions, task_of
+from ragassay.optimizers.compiling.tasks import TaskOptions, create_task
 from ragassay.records import (
     Document,
     Judgment,
@@ -47,11 +47,11 @@ def test_claims_are_read_as_other_collections_write_them(run, tmp_path):
         {"claim": "C.", "abstract": "D.", "label": "NEI"},
         {"claim": "E.", "sentences": ["F.", "G."], "label": "SUPPORT", "topic": 7},
     )
-    items = task_of("verifier", run, TaskOptions(n_labels=3)).read(path).items
+    items = create_task("verifier", run, TaskOptions(n_labels=3)).read(path).items
     assert [item.right for item in items] == ["contradicts", "neutral", "supports"]
     assert [item.group for item in items] == ["Q?", "C.", "7"]
     assert items[2].arguments[2].text == "F. G."
-    two = task_of("verifier", run, TaskOptions(n_labels=2)).read(path).items
+    two = create_task("verifier", run, TaskOptions(n_labels=2)).read(path).items
     assert [i.right for i in two] == ["not_attributable", "not_attributable", "supports"]
 
 
@@ -63,7 +63,7 @@ def test_a_wrong_claim_is_named_by_line_and_field_and_the_rest_is_read(run, tmp_
         {"evidence": "B.", "label": "supports"},
         {"claim": "A.", "evidence": "B.", "label": "supports"},
     )
-    found = task_of("verifier", run, TaskOptions()).read(path)
+    found = create_task("verifier", run, TaskOptions()).read(path)
     assert [(r.line, r.field) for r in found.rejections] == [
         (1, "label"),
         (2, "evidence"),
@@ -74,10 +74,10 @@ def test_a_wrong_claim_is_named_by_line_and_field_and_the_rest_is_read(run, tmp_
 
 def test_an_example_shows_what_a_prompt_shows_and_the_right_reply(run, tmp_path):
     path = jsonl(tmp_path / "c.jsonl", {"claim": "A.", "evidence": "B.", "label": "supports"})
-    task = task_of("verifier", run, TaskOptions())
+    task = create_task("verifier", run, TaskOptions())
     item = task.read(path).items[0]
     inputs = shown_to(task, item)
-    example = example_of(item, inputs)
+    example = build_example(item, inputs)
     assert example.verdict == "supports"
     assert (example.claim, example.passage) == (inputs["claim"], inputs["passage"])
     assert "context" not in example.keys() and "case" not in example.keys()
@@ -92,7 +92,7 @@ def test_sentences_with_labels_of_people(run, tmp_path):
         {"task": "relevance", "label": "unnecessary", "record_id": "q1", "sentence": 2},
         {"task": "relevance", "label": "required", "record_id": "q2", "sentence": 9},
     )
-    task = task_of("sentence_labeller", run, TaskOptions(gold=gold))
+    task = create_task("sentence_labeller", run, TaskOptions(gold=gold))
     found = task.read(answers)
     items = found.items
     assert [r.problem for r in found.rejections] == ["the answer q2 has no sentence 9"]
@@ -101,7 +101,7 @@ def test_sentences_with_labels_of_people(run, tmp_path):
         ("It is cheap.", "unnecessary"),
     ]
     assert "Does aspirin help?" in items[0].about
-    assert example_of(items[0], shown_to(task, items[0])).case == items[0].about
+    assert build_example(items[0], shown_to(task, items[0])).case == items[0].about
     assert task.mark(items[0], SentenceLabel(sentence=1, label="required")).value == 1
     assert task.mark(items[0], SentenceLabel(sentence=1, label="borderline")).value == 0
 
@@ -112,7 +112,7 @@ def test_nuggets_with_assignments_of_people(run, tmp_path):
         tmp_path / "g.jsonl",
         {"task": "nugget", "label": "support", "record_id": "q1", "item": "Aspirin helps."},
     )
-    task = task_of("nugget_assigner", run, TaskOptions(gold=gold))
+    task = create_task("nugget_assigner", run, TaskOptions(gold=gold))
     (item,) = task.read(answers).items
     assert "Aspirin helps." in shown_to(task, item)["nugget"]
     assert task.mark(item, NuggetAssignment(gold=0, assignment="support")).value == 1
@@ -123,7 +123,7 @@ def test_labels_of_another_task_are_refused_by_name(run, tmp_path):
     gold = jsonl(tmp_path / "g.jsonl", {"task": "accuracy", "label": "yes", "record_id": "q1"})
     for agent in ("sentence_labeller", "nugget_assigner", "rubric_judge"):
         with pytest.raises(InputError, match=r"g\.jsonl contains no .* it has labels for accuracy"):
-            task_of(agent, run, TaskOptions(gold=gold)).read(answers)
+            create_task(agent, run, TaskOptions(gold=gold)).read(answers)
 
 
 def rating(record: str, rubric: str, label: int, **more: str) -> dict[str, object]:
@@ -135,13 +135,15 @@ def test_ratings_are_the_lower_median_and_of_the_chosen_rubrics(run, tmp_path):
     rated = [rating("q1", "cohesion", n, annotator=str(n)) for n in (2, 5, 3, 4)]
     gold = jsonl(tmp_path / "g.jsonl", *rated, rating("q1", "relevancy", 1))
     chosen = TaskOptions(rubrics=("cohesion",), gold=gold)
-    task = task_of("rubric_judge", run, chosen)
+    task = create_task("rubric_judge", run, chosen)
     (item,) = task.read(answers).items
     assert (item.right, item.group, item.reply) == (3.0, "Does aspirin help?", {})
     assert task.mark(item, Judgment(rubric="cohesion", rating=3, score=2.0)).value == 0.75
-    assert len(task_of("rubric_judge", run, replace(chosen, rubrics=())).read(answers).items) == 2
+    assert (
+        len(create_task("rubric_judge", run, replace(chosen, rubrics=())).read(answers).items) == 2
+    )
     with pytest.raises(InputError, match="unknown rubric 'wit'"):
-        task_of("rubric_judge", run, TaskOptions(rubrics=("wit",)))
+        create_task("rubric_judge", run, TaskOptions(rubrics=("wit",)))
 
 
 def test_damaged_answers_are_wanted_low_and_know_their_whole_one(run, tmp_path, sample):
@@ -149,12 +151,16 @@ def test_damaged_answers_are_wanted_low_and_know_their_whole_one(run, tmp_path, 
     answers = jsonl(tmp_path / "a.jsonl", *rows)
     labels = [rating(row["id"], name, 5) for row in rows for name in run.rubrics]
     gold = jsonl(tmp_path / "g.jsonl", *labels)
-    found = task_of("rubric_judge", run, TaskOptions(gold=gold, n_perturbed=6)).read(answers).items
+    found = (
+        create_task("rubric_judge", run, TaskOptions(gold=gold, n_perturbed=6)).read(answers).items
+    )
     damaged = [item for item in found if item.unperturbed]
     assert damaged and {item.right for item in damaged} <= {1.0, 3.0}
     keys = {item.key: item for item in found}
     assert all(keys[item.unperturbed].group == item.group for item in damaged)
-    again = task_of("rubric_judge", run, TaskOptions(gold=gold, n_perturbed=6)).read(answers).items
+    again = (
+        create_task("rubric_judge", run, TaskOptions(gold=gold, n_perturbed=6)).read(answers).items
+    )
     assert [item.key for item in again] == [item.key for item in found]
 
 
@@ -164,7 +170,7 @@ def test_facts_of_sentences(run, tmp_path):
         {"sentence": "Zinc is cheap and safe.", "nuggets": ["Zinc is cheap.", "Zinc is safe."]},
         {"sentence": "Zinc is cheap.", "nuggets": []},
     )
-    task = task_of("nugget_writer", run, TaskOptions())
+    task = create_task("nugget_writer", run, TaskOptions())
     found = task.read(path)
     assert [(r.line, r.field) for r in found.rejections] == [(2, "nuggets")]
     said = [Nugget(text=t, origin="answer", method="model") for t in ("Zinc is cheap.", "Gold.")]
@@ -186,7 +192,7 @@ def test_questions_with_their_articles(tmp_path):
         {"body": "Zinc?", "documents": ["http://www.ncbi.nlm.nih.gov/pubmed/11", "99"]},
         {"question": "Gold?", "pmids": [99]},
     )
-    task = task_of("query_writer", run, TaskOptions())
+    task = create_task("query_writer", run, TaskOptions())
     found = task.read(path)
     assert [(r.line, r.field) for r in found.rejections] == [(2, "pmids")]
     (item,) = found.items
@@ -197,6 +203,6 @@ def test_questions_with_their_articles(tmp_path):
 
 def test_a_query_writer_wants_a_corpus_and_an_unknown_agent_is_named(run):
     with pytest.raises(InputError, match="--corpus"):
-        task_of("query_writer", run, TaskOptions())
+        create_task("query_writer", run, TaskOptions())
     with pytest.raises(InputError, match=r"fact_lister cannot be optimized: .* rubric_judge, veri"):
-        task_of("fact_lister", run, TaskOptions())
+        create_task("fact_lister", run, TaskOptions())

@@ -7,7 +7,7 @@ import pytest
 
 from ragassay.errors import InputError
 from ragassay.optimizers.finetuning.labelled_pairs import LabelledPair
-from ragassay.optimizers.finetuning.pair_classifiers import HeldOut, cross_validate, group_folds
+from ragassay.optimizers.finetuning.pair_classifiers import HeldOut, assign_folds, cross_validate
 
 LABELS = ("correct", "incorrect")
 
@@ -19,14 +19,14 @@ def pairs_of(n: int) -> list[LabelledPair]:
 
 def test_a_question_is_in_one_fold_and_every_fold_has_both_labels():
     pairs = pairs_of(20)
-    folds = group_folds(pairs, 5, seed=1)
+    folds = assign_folds(pairs, 5, seed=1)
     for name in {pair.group for pair in pairs}:
         assert len({f for f, pair in zip(folds, pairs, strict=True) if pair.group == name}) == 1
     for fold in range(5):
         own = [pair.label for f, pair in zip(folds, pairs, strict=True) if f == fold]
         assert len(own) == 8 and sum(own) == 4
-    assert list(folds) == list(group_folds(pairs, 5, seed=1))
-    assert list(folds) != list(group_folds(pairs, 5, seed=2))
+    assert list(folds) == list(assign_folds(pairs, 5, seed=1))
+    assert list(folds) != list(assign_folds(pairs, 5, seed=2))
 
 
 @pytest.mark.parametrize(
@@ -34,11 +34,11 @@ def test_a_question_is_in_one_fold_and_every_fold_has_both_labels():
 )
 def test_too_few_questions_are_refused(pairs):
     with pytest.raises(InputError, match="two labels with at least two questions each"):
-        group_folds(pairs, 5, seed=0)
+        assign_folds(pairs, 5, seed=0)
 
 
 def test_few_questions_make_fewer_folds():
-    assert set(group_folds(pairs_of(3), 5, seed=0)) == {0, 1, 2}
+    assert set(assign_folds(pairs_of(3), 5, seed=0)) == {0, 1, 2}
 
 
 def test_no_pair_is_predicted_by_what_saw_its_question():
@@ -57,7 +57,7 @@ def test_no_pair_is_predicted_by_what_saw_its_question():
     held = cross_validate(pairs, LABELS, fit, n_folds=5, seed=0)
     assert fits == [f"fold-{n}" for n in range(1, 6)]
     assert held.measure_fold().accuracy.value == 1
-    figures = held.figures("t", "d.jsonl", "ragassay ...")
+    figures = held.build_figures("t", "d.jsonl", "ragassay ...")
     assert [(f.data, f.metric) for f in figures[:8]] == [
         ("d.jsonl, 5 held-out folds", name)
         for name in (
@@ -75,7 +75,7 @@ def test_a_bound_is_of_the_confidence_in_a_label_on_held_out_pairs():
     pairs = [LabelledPair(f"s{i}", "", i % 2, f"q{i}") for i in range(200)]
     shares = np.array([[0.9, 0.1] if pair.label == 0 else [0.6, 0.4] for pair in pairs])
     held = HeldOut(tuple(pairs), LABELS, np.arange(200) % 5, shares)
-    correct, incorrect = held.bounds("d.jsonl")
+    correct, incorrect = held.find_bounds("d.jsonl")
     assert correct.label == "correct" and correct.threshold is not None
     assert 0.6 < correct.threshold <= 0.9 and correct.precision == 1
     assert correct.data == "d.jsonl, 5 held-out folds" and correct.n == 200

@@ -18,9 +18,9 @@ from ragassay.models.cards import load_card
 from ragassay.models.cross_encoder import read_tensors
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
-from ragassay.models.verifiers import entailment_model
+from ragassay.models.verifiers import open_entailment_model
 from ragassay.optimizers.finetuning.claims import LabelledClaim
-from ragassay.optimizers.finetuning.head import HeadJob, head_examples
+from ragassay.optimizers.finetuning.head import HeadJob, build_head_examples
 from ragassay.settings import load_settings
 
 LEARNT = [
@@ -50,14 +50,14 @@ def claim(text: str, label: int, rationale: tuple[int, ...]) -> LabelledClaim:
 def test_only_claims_whose_deciding_sentences_are_marked_are_turned_over():
     text = "Alpha gave higher pressure."
     for marks, expected in (((0,), [SUPPORTS, CONTRADICTS]), ((), [SUPPORTS])):
-        found = head_examples([[claim(text, SUPPORTS, marks)]], seed=0)
+        found = build_head_examples([[claim(text, SUPPORTS, marks)]], seed=0)
         assert [example.label for example in found] == expected
 
 
 def test_a_set_that_comes_twice_weighs_twice_with_the_same_contraries():
     once = [claim("Alpha was safe and gave 3 times higher pressure.", SUPPORTS, (0,))]
     other = [claim("Beta.", NEUTRAL, ())]
-    found = head_examples([once, once, other], seed=0)
+    found = build_head_examples([once, once, other], seed=0)
     assert len(found) == 5 and found[:2] == found[2:4]
 
 
@@ -128,7 +128,9 @@ def test_any_base_learns_and_is_found_again(
     assert len(changed) == (4 if architecture == "bert" else 7)  # each matrix of a layer
     shape = read_shape(Path("mine"))
     assert (shape.base, shape.base_sha256) == (base, "")
-    found = entailment_model("ragassay/mine", tmp_path).probabilities([("Tin.", "Tin helps.")])
+    found = open_entailment_model("ragassay/mine", tmp_path).predict_probabilities(
+        [("Tin.", "Tin helps.")]
+    )
     assert found.sum() == pytest.approx(1) and found[0] != pytest.approx([1 / 3] * 3, abs=1e-6)
     other = save_base(tmp_path / "other", architecture)
     refused = run("--data", data, "--base", other, "--start", "mine", "--out", "more")

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from ragassay.cli import app
 from ragassay.models.local.loading import load_engine
 from ragassay.models.local.replies import Prompt
-from ragassay.models.tuned import metadata_of
+from ragassay.models.tuned import find_tuned_note
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
 
@@ -33,7 +33,7 @@ def test_a_judge_is_trained_saved_and_answers(base: Path, answers: Path, tmp_pat
     done = run("judge", "--data", answers, "--out", out, *small)
     assert done.exit_code == 0, done.output
     assert "4 examples" in done.output and "ragassay/" in done.output
-    note = metadata_of(f"ragassay/{out}")
+    note = find_tuned_note(f"ragassay/{out}")
     assert note is not None and (note.task, note.method, note.n_examples) == ("judge", "sft", 4)
     assert note.base == str(base) and note.data == ("t-answers.jsonl",)
     assert json.loads(note.recipe)["rank"] == 2
@@ -60,7 +60,7 @@ def test_a_judge_learns_from_replies_and_reads_sources(
     done = run("judge", "--data", answers, "--out", out, *small, *more)
     assert done.exit_code == 0, done.output
     assert "use replies of judges" in done.output
-    note = metadata_of(f"ragassay/{out}")
+    note = find_tuned_note(f"ragassay/{out}")
     assert note is not None and (note.targets, note.source_chars) == ("replies", 400)
     shown = CliRunner().invoke(app, ["models", "show", str(out)])
     assert (
@@ -91,7 +91,7 @@ def test_a_labeller_learns_from_labelled_sentences(base: Path, tmp_path: Path) -
         "--base", base, "--out", tmp_path / "out", "--steps", 1,
     )  # fmt: skip
     assert done.exit_code == 0, done.output
-    note = metadata_of(f"ragassay/{tmp_path / 'out'}")
+    note = find_tuned_note(f"ragassay/{tmp_path / 'out'}")
     assert note is not None and (note.task, note.n_examples) == ("labeller", 2)
 
 
@@ -109,7 +109,7 @@ def test_a_verifier_learns_from_claims_and_says_which_could_not_be_read(
     small = ("--base", base, "--steps", 1, "--method", "sft")
     done = run("verifier", "--data", data, "--out", tmp_path / "v", *small)
     assert done.exit_code == 3 and "1 line of the training data" in done.output
-    note = metadata_of(f"ragassay/{tmp_path / 'v'}")
+    note = find_tuned_note(f"ragassay/{tmp_path / 'v'}")
     assert note is not None and note.task == "verifier" and note.n_examples >= 2
 
 

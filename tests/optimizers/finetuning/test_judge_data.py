@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ragassay.agents.tuned_judge import named_sentences
+from ragassay.agents.tuned_judge import find_named_sentences
 from ragassay.optimizers.finetuning.examples import ChatExample
-from ragassay.optimizers.finetuning.judge_data import N_UNPERTURBED, UNSEEN, judge_examples
+from ragassay.optimizers.finetuning.judge_data import N_UNPERTURBED, UNSEEN, build_judge_examples
 from ragassay.optimizers.finetuning.judge_replies import HELD_OUT_PERCENT, is_held_out
 from ragassay.perturbations import ATTACKS
 from ragassay.prompts import load_rubrics
@@ -21,7 +21,7 @@ from ragassay.settings import load_settings
 @pytest.fixture(scope="module")
 def examples(answers: Path) -> list[ChatExample]:
     """Return the examples of seed 0."""
-    return judge_examples([answers], load_settings(evidence_rounds=0))
+    return build_judge_examples([answers], load_settings(evidence_rounds=0))
 
 
 def reply(example: ChatExample) -> dict[str, object]:
@@ -33,7 +33,7 @@ def ratings(examples: list[ChatExample]) -> list[ChatExample]:
 
 
 def named(example: ChatExample) -> tuple[int, ...]:
-    return named_sentences(str(reply(example)["rationale"]), {})
+    return find_named_sentences(str(reply(example)["rationale"]), {})
 
 
 def marks(examples: list[ChatExample]) -> list[ChatExample]:
@@ -108,7 +108,7 @@ def test_the_file_s_own_damage_is_not_learnt_from_but_for_redundant_answers(
 
 def test_the_same_seed_draws_the_same_examples(answers: Path, examples: list[ChatExample]) -> None:
     settings = load_settings(evidence_rounds=0)
-    again, other = (judge_examples([answers], settings, seed=seed) for seed in (0, 1))
+    again, other = (build_judge_examples([answers], settings, seed=seed) for seed in (0, 1))
     assert examples == again != other
 
 
@@ -119,7 +119,7 @@ def test_there_are_words_for_every_rubric_and_every_attack_that_is_learnt_from()
     assert learnt <= set(words.perturbed)
     for attack in learnt:
         for sentences in ((3,), (3, 5), ()):
-            assert "{" not in words.of_perturbed(attack, sentences)
+            assert "{" not in words.explain_perturbed(attack, sentences)
 
 
 def test_sentences_are_named_in_words() -> None:
@@ -127,10 +127,10 @@ def test_sentences_are_named_in_words() -> None:
     assert list_sentence_numbers([8]) == "Sentence 8"
     assert list_sentence_numbers([3, 5, 6]) == "Sentences 3, 5 and 6"
     assert list_sentence_numbers([3, 5, 6, 9]) == "Sentences 3, 5, 6 and others"
-    assert words.of_perturbed("off_topic", [8]).startswith("Sentence 8 is ")
-    assert words.of_perturbed("repeat_all", [2, 4]).startswith("Sentences 2 and 4 say ")
-    assert ": sentence 8 is " in words.of_perturbed("drop_last_off_topic", [8])
-    assert [words.of_unperturbed("relevancy", rating) for rating in (5, 3, 2)] == [
+    assert words.explain_perturbed("off_topic", [8]).startswith("Sentence 8 is ")
+    assert words.explain_perturbed("repeat_all", [2, 4]).startswith("Sentences 2 and 4 say ")
+    assert ": sentence 8 is " in words.explain_perturbed("drop_last_off_topic", [8])
+    assert [words.explain_unperturbed("relevancy", rating) for rating in (5, 3, 2)] == [
         words.unperturbed["relevancy"].high,
         words.unperturbed["relevancy"].middle,
         words.unperturbed["relevancy"].low,

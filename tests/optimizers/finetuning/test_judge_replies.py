@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from yescieval import ANSWER, PAPERS, REDUNDANT
 
-from ragassay.agents.tuned_judge import papers_prompt
+from ragassay.agents.tuned_judge import render_papers
 from ragassay.errors import InputError
 from ragassay.formats import read_labels
 from ragassay.formats.reviews import read_answers
-from ragassay.graphs.case import case_of
+from ragassay.graphs.case import convert_to_case
 from ragassay.optimizers.finetuning.examples import ChatExample
-from ragassay.optimizers.finetuning.judge_data import judge_examples, replied_examples
-from ragassay.optimizers.finetuning.judge_replies import replies_of
+from ragassay.optimizers.finetuning.judge_data import build_judge_examples, build_replied_examples
+from ragassay.optimizers.finetuning.judge_replies import read_judge_replies
 from ragassay.retrievers.literature import Corpus
 from ragassay.settings import load_settings
 
@@ -69,7 +69,7 @@ def ratings(examples: list[ChatExample]) -> list[tuple[str, int, int | None]]:
 
 
 def test_a_low_rating_of_damage_is_wanted_and_a_higher_one_is_not(replied: Path) -> None:
-    found = replied_examples([replied], SETTINGS, method="cpo")
+    found = build_replied_examples([replied], SETTINGS, method="cpo")
     n_questions = len({e.group for e in found})
     assert 0 < n_questions < 10
     # Subtle, up to 3: harsh's 3 against 4 and 5. Extreme, up to 1: harsh's 1 against 2 and 5.
@@ -85,7 +85,7 @@ def test_a_low_rating_of_damage_is_wanted_and_a_higher_one_is_not(replied: Path)
 
 
 def test_fine_tuning_learns_every_reply_on_whole_answers_alone(replied: Path) -> None:
-    found = replied_examples([replied], SETTINGS, method="sft")
+    found = build_replied_examples([replied], SETTINGS, method="sft")
     n_questions = len({e.group for e in found})
     assert Counter(ratings(found)) == {
         ("conciseness, unperturbed", 5, None): 2 * n_questions,
@@ -95,7 +95,7 @@ def test_fine_tuning_learns_every_reply_on_whole_answers_alone(replied: Path) ->
 
 
 def test_a_reason_is_the_judges_own_as_long_as_a_tuned_judge_may_write(replied: Path) -> None:
-    found = [e for e in replied_examples([replied], SETTINGS, method="cpo") if e.is_rating]
+    found = [e for e in build_replied_examples([replied], SETTINGS, method="cpo") if e.is_rating]
     reasons = {json.loads(e.reply)["rationale"] for e in found}
     assert all(reason.startswith("Reason of ") and reason.endswith(".") for reason in reasons)
     assert all(60 < len(reason) <= 160 for reason in reasons)
@@ -109,14 +109,14 @@ def test_without_a_reason_ours_stands_there_and_is_counted(replied: Path) -> Non
                 given["rationale"] = ""
     replied.write_text("".join(json.dumps(row) + "\n" for row in rows))
     told: list[str] = []
-    found = replied_examples([replied], SETTINGS, method="cpo", say=told.append)
+    found = build_replied_examples([replied], SETTINGS, method="cpo", say=told.append)
     subtle = [json.loads(e.reply) for e in found if e.is_rating and "subtle" in e.kind]
     assert {r["rationale"] for r in subtle} == {"It could say the same in fewer words."}
     assert told[-1].endswith("generated for 90 replies without a reason")
 
 
 def test_the_prompt_marks_what_was_added(replied: Path) -> None:
-    found = [e for e in replied_examples([replied], SETTINGS, method="cpo") if e.is_rating]
+    found = [e for e in build_replied_examples([replied], SETTINGS, method="cpo") if e.is_rating]
     said = {e.kind: e.messages[-1][1].split("\nmarks: ")[1].splitlines()[0] for e in found}
     assert said == {
         "conciseness, subtle": "4 again",
@@ -129,21 +129,21 @@ def test_a_file_without_ratings_says_what_to_do(replied: Path) -> None:
     rows = [json.loads(line) | {"ratings": {}} for line in replied.read_text().splitlines()]
     replied.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(InputError, match="use --targets made"):
-        replied_examples([replied], SETTINGS, method="cpo")
+        build_replied_examples([replied], SETTINGS, method="cpo")
 
 
 def test_a_judge_that_reads_sources_is_shown_what_fits(replied: Path) -> None:
     record = read_answers(replied).records[0]
-    case = case_of(record, SETTINGS, Corpus())
-    whole = papers_prompt(case, 10_000)
+    case = convert_to_case(record, SETTINGS, Corpus())
+    whole = render_papers(case, 10_000)
     assert "[1] Trial. Drug A lowered" in whole and "[2] Safety. Cough" in whole
-    cut = papers_prompt(case, 90)
+    cut = render_papers(case, 90)
     assert "[...]" in cut and "Trial" in cut and len(cut) < len(whole)
-    assert "Trial" not in papers_prompt(case, 20)
-    assert papers_prompt(case, 0) == ""
+    assert "Trial" not in render_papers(case, 20)
+    assert render_papers(case, 0) == ""
     for examples in (
-        judge_examples([replied], SETTINGS, source_chars=10_000),
-        replied_examples([replied], SETTINGS, method="cpo", source_chars=10_000),
+        build_judge_examples([replied], SETTINGS, source_chars=10_000),
+        build_replied_examples([replied], SETTINGS, method="cpo", source_chars=10_000),
     ):
         for example in examples:
             assert ("The throat was irritated." in example.messages[-1][1]) == example.is_rating
@@ -151,7 +151,7 @@ def test_a_judge_that_reads_sources_is_shown_what_fits(replied: Path) -> None:
 
 def test_the_released_files_have_the_papers_number_of_examples(shared: Path) -> None:
     path = shared / "data" / "yescieval" / "bioasq-train-answers.jsonl.gz"
-    found = replies_of(path)
+    found = read_judge_replies(path)
     whole = {name: one for name, one in found.items() if name.endswith("/benign")}
     # Table 2, supervised fine-tuning on BioASQ.
     assert sum(len(group) for one in whole.values() for group in one.values()) == 6_504

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from ragassay.errors import InputError, SettingsError
-from ragassay.models.fitted_models import PairClassifier, fitted_vectorizer, pair_features
-from ragassay.optimizers.finetuning.labelled_pairs import LabelledPair, pairs_sha256
+from ragassay.models.fitted_models import PairClassifier, compute_pair_features, restore_vectorizer
+from ragassay.optimizers.finetuning.labelled_pairs import LabelledPair, hash_pairs
 from ragassay.optimizers.finetuning.pair_classifiers import fit_classifier
 from ragassay.records import Bound
 
@@ -32,7 +32,7 @@ def made_pairs(n: int = 40) -> list[LabelledPair]:
 @pytest.mark.parametrize("family", ["svm", "logistic"])
 def test_a_baseline_learns_that_evidence_shares_the_words(family, tmp_path: Path):
     fitted = fit_classifier(made_pairs(), family)
-    right, wrong = fitted.scores(
+    right, wrong = fitted.score_pairs(
         [
             ("The drug treats gout in adults.", "By the drug gout was treated."),
             ("The drug treats gout in adults.", "By the drug sepsis was treated."),
@@ -43,21 +43,23 @@ def test_a_baseline_learns_that_evidence_shares_the_words(family, tmp_path: Path
     file.write_text(fitted.weights.model_dump_json())
     again = PairClassifier.read(file)
     assert again.digest == fitted.digest
-    assert again.scores([("gout", "gout")]) == pytest.approx(fitted.scores([("gout", "gout")]))
+    assert again.score_pairs([("gout", "gout")]) == pytest.approx(
+        fitted.score_pairs([("gout", "gout")])
+    )
 
 
 def test_the_file_reproduces_the_fitted_vectorizer():
     pairs = made_pairs()
     fitted = fit_classifier(pairs, "logistic")
     texts = [(p.sentence, p.passage) for p in pairs]
-    features = pair_features(fitted_vectorizer(fitted.weights), texts)
+    features = compute_pair_features(restore_vectorizer(fitted.weights), texts)
     assert features.shape == (len(pairs), 2 * len(fitted.weights.words) + 1)
     # The last column is the cosine of two vectors of length 1.
     assert np.all(features[:, -1].toarray() <= 1 + 1e-9)
 
 
 def test_no_pair_gives_no_score():
-    assert fit_classifier(made_pairs(), "svm").scores([]).shape == (0,)
+    assert fit_classifier(made_pairs(), "svm").score_pairs([]).shape == (0,)
 
 
 @pytest.mark.parametrize("content", ["", "{}", json.dumps({"family": "tree"}), "\x80"])
@@ -72,12 +74,12 @@ def test_another_file_is_refused_by_name(content: str, tmp_path: Path):
 
 def test_the_hash_is_of_the_pairs_and_their_order():
     pairs = made_pairs(2)
-    assert pairs_sha256(pairs) == pairs_sha256(list(pairs))
-    assert pairs_sha256(pairs) != pairs_sha256(pairs[::-1])
+    assert hash_pairs(pairs) == hash_pairs(list(pairs))
+    assert hash_pairs(pairs) != hash_pairs(pairs[::-1])
 
 
 def test_few_texts_are_enough_for_words_but_not_none():
-    assert fit_classifier(made_pairs(3), "svm").scores([("gout", "gout")]).shape == (1,)
+    assert fit_classifier(made_pairs(3), "svm").score_pairs([("gout", "gout")]).shape == (1,)
     silent = [LabelledPair("?", "!", i % 2, f"q{i}") for i in range(8)]
     with pytest.raises(InputError, match="no usable words"):
         fit_classifier(silent, "svm")
@@ -88,7 +90,7 @@ def test_a_classifier_is_in_doubt_below_its_bounds():
     fitted = fit_classifier(made_pairs(), "logistic", bounds=bounds)
     right = ("The drug treats gout in adults.", "By the drug gout was treated.")
     wrong = ("The drug treats gout in adults.", "By the drug sepsis was treated.")
-    doubt = fitted.doubt([right])
+    doubt = fitted.find_doubt([right])
     assert doubt is not None and doubt.reason == "undecided"
-    assert fitted.doubt([wrong]) is None, "no bound is known for incorrect ones"
-    assert fit_classifier(made_pairs(), "logistic").doubt([right]) is None
+    assert fitted.find_doubt([wrong]) is None, "no bound is known for incorrect ones"
+    assert fit_classifier(made_pairs(), "logistic").find_doubt([right]) is None

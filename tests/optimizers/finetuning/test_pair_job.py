@@ -16,13 +16,13 @@ import ragassay
 from ragassay.cli import app
 from ragassay.errors import SettingsError
 from ragassay.evaluators.models import Models
-from ragassay.instruments.labellers import head_labeller
+from ragassay.instruments.labellers import open_head_labeller
 from ragassay.models.adapters import CORRECTNESS, SHAPE, read_shape
 from ragassay.models.cards import load_card
-from ragassay.models.correctness import HeadCorrectness, correctness_model
+from ragassay.models.correctness import HeadCorrectness, open_correctness_model
 from ragassay.models.embeddings import Embedder
 from ragassay.models.fitted_models import PairClassifier
-from ragassay.models.verifiers import entailment_model
+from ragassay.models.verifiers import open_entailment_model
 from ragassay.optimizers.finetuning.pair_job import PairJob
 from ragassay.records import RELEVANCE_LABELS, AnswerSentence
 from ragassay.settings import load_settings
@@ -85,9 +85,9 @@ def test_a_classifier_is_fitted_to_ones_own_data_and_named_in_a_run(
     assert "fold 5 of 5" in done.output and "held-out folds: accuracy" in done.output
     assert "To use the model, pass --correctness ragassay/mine" in done.output
 
-    model = correctness_model("ragassay/mine", Embedder(), tmp_path)
+    model = open_correctness_model("ragassay/mine", Embedder(), tmp_path)
     assert isinstance(model, PairClassifier) and model.name == "ragassay/mine"
-    right, wrong = model.scores(
+    right, wrong = model.score_pairs(
         [
             ("The drug lowers pain .", "In the trial pain was lowered ."),
             ("The drug lowers pain .", "In the trial beta was lowered ."),
@@ -126,14 +126,14 @@ def test_heads_are_fitted_on_an_encoder_and_named_in_a_run(
     done = run("correctness", "--data", data, *small, "--out", "correct")
     assert done.exit_code == 0, done.output
     assert read_shape(Path("correct")).labels == CORRECTNESS
-    model = correctness_model("ragassay/correct", Embedder(), tmp_path)
+    model = open_correctness_model("ragassay/correct", Embedder(), tmp_path)
     assert isinstance(model, HeadCorrectness)
-    (score,) = model.scores([("alpha lowers pain .", "alpha .")])
+    (score,) = model.score_pairs([("alpha lowers pain .", "alpha .")])
     assert 0 < score < 1
     # Eight pairs are too few for a bound: nothing is decided.
-    assert model.doubt([("alpha lowers pain .", "alpha .")]) is not None
+    assert model.find_doubt([("alpha lowers pain .", "alpha .")]) is not None
     with pytest.raises(SettingsError, match="is not a verifier; pass it with --correctness"):
-        entailment_model("ragassay/correct", tmp_path)
+        open_entailment_model("ragassay/correct", tmp_path)
 
     answers = completeness_file(tmp_path / "answers.json", 4)
     done = run("completeness", "--data", answers, *small, "--out", "label")
@@ -143,17 +143,17 @@ def test_heads_are_fitted_on_an_encoder_and_named_in_a_run(
     shape = read_shape(Path("label"))
     assert shape.labels == RELEVANCE_LABELS and shape.training is not None
     assert [bound.label for bound in shape.bounds] == list(RELEVANCE_LABELS)
-    labeller = head_labeller("ragassay/label", tmp_path)
+    labeller = open_head_labeller("ragassay/label", tmp_path)
     sentence = AnswerSentence(index=1, text="alpha lowers pain .", start=0, end=19)
     found = labeller.label("lowers pain ?", sentence)
     assert found.failure is not None and found.failure.reason == "undecided"
     assert found.tentative_label in RELEVANCE_LABELS
     settings = load_settings(labeller="ragassay/label", correctness="ragassay/correct")
-    models = Models.of(settings)
+    models = Models.from_settings(settings)
     assert models.labeller is not None and models.labeller.name == "ragassay/label"
     assert set(models.labeller.identity) <= set(models.digests)
     with pytest.raises(SettingsError, match="is not a verifier; pass it with --labeller"):
-        entailment_model("ragassay/label", tmp_path)
+        open_entailment_model("ragassay/label", tmp_path)
     card = load_card("ragassay/label")
     assert card is not None and "weighted-F1" in {figure.metric for figure in card.figures}
     # Without its bounds all that it says counts, in a run as well.
@@ -170,7 +170,7 @@ def test_heads_are_fitted_on_an_encoder_and_named_in_a_run(
     assert (score.n, score.judge, score.n_unscored) == (2, "ragassay/free", 0)
     for wrong in ("ragassay/correct", "ragassay/absent", "somebody/else"):
         with pytest.raises(SettingsError, match="finetune completeness"):
-            head_labeller(wrong, tmp_path)
+            open_head_labeller(wrong, tmp_path)
 
 
 REFUSED = [

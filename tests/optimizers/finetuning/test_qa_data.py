@@ -11,11 +11,11 @@ from bases import save_base
 from typer.testing import CliRunner
 
 from ragassay.agents.base import ADAPTER
-from ragassay.agents.qa_writer import QAWriter, generator_instruction, paper_context
+from ragassay.agents.qa_writer import QAWriter, build_shared_context, render_generator_task
 from ragassay.cli import app
 from ragassay.errors import InputError
-from ragassay.models.tuned import metadata_of
-from ragassay.optimizers.finetuning.agent_data import qa_examples
+from ragassay.models.tuned import find_tuned_note
+from ragassay.optimizers.finetuning.agent_data import build_qa_examples
 from ragassay.records import Document
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
@@ -47,15 +47,15 @@ def files(folder: Path, paper: dict[str, Any] = PAPER) -> tuple[Path, Path]:
 
 def test_an_example_is_the_writers_own_prompt_with_the_papers_pairs(tmp_path: Path) -> None:
     pairs, papers = files(tmp_path)
-    (example,), rejections = qa_examples([pairs], papers, 12_288)
+    (example,), rejections = build_qa_examples([pairs], papers, 12_288)
     shown = Document(id="p", title="Solvents", text=f"{HOT}\n\n{COLD}")
     asked = QAWriter().request(shown, ("benzene", "toluene"), 2)
     messages = ADAPTER.format(asked.signature, [], asked.inputs)
     assert [
         dict(zip(("role", "content"), one, strict=True)) for one in example.messages
     ] == messages
-    told = generator_instruction(("benzene", "toluene"), 2)
-    assert example.messages[1][1] == f"{paper_context(shown)}\n\n{told}"
+    told = render_generator_task(("benzene", "toluene"), 2)
+    assert example.messages[1][1] == f"{build_shared_context(shown)}\n\n{told}"
     reply = json.loads(example.reply)
     assert [pair["question"] for pair in reply["pairs"]] == [pair["question"] for pair in PAIRS]
     assert [pair["quote"] for pair in reply["pairs"]] == ["", HOT]
@@ -65,7 +65,7 @@ def test_an_example_is_the_writers_own_prompt_with_the_papers_pairs(tmp_path: Pa
 
 def test_a_paper_longer_than_a_row_is_learnt_part_by_part(tmp_path: Path) -> None:
     long = {**PAPER, "sections": [{"text": f"{HOT} " * 14}, {"text": f"{COLD} " * 12}]}
-    examples, _ = qa_examples([files(tmp_path, long)[0]], tmp_path / "papers.jsonl", 1_024)
+    examples, _ = build_qa_examples([files(tmp_path, long)[0]], tmp_path / "papers.jsonl", 1_024)
     assert [example.kind for example in examples] == ["1 pairs", "1 pairs"]
     burns, freezes = (example.messages[1][1] for example in examples)
     assert HOT in burns and COLD not in burns and "How does benzene" in examples[0].reply
@@ -75,7 +75,7 @@ def test_a_paper_longer_than_a_row_is_learnt_part_by_part(tmp_path: Path) -> Non
 def test_pairs_without_their_papers_are_refused(tmp_path: Path) -> None:
     pairs, _ = files(tmp_path)
     with pytest.raises(InputError, match="--papers"):
-        qa_examples([pairs], None, 1_024)
+        build_qa_examples([pairs], None, 1_024)
 
 
 def test_a_generator_is_trained_and_says_what_it_is_for(tmp_path: Path) -> None:
@@ -87,5 +87,5 @@ def test_a_generator_is_trained_and_says_what_it_is_for(tmp_path: Path) -> None:
     )  # fmt: skip
     done = CliRunner().invoke(app, list(map(str, arguments)))
     assert done.exit_code == 0, done.output
-    note = metadata_of(f"ragassay/{tmp_path / 'out'}")
+    note = find_tuned_note(f"ragassay/{tmp_path / 'out'}")
     assert note is not None and (note.task, note.n_examples) == ("qa", 1)

@@ -14,7 +14,7 @@ from lazy import LazyModule
 from tiny_llama import tiny_model, tiny_tokenizer
 
 from ragassay.errors import ExtraError, InputError
-from ragassay.optimizers.finetuning.examples import ChatExample, digest_of
+from ragassay.optimizers.finetuning.examples import ChatExample, hash_chat_examples
 from ragassay.optimizers.finetuning.training import (
     TrainingRecipe,
     cap_pairs,
@@ -137,12 +137,12 @@ def test_a_cap_keeps_some_of_each_kind() -> None:
 
 def test_the_hash_of_examples_is_that_of_what_a_method_learns_from() -> None:
     other = [replace(EXAMPLES[0], rejected="x"), *EXAMPLES[1:]]
-    assert digest_of(EXAMPLES, "sft") == digest_of(other, "sft")
-    assert digest_of(EXAMPLES, "cpo") != digest_of(other, "cpo")
-    assert digest_of(EXAMPLES, "sft") != digest_of(EXAMPLES[1:], "sft")
+    assert hash_chat_examples(EXAMPLES, "sft") == hash_chat_examples(other, "sft")
+    assert hash_chat_examples(EXAMPLES, "cpo") != hash_chat_examples(other, "cpo")
+    assert hash_chat_examples(EXAMPLES, "sft") != hash_chat_examples(EXAMPLES[1:], "sft")
 
 
 def test_what_is_trained_is_noted_beside_the_checkpoints(tmp_path: Path) -> None:
     trained(tmp_path)
     noted = json.loads((tmp_path / "training.json").read_text())
-    assert noted["data_sha256"] == digest_of(EXAMPLES, "sft") and noted["rank"] == 4
+    assert noted["data_sha256"] == hash_chat_examples(EXAMPLES, "sft") and noted["rank"] == 4

@@ -9,7 +9,10 @@ from pathlib import Path
 from fakes import WordEmbedder
 
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
-from ragassay.optimizers.finetuning.agent_data import read_verifier_examples, verifier_examples
+from ragassay.optimizers.finetuning.agent_data import (
+    build_verifier_examples,
+    read_verifier_examples,
+)
 from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.optimizers.finetuning.examples import ChatExample
 
@@ -29,7 +32,7 @@ def claim(
 
 
 def made(*claims: LabelledClaim, seed: int = 0) -> list[ChatExample]:
-    return verifier_examples(claims, WordEmbedder(), seed=seed)  # type: ignore[arg-type]
+    return build_verifier_examples(claims, WordEmbedder(), seed=seed)  # type: ignore[arg-type]
 
 
 def asked(example: ChatExample) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ragassay.qa.measures import closest_sentences, covered_chunks
+from ragassay.qa.measures import find_covered_chunks, find_top_sentences
 from ragassay.qa.view import QAReport
 from ragassay.records import EvidenceSpan, Failure
 from ragassay.records.inputs import QAPair
@@ -72,8 +72,8 @@ def build_report(hostile: str, texts: Any) -> QAReport:
     measured = [
         PairMeasures(
             pair=pair.id,
-            chunks=covered_chunks(row),
-            closest=closest_sentences(row, 10),
+            chunks=find_covered_chunks(row),
+            closest=find_top_sentences(row, 10),
             similarity=row,
             nearest_question=pairs[2 if place != 2 else 0].id,
             nearest_similarity=0.96 if place in (0, 2) else 0.5,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
-from ragassay.qa.report import pairs_csv, papers_csv, render_qa_markdown
+from ragassay.qa.report import render_pairs_csv, render_papers_csv, render_qa_markdown
 from ragassay.qa.view import QAReport
 
 
@@ -40,7 +40,7 @@ class TestMarkdown:
 
 class TestPairs:
     def test_each_pair_is_a_row_with_measures_and_ratings(self, report):
-        rows = rows_of(pairs_csv(report))
+        rows = rows_of(render_pairs_csv(report))
         assert [row["pair"] for row in rows] == ["1", "2", "3", "4", "5", "6"]
         first, second, empty, fourth, unmeasured = rows[:5]
         assert (first["numbers"], first["numbers_found"], first["missing_numbers"]) == (
@@ -56,7 +56,7 @@ class TestPairs:
         assert unmeasured["numbers"] == unmeasured["accuracy"] == ""
 
     def test_an_unscored_rating_is_an_empty_cell_with_its_reason_beside_it(self, report):
-        second = rows_of(pairs_csv(report))[1]
+        second = rows_of(render_pairs_csv(report))[1]
         assert (second["relevance"], second["accuracy"]) == ("", "")
         assert second["relevance_unscored"] == "undecided, tentatively 2"
         assert second["accuracy_unscored"] == "unscored (time-out)"
@@ -64,13 +64,13 @@ class TestPairs:
 
     def test_a_formula_is_text(self, report):
         pair = report.pairs[0].model_copy(update={"question": "=1+1"})
-        found = pairs_csv(QAReport("n", (), [pair], ()))
+        found = render_pairs_csv(QAReport("n", (), [pair], ()))
         assert rows_of(found)[0]["question"] == "'=1+1"
 
 
 class TestPapers:
     def test_each_paper_with_pairs_is_a_row(self, report):
-        first, unmeasured, absent = rows_of(papers_csv(report))
+        first, unmeasured, absent = rows_of(render_papers_csv(report))
         assert (first["pairs"], first["sentences"], first["coverage"]) == ("4", "24", "0.5")
         assert (first["accuracy"], first["accuracy_n"], first["accuracy_unscored"]) == (
             *("1.6", "2"),

@@ -15,10 +15,10 @@ from ragassay.qa.plots import (
     GUTTER,
     N_SHADES,
     ROW,
-    closest_places,
-    histogram,
-    question_heatmap,
-    sentence_heatmap,
+    draw_closest_places,
+    draw_histogram,
+    draw_question_heatmap,
+    draw_sentence_heatmap,
 )
 from ragassay.records.qa import AnswerNumber, ContextMark
 
@@ -36,7 +36,7 @@ def cells(heatmap: plots.Heatmap) -> dict[tuple[float, float], tuple[int, float]
 
 class TestQuestions:
     def test_each_two_questions_have_a_cell_and_the_diagonal_none(self) -> None:
-        heatmap = question_heatmap([[1, 0.2, None], [0.2, 1, 0.99], [None, 0.99, 1]])
+        heatmap = draw_question_heatmap([[1, 0.2, None], [0.2, 1, 0.99], [None, 0.99, 1]])
         assert heatmap is not None
         assert cells(heatmap) == {
             (GUTTER + CELL, 0): (1, CELL),
@@ -48,10 +48,10 @@ class TestQuestions:
         assert numbers == [(".20", "cell"), (".20", "cell"), (".99", "dark"), (".99", "dark")]
 
     def test_one_question_has_no_map(self) -> None:
-        assert question_heatmap([]) is question_heatmap([[1.0]]) is None
+        assert draw_question_heatmap([]) is draw_question_heatmap([[1.0]]) is None
 
     def test_many_questions_are_cut_and_it_says_so(self) -> None:
-        heatmap = question_heatmap([[0.5] * 60 for _ in range(60)])
+        heatmap = draw_question_heatmap([[0.5] * 60 for _ in range(60)])
         assert heatmap is not None
         assert heatmap.note == "The first 40 of 60 questions."
         assert not [one for one in heatmap.labels if "." in one.text]
@@ -59,7 +59,7 @@ class TestQuestions:
 
 class TestSentences:
     def test_equal_neighbours_are_one_run(self) -> None:
-        heatmap = sentence_heatmap([[0.0, 0.0, 1.0, 0.0], []])
+        heatmap = draw_sentence_heatmap([[0.0, 0.0, 1.0, 0.0], []])
         assert heatmap is not None
         step = (plots.WIDTH - GUTTER) / 4
         assert cells(heatmap) == {
@@ -72,25 +72,25 @@ class TestSentences:
     def test_a_long_paper_shows_the_most_similar_of_neighbours_and_says_so(self) -> None:
         row = [0.0] * 900
         row[450] = 1.0
-        heatmap = sentence_heatmap([row])
+        heatmap = draw_sentence_heatmap([row])
         assert heatmap is not None
         (dark,) = [place for place, (level, _) in cells(heatmap).items() if level]
         assert dark[0] == pytest.approx(GUTTER + (plots.WIDTH - GUTTER) / 2, abs=0.1)
         assert heatmap.note.startswith("900 sentences in 300 columns")
 
     def test_many_answers_are_cut_and_it_says_so(self) -> None:
-        heatmap = sentence_heatmap([[0.1, 0.2]] * 50)
-        places = closest_places([(0,)] * 50, 2)
+        heatmap = draw_sentence_heatmap([[0.1, 0.2]] * 50)
+        places = draw_closest_places([(0,)] * 50, 2)
         assert heatmap is not None and places is not None
         assert heatmap.note == "The first 40 of 50 answers."
         assert heatmap.height == places.height == 40 * ROW + 18
 
     def test_without_a_sentence_there_is_no_map(self) -> None:
-        assert sentence_heatmap([]) is sentence_heatmap([(), ()]) is None
+        assert draw_sentence_heatmap([]) is draw_sentence_heatmap([(), ()]) is None
 
     @given(st.lists(st.lists(st.floats(-1, 1), min_size=7, max_size=7), min_size=1, max_size=4))
     def test_every_cell_is_drawn_once(self, rows: list[list[float]]) -> None:
-        heatmap = sentence_heatmap(rows)
+        heatmap = draw_sentence_heatmap(rows)
         assert heatmap is not None
         widths = dict.fromkeys(range(len(rows)), 0.0)
         for (_, y), (level, width) in cells(heatmap).items():
@@ -101,7 +101,7 @@ class TestSentences:
 
 class TestPlaces:
     def test_a_dot_for_each_sentence_at_its_place(self) -> None:
-        found = closest_places([(9, 0), (), (4,)], 10)
+        found = draw_closest_places([(9, 0), (), (4,)], 10)
         assert found is not None
         step = (plots.WIDTH - GUTTER) / 10
         dots = [(float(x), float(y)) for x, y in re.findall(r"M(\S+) (\S+)h0", found.path)]
@@ -110,12 +110,12 @@ class TestPlaces:
         assert len(found.lines) == 9
 
     def test_without_a_sentence_there_are_none(self) -> None:
-        assert closest_places([(), ()], 10) is closest_places([], 0) is None
+        assert draw_closest_places([(), ()], 10) is draw_closest_places([], 0) is None
 
 
 class TestHistogram:
     def test_bars_count_and_the_last_has_both_ends(self) -> None:
-        found = histogram([-0.2, 0.0, 0.1, 0.3, 0.95, 1.0])
+        found = draw_histogram([-0.2, 0.0, 0.1, 0.3, 0.95, 1.0])
         assert found is not None
         counts = [int(bar.title.rpartition(" ")[2]) for bar in found.bars]
         assert counts == [2, 1, 0, 1, 0, 0, 0, 0, 0, 2]
@@ -123,7 +123,7 @@ class TestHistogram:
         assert found.bars[1].height == plots.BAR_HEIGHT / 2
 
     def test_of_nothing_is_none(self) -> None:
-        assert histogram([]) is None
+        assert draw_histogram([]) is None
 
 
 def mark(start: int, end: int) -> ContextMark:

@@ -26,9 +26,14 @@ from waiting import wait_until
 
 from ragassay.errors import CorpusError, SettingsError
 from ragassay.records import Article, ArticleLink, Document
-from ragassay.retrievers.dense.chroma import chroma_where, embedded_text, facts_of, replacing
+from ragassay.retrievers.dense.chroma import (
+    build_embedded_text,
+    build_vector_facts,
+    build_where_clause,
+    replace_facts,
+)
 from ragassay.retrievers.dense.embed import EmbedEvent, embed_corpus
-from ragassay.retrievers.dense.index import DenseIndex, vector_states, vectors_status
+from ragassay.retrievers.dense.index import DenseIndex, check_vectors, describe_vectors
 from ragassay.retrievers.disk import build
 from ragassay.retrievers.disk.build import build_corpus
 from ragassay.retrievers.disk.corpus import DiskCorpus
@@ -82,7 +87,7 @@ def no_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def cosines(query: str, articles: Sequence[Article]) -> NDArray[np.float32]:
-    vectors = WordEmbedder().encode([query, *map(embedded_text, articles)])
+    vectors = WordEmbedder().encode([query, *map(build_embedded_text, articles)])
     return vectors[1:] @ vectors[0]
 
 
@@ -94,7 +99,7 @@ def test_pages_hold_each_living_article_once(add: Add, n: int) -> None:
     add([article(i) for i in range(40)])
     revised = article(3).model_copy(update={"text": "Revised."})
     corpus = add([revised, article(40), Deletion(id="1007"), Deletion(id="1039")])
-    pages = list(corpus.pages(n))
+    pages = list(corpus.iterate_pages(n))
     assert max(len(page) for page in pages) <= n
     found = {a.id: a for page in pages for a in page}
     assert sum(map(len, pages)) == len(found) == len(corpus) == 39
@@ -103,7 +108,7 @@ def test_pages_hold_each_living_article_once(add: Add, n: int) -> None:
 
 
 def test_an_empty_corpus_has_no_page(add: Add) -> None:
-    assert list(add([]).pages()) == []
+    assert list(add([]).iterate_pages()) == []
 
 
 def test_articles_are_selected_by_the_ids_that_they_were_given(add: Add) -> None:
@@ -122,9 +127,9 @@ def test_a_search_is_brute_force_by_cosine(
     small: tuple[DiskCorpus, DenseIndex], query: list[str], k: int
 ) -> None:
     corpus, index = small
-    articles = [a for page in corpus.pages() for a in page]
+    articles = [a for page in corpus.iterate_pages() for a in page]
     expected = cosines(" ".join(query), articles)
-    found = index.nearest(" ".join(query), k)
+    found = index.find_nearest(" ".join(query), k)
     assert [score for _, score in found] == pytest.approx(sorted(expected)[::-1][:k], abs=1e-5)
     by_id = dict(zip((a.id for a in articles), expected, strict=True))
     assert all(by_id[name] == pytest.approx(score, abs=1e-5) for name, score in found)
@@ -146,8 +151,8 @@ def test_filters_keep_what_is_kept_in_memory(
     small: tuple[DiskCorpus, DenseIndex], filters: Filters
 ) -> None:
     corpus, index = small
-    kept = {a.id for page in corpus.pages() for a in page if is_kept(a, filters)}
-    assert {name for name, _ in index.nearest("aspirin", 100, filters)} == kept
+    kept = {a.id for page in corpus.iterate_pages() for a in page if is_kept(a, filters)}
+    assert {name for name, _ in index.find_nearest("aspirin", 100, filters)} == kept
 
 
 @settings(max_examples=40)
@@ -173,24 +178,24 @@ def test_any_filters_keep_what_is_kept_in_memory(
 def test_nothing_asked_finds_nothing(
     small: tuple[DiskCorpus, DenseIndex], query: str, k: int
 ) -> None:
-    assert small[1].nearest(query, k) == []
+    assert small[1].find_nearest(query, k) == []
 
 
 def test_an_empty_corpus_has_complete_vectors_and_no_hits(add: Add) -> None:
     corpus = add([])
     embed_corpus(corpus, WordEmbedder())
-    assert DenseIndex(corpus, WordEmbedder()).nearest("aspirin", 3) == []
+    assert DenseIndex(corpus, WordEmbedder()).find_nearest("aspirin", 3) == []
 
 
 def test_an_article_without_words_does_no_harm(add: Add) -> None:
     corpus = add([Article(id="1", text=""), Article(id="2", text="Aspirin.")])
     assert embed_corpus(corpus, WordEmbedder()).n_vectors == 2
-    assert DenseIndex(corpus, WordEmbedder()).nearest("aspirin", 1)[0][0] == "2"
+    assert DenseIndex(corpus, WordEmbedder()).find_nearest("aspirin", 1)[0][0] == "2"
 
 
 def test_the_embedded_text_is_title_and_abstract() -> None:
     def text(title: str, abstract: str) -> str:
-        return embedded_text(Article(id="1", title=title, text=abstract))
+        return build_embedded_text(Article(id="1", title=title, text=abstract))
 
     assert text("Why?", "So.") == "Why? So."
     assert text(" A trial ", " It went well. ") == "A trial. It went well."
@@ -206,21 +211,21 @@ def test_retracted_articles_crowd_nobody_out(add: Add, k: int) -> None:
     corpus = add([a.model_copy(update=retracted) if int(a.id) < 30 else a for a in plain])
     embed_corpus(corpus, WordEmbedder())
     index = DenseIndex(corpus, WordEmbedder())
-    assert {int(name) < 30 for name, _ in index.nearest("aspirin", 10)} == {True}
-    found = index.nearest("aspirin", k, Filters(no_retracted=True))
+    assert {int(name) < 30 for name, _ in index.find_nearest("aspirin", 10)} == {True}
+    found = index.find_nearest("aspirin", k, Filters(no_retracted=True))
     assert [name for name, _ in found] == [str(i) for i in range(30, 40)][:k]
 
 
 def test_no_filter_is_no_where() -> None:
-    assert chroma_where(Filters()) is None
-    assert chroma_where(Filters(no_retracted=True)) is None
-    assert chroma_where(Filters(types=("A",))) == {"types": {"$contains": "a"}}
+    assert build_where_clause(Filters()) is None
+    assert build_where_clause(Filters(no_retracted=True)) is None
+    assert build_where_clause(Filters(types=("A",))) == {"types": {"$contains": "a"}}
 
 
 def test_facts_that_are_gone_are_forgotten() -> None:
     plain = Article(id="1", text="a")
-    stored = facts_of(plain.model_copy(update={"publication_types": ("Review",)}))
-    assert replacing(facts_of(plain), stored)["types"] is None
+    stored = build_vector_facts(plain.model_copy(update={"publication_types": ("Review",)}))
+    assert replace_facts(build_vector_facts(plain), stored)["types"] is None
 
 
 @pytest.fixture(scope="module")
@@ -253,16 +258,18 @@ def test_an_update_embeds_what_is_new_or_changed_and_no_more(add: Add) -> None:
     with pytest.raises(CorpusError, match=r"are older than the corpus; run `ragassay corpus embed"):
         DenseIndex(corpus, embedder)
     state = embed_corpus(corpus, embedder)
-    assert sorted(embedder.asked) == sorted([embedded_text(revised), embedded_text(article(12))])
-    assert (state.status(corpus), state.n_vectors) == ("complete", 11)
+    assert sorted(embedder.asked) == sorted(
+        [build_embedded_text(revised), build_embedded_text(article(12))]
+    )
+    assert (state.check_status(corpus), state.n_vectors) == ("complete", 11)
     index = DenseIndex(corpus, WordEmbedder())
-    names = {name for name, _ in index.nearest("aspirin", 50)}
-    assert names == {a.id for page in corpus.pages() for a in page}
+    names = {name for name, _ in index.find_nearest("aspirin", 50)}
+    assert names == {a.id for page in corpus.iterate_pages() for a in page}
     kept = Filters(no_retracted=True)
-    assert "1003" not in {name for name, _ in index.nearest("aspirin", 50, kept)}
+    assert "1003" not in {name for name, _ in index.find_nearest("aspirin", 50, kept)}
     typed = Filters(types=TYPES)
-    assert "1003" not in {name for name, _ in index.nearest("aspirin", 50, typed)}
-    assert index.nearest("kidney revised", 1)[0][0] == "1002"
+    assert "1003" not in {name for name, _ in index.find_nearest("aspirin", 50, typed)}
+    assert index.find_nearest("kidney revised", 1)[0][0] == "1002"
 
 
 def test_embedding_again_embeds_nothing(add: Add) -> None:
@@ -290,14 +297,14 @@ def test_a_build_that_was_stopped_goes_on(add: Add) -> None:
 
     with pytest.raises(Stopped):
         embed_corpus(corpus, WordEmbedder(), listen=stop)
-    assert vectors_status(corpus, WordEmbedder()) == "unfinished"
+    assert check_vectors(corpus, WordEmbedder()) == "unfinished"
     with pytest.raises(CorpusError, match="are not finished"):
         DenseIndex(corpus, WordEmbedder())
     embedder, events = WordEmbedder(), list[EmbedEvent]()
     embed_corpus(corpus, embedder, listen=events.append)
     assert len(embedder.asked) == 200 - n_before > 0
     assert events[-1] == EmbedEvent(n_done=200, n_articles=200, n_embedded=200 - n_before)
-    assert len(DenseIndex(corpus, WordEmbedder()).nearest("aspirin", 500)) == 200
+    assert len(DenseIndex(corpus, WordEmbedder()).find_nearest("aspirin", 500)) == 200
 
 
 def test_vectors_of_several_embedders_stand_side_by_side(add: Add) -> None:
@@ -306,10 +313,10 @@ def test_vectors_of_several_embedders_stand_side_by_side(add: Add) -> None:
     with pytest.raises(CorpusError, match=r"for other are missing; run `.* --embedder other`"):
         DenseIndex(corpus, other)
     embed_corpus(corpus, WordEmbedder())
-    assert vectors_status(corpus, other) == "missing"
+    assert check_vectors(corpus, other) == "missing"
     embed_corpus(corpus, other)
-    states = vector_states(corpus.folder)
-    assert [(s.embedder, s.n_vectors, s.status(corpus)) for s in states] == [
+    states = describe_vectors(corpus.folder)
+    assert [(s.embedder, s.n_vectors, s.check_status(corpus)) for s in states] == [
         ("other", 5, "complete"),
         ("words", 5, "complete"),
     ]
@@ -322,7 +329,7 @@ def test_a_corpus_can_be_moved_with_its_vectors(add: Add, tmp_path: Path) -> Non
     embed_corpus(corpus, WordEmbedder())
     corpus.folder.rename(tmp_path / "elsewhere")
     moved = DiskCorpus(tmp_path / "elsewhere")
-    assert len(DenseIndex(moved, WordEmbedder()).nearest("aspirin", 9)) == 5
+    assert len(DenseIndex(moved, WordEmbedder()).find_nearest("aspirin", 9)) == 5
 
 
 def test_two_at_a_time_are_refused(add: Add) -> None:
@@ -353,12 +360,12 @@ def test_damaged_vectors_are_an_error_that_says_what_to_do(
     path.write_bytes(content) if content else path.unlink()
     with pytest.raises(CorpusError, match=r"remove .*vectors and run `|are missing; run `"):
         with closing(DenseIndex(corpus, WordEmbedder())) as index:
-            index.nearest("aspirin", 20)
+            index.find_nearest("aspirin", 20)
     # Chroma keeps what it knows of a path for the life of a process: the mend is another one's.
     mended = corpus.folder.with_name("mended")
     shutil.copytree(corpus.folder, mended, ignore=shutil.ignore_patterns("vectors"))
     assert embed_corpus(DiskCorpus(mended), WordEmbedder()).n_vectors == 30
-    assert len(DenseIndex(DiskCorpus(mended), WordEmbedder()).nearest("aspirin", 20)) == 20
+    assert len(DenseIndex(DiskCorpus(mended), WordEmbedder()).find_nearest("aspirin", 20)) == 20
 
 
 # --- a server ------------------------------------------------------------------------------
@@ -435,11 +442,11 @@ def test_a_server_answers_as_the_embedded_index_does(add: Add, at_server: str) -
     assert here.sha256 == there.sha256
     for query in WORDS:
         for filters in (Filters(), Filters("2020", "", ("Review",), no_retracted=True)):
-            found = [index.nearest(query, 20, filters) for index in (here, there)]
+            found = [index.find_nearest(query, 20, filters) for index in (here, there)]
             scores = [[score for _, score in ranking] for ranking in found]
             assert scores[0] == pytest.approx(scores[1], abs=1e-5)
             assert found[0]
-    whole = [dict(index.nearest("aspirin", 80)) for index in (here, there)]
+    whole = [dict(index.find_nearest("aspirin", 80)) for index in (here, there)]
     assert whole[0].keys() == whole[1].keys()
 
 
@@ -454,11 +461,13 @@ def test_a_server_keeps_up_and_keeps_corpora_apart(
         DenseIndex(corpus, WordEmbedder(), at_server)
     embedder = WordEmbedder()
     embed_corpus(corpus, embedder, at_server)
-    assert embedder.asked == [embedded_text(article(10))]
-    names = {n for n, _ in DenseIndex(corpus, WordEmbedder(), at_server).nearest("aspirin", 99)}
+    assert embedder.asked == [build_embedded_text(article(10))]
+    names = {
+        n for n, _ in DenseIndex(corpus, WordEmbedder(), at_server).find_nearest("aspirin", 99)
+    }
     assert names == {str(1000 + i) for i in range(11) if i != 1}
-    assert len(vector_states(corpus.folder, at_server)) == 1
-    assert vector_states(corpus.folder) == [], "nothing was written beside the corpus"
+    assert len(describe_vectors(corpus.folder, at_server)) == 1
+    assert describe_vectors(corpus.folder) == [], "nothing was written beside the corpus"
 
 
 @pytest.mark.integration
@@ -497,8 +506,8 @@ def test_a_build_that_was_killed_goes_on(tmp_path: Path) -> None:
     killed = subprocess.run(command, check=False, stdout=subprocess.PIPE)
     assert killed.returncode == -signal.SIGKILL
     corpus, embedder = DiskCorpus(tmp_path / "corpus"), WordEmbedder()
-    assert vectors_status(corpus, embedder) == "unfinished"
+    assert check_vectors(corpus, embedder) == "unfinished"
     embed_corpus(corpus, embedder)
     n_before = int(killed.stdout)
     assert len(embedder.asked) == 300 - n_before, "what was stored before is not embedded again"
-    assert len(DenseIndex(corpus, WordEmbedder()).nearest("aspirin", 400)) == 300
+    assert len(DenseIndex(corpus, WordEmbedder()).find_nearest("aspirin", 400)) == 300

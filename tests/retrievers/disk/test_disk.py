@@ -15,8 +15,8 @@ from ragassay.records import Article, ArticleLink, Document, Rejection
 from ragassay.retrievers.disk import build
 from ragassay.retrievers.disk.build import build_corpus
 from ragassay.retrievers.disk.corpus import DiskCorpus, read_ledger
-from ragassay.retrievers.disk.schema import document_of, row_of
-from ragassay.retrievers.literature import Corpus, Filters, Literature, bare_identifier, is_kept
+from ragassay.retrievers.disk.schema import build_index_row, read_stored_article
+from ragassay.retrievers.literature import Corpus, Filters, Literature, is_kept, strip_article_id
 from ragassay.retrievers.opening import open_literature
 from ragassay.retrievers.pubmed.xml import Deletion
 from ragassay.settings import load_settings
@@ -149,7 +149,7 @@ def test_any_text_survives_the_index(title: str, text: str) -> None:
     except UnicodeEncodeError:
         return
     document = Article(id="7", title=title, text=text)
-    assert document_of(row_of(document)) == document
+    assert read_stored_article(build_index_row(document)) == document
 
 
 def test_a_plain_document_passes_only_filters_that_ask_nothing_of_it() -> None:
@@ -325,4 +325,4 @@ def test_a_user_names_a_corpus_by_folder_or_file(tmp_path: Path) -> None:
 
 
 def test_bare_identifier_leaves_other_ids_alone() -> None:
-    assert bare_identifier("abs-10.5") == "abs-10.5"
+    assert strip_article_id("abs-10.5") == "abs-10.5"

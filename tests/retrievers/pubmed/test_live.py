@@ -20,7 +20,7 @@ from ragassay.records import Article, ArticleLink
 from ragassay.retrievers.literature import Filters, Literature
 from ragassay.retrievers.pubmed import eutils
 from ragassay.retrievers.pubmed.eutils import Pace, retry_after_seconds
-from ragassay.retrievers.pubmed.live import NCBI, LivePubMed, filter_term, word_choices
+from ragassay.retrievers.pubmed.live import NCBI, LivePubMed, filter_term, list_word_choices
 from ragassay.retrievers.pubmed.xml import read_efetch
 from ragassay.testing import EntrezTrouble, ScriptedEntrez
 from ragassay.testing.entrez import render_efetch
@@ -228,7 +228,7 @@ def test_a_query_without_a_telling_word_finds_nothing_and_asks_nothing(
     ],
 )
 def test_a_query_is_words_and_nothing_else(query: str, words: str) -> None:
-    assert next(word_choices(query)) == words.split()
+    assert next(list_word_choices(query)) == words.split()
 
 
 def test_a_long_sentence_is_cut_to_its_telling_words_and_then_further() -> None:
@@ -237,7 +237,7 @@ def test_a_long_sentence_is_cut_to_its_telling_words_and_then_further() -> None:
         " reduction of mortality by 12.5 % compared with the corticosteroid dexamethasone alone in"
         " severe COVID-19 pneumonia."
     )
-    choices = list(word_choices(query))
+    choices = list(list_word_choices(query))
     assert [len(words) for words in choices] == [8, 6, 4, 3, 2]
     assert (
         choices[0]

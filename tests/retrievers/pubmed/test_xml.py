@@ -18,7 +18,7 @@ from ragassay.formats.problems import Problem
 from ragassay.records import Rejection
 from ragassay.records.inputs import Article, ArticleLink
 from ragassay.retrievers.pubmed import xml as pubmed_xml
-from ragassay.retrievers.pubmed.dates_links import earliest, exact_date, free_date
+from ragassay.retrievers.pubmed.dates_links import find_earliest_date, join_date, parse_free_date
 from ragassay.retrievers.pubmed.xml import Deletion, PubmedItem, iter_pubmed_xml, read_efetch
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "pubmed"
@@ -167,8 +167,8 @@ def test_dates_are_as_exact_as_they_are_known(parts: str, expected: str) -> None
 def test_the_earliest_date_counts_and_of_agreeing_ones_the_more_exact(
     online: str, issue: str, expected: str
 ) -> None:
-    assert earliest([online, issue]) == expected
-    assert earliest([issue, online]) == expected
+    assert find_earliest_date([online, issue]) == expected
+    assert find_earliest_date([issue, online]) == expected
 
 
 def test_the_electronic_date_is_read() -> None:
@@ -195,7 +195,7 @@ def test_an_absurd_date_sets_the_record_aside(parts: str) -> None:
 
 @given(st.text(), st.text(), st.text())
 def test_any_text_is_a_date_or_a_problem(year: str, month: str, day: str) -> None:
-    for found in (exact_date(year, month, day), free_date(f"{year} {month} {day}")):
+    for found in (join_date(year, month, day), parse_free_date(f"{year} {month} {day}")):
         if isinstance(found, str):
             assert re.fullmatch(r"(\d{4}(-\d{2}(-\d{2})?)?)?", found)
         else:

@@ -116,7 +116,7 @@ def finish(words: list[str]) -> None:
 
 def n_verdicts(out: Path) -> int:
     file = out / "verdicts.sqlite"
-    return len(list(Store(file).all_rows())) if file.exists() else 0
+    return len(list(Store(file).read_all_rows())) if file.exists() else 0
 
 
 def assert_same(here: Path, there: Path) -> None:

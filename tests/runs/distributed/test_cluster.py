@@ -19,7 +19,7 @@ from ragassay.errors import BudgetError, FatalModelError
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.records import Evaluation, Record, Usage
-from ragassay.runs.evaluate import Job, RunResult, job_of, read_job, run_job
+from ragassay.runs.evaluate import Job, RunResult, build_job, read_job, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.progress import Event
 from ragassay.settings import load_settings
@@ -63,7 +63,7 @@ async def judged(job: Job, run: Run, out: Path) -> RunResult:
 
 @pytest.mark.long
 async def test_by_the_shipped_models_the_files_are_those_of_a_local_run(job, tmp_path):
-    two = job_of(job.records[:2], job.corpus)
+    two = build_job(job.records[:2], job.corpus)
     for engine in ("local", "ray"):
         run = build_run(load_settings(engine=engine, workers=2, signals=True), job.corpus)
         await judged(two, run, tmp_path / engine)
@@ -72,7 +72,7 @@ async def test_by_the_shipped_models_the_files_are_those_of_a_local_run(job, tmp
 
 @pytest.mark.long
 async def test_with_all_that_a_judge_is_asked_the_files_are_those_of_a_local_run(job, tmp_path):
-    two = job_of(job.records[:2], job.corpus)
+    two = build_job(job.records[:2], job.corpus)
     for engine in ("local", "ray"):
         with ScriptedModel() as model:
             await judged(two, run_for(model, two, engine), tmp_path / engine)
@@ -86,7 +86,7 @@ async def test_equal_answers_are_judged_once_and_either_engine_goes_on_with_the_
         """Two copies of each of the first records."""
         pairs = [(record, copy) for copy in range(2) for record in job.records[:n]]
         named = [one.model_copy(update={"id": f"{one.id}-{copy}"}) for one, copy in pairs]
-        return job_of(named, job.corpus)
+        return build_job(named, job.corpus)
 
     async def n_asked(n: int, engine: str, folder: Path, events: list[Event]) -> int:
         """Judge the copies of n records with a folder's verdicts; return the number of requests."""
@@ -120,7 +120,7 @@ def check_same_files(folder: Path) -> None:
 
 
 async def test_by_the_models_of_the_node_the_files_are_those_of_a_local_run(job, tmp_path):
-    two = job_of(job.records[:2], job.corpus)
+    two = build_job(job.records[:2], job.corpus)
     checkpoint, base = tiny_alignscore(tmp_path)
     named = {
         "verifier": tiny_inference(tmp_path / "nli"),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ragassay.errors import SettingsError
 from ragassay.records import Record
-from ragassay.runs.distributed.driver import N_MOST, connect, shards_of
+from ragassay.runs.distributed.driver import N_MOST, connect, split_shards
 
 
 def record(number: int, text: str = "") -> Record:
@@ -20,7 +20,7 @@ def record(number: int, text: str = "") -> Record:
 @given(st.integers(0, 60), st.integers(1, 8), st.integers(1, 5))
 def test_every_record_is_in_one_shard_and_equal_ones_are_together(n, n_workers, n_distinct):
     records = [record(i, f"Question {i % n_distinct}?") for i in range(n)]
-    shards = shards_of(records, n_workers)
+    shards = split_shards(records, n_workers)
     assert all(shards)
     told = [one for shard in shards for group in shard for one in group]
     assert sorted(one.id for one in told) == sorted(one.id for one in records)
@@ -31,7 +31,7 @@ def test_every_record_is_in_one_shard_and_equal_ones_are_together(n, n_workers, 
 
 @pytest.mark.parametrize(("n", "sizes"), [(0, []), (8, [2] * 4), (10_000, [N_MOST] * 20)])
 def test_few_records_keep_all_workers_busy_and_many_are_cut_into_hundreds(n, sizes):
-    shards = shards_of([record(i) for i in range(n)], 2)
+    shards = split_shards([record(i) for i in range(n)], 2)
     assert [sum(map(len, shard)) for shard in shards] == sizes
 
 

@@ -83,4 +83,4 @@ async def test_tokens_of_all_workers_are_counted():
     for n_tokens in (7, 5):
         await hub.admit("openai")
         await hub.settle(0.0, n_tokens)
-    assert await hub.n_tokens() == 12
+    assert await hub.count_spent_tokens() == 12

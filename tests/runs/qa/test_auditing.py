@@ -8,8 +8,8 @@ from qa_pairs import PAIRS, PAPER, judged
 from ragassay.errors import InputError
 from ragassay.evaluators.build_run import build_run
 from ragassay.process import run_sync
-from ragassay.qa.audit import PAIR_ATTACKS, pairs_audit_job
-from ragassay.qa.evaluate import pair_with_papers
+from ragassay.qa.audit import PAIR_ATTACKS, build_pairs_audit_job
+from ragassay.qa.evaluate import match_pairs_to_papers
 from ragassay.records import Audit
 from ragassay.runs.audit_job import AuditOptions
 from ragassay.settings import load_settings
@@ -24,24 +24,24 @@ MORE = [
     for paper in PAPERS
     for pair in (PAIRS[0], PAIRS[2])
 ]
-GIVEN = pair_with_papers(PAPERS, MORE)
+GIVEN = match_pairs_to_papers(PAPERS, MORE)
 
 
 def audited(**settings: object) -> Audit:
-    job = pairs_audit_job(GIVEN, AuditOptions(limit=0))
+    job = build_pairs_audit_job(GIVEN, AuditOptions(limit=0))
     run = build_run(load_settings(only=("racar",), **settings))
     return run_sync(run_audit(job, run)).audit
 
 
 def test_each_attack_is_aimed_at_its_dimension_and_rated_alone_with_the_paper():
-    job = pairs_audit_job(GIVEN, AuditOptions(limit=0))
+    job = build_pairs_audit_job(GIVEN, AuditOptions(limit=0))
     aims = {one.attack: one.targets for one in job.perturbed}
     assert aims == {name: (f"racar.{a.dimension}",) for name, a in PAIR_ATTACKS.items()}
     assert {len(ask.record.pairs) for ask in job.asks} == {1}
     ids = [ask.record.id for ask in job.asks]
     assert len(set(ids)) == len(ids)
     with pytest.raises(InputError, match="unknown attack"):
-        pairs_audit_job(GIVEN, AuditOptions(attacks=("nonsense",)))
+        build_pairs_audit_job(GIVEN, AuditOptions(attacks=("nonsense",)))
 
 
 def test_a_judge_that_sees_figures_only_is_blind_to_the_rest():

@@ -10,25 +10,25 @@ from qa_pairs import PAIRS, PAPER, judged
 from ragassay.evaluators.build_run import build_run
 from ragassay.metrics.stats.alignment import align_labels
 from ragassay.process import run_sync
-from ragassay.qa.evaluate import judge_pairs, pair_with_papers, pairs_job
+from ragassay.qa.evaluate import build_pairs_job, judge_pairs, match_pairs_to_papers
 from ragassay.qa.scores import filter_pairs, parse_min_scores
 from ragassay.records import RACAR, Evaluation, HumanLabel, IntentSimilarity, RacarRating
 from ragassay.runs.evaluate import run_job
 from ragassay.settings import load_settings
 from ragassay.studies.meta_evaluation import measure, write_meta_evaluation
-from ragassay.studies.trust import judge_trust
+from ragassay.studies.trust import measure_trust
 from ragassay.testing import Fault, ScriptedModel, last_user_text
 
 pytestmark = pytest.mark.integration
 
-GIVEN = pair_with_papers([PAPER], PAIRS)
+GIVEN = match_pairs_to_papers([PAPER], PAIRS)
 
 
 def evaluated(model: ScriptedModel, **options: Any) -> Evaluation:
     """The evaluation of the paper's pairs."""
     given = {"model": model.model_name, "api_base": model.base_url, "only": ("racar", "intents")}
     run = build_run(load_settings(**(given | options)))
-    (found,) = run_sync(run_job(pairs_job(GIVEN), run, None)).evaluations
+    (found,) = run_sync(run_job(build_pairs_job(GIVEN), run, None)).evaluations
     return found
 
 
@@ -37,14 +37,14 @@ def test_the_pairs_of_a_paper_share_a_call_for_each_dimension():
         found = evaluated(model)
         # Five dimensions, and two comparisons: the first question with two, the second with one.
         assert model.n_requests == 7
-        ratings = {(r.dimension, r.pair): r.rating for r in found.of(RacarRating)}
+        ratings = {(r.dimension, r.pair): r.rating for r in found.select_verdicts(RacarRating)}
         assert len(ratings) == len(RACAR) * len(PAIRS)
         bad = {key for key, rating in ratings.items() if rating == 1}
         assert bad == {
             *((name, "p/2") for name in ("relevance", "agnosticism", "completeness", "accuracy")),
             ("reasonableness", "p/2"),
         }
-        assert [one.score for one in found.of(IntentSimilarity)] == [0, 50, 50]
+        assert [one.score for one in found.select_verdicts(IntentSimilarity)] == [0, 50, 50]
     assert found.scores["racar.accuracy"].value == pytest.approx(7 / 3, abs=0.15)
     assert found.scores["intent.similarity"].value == pytest.approx(100 / 3, abs=1e-3)
 
@@ -64,7 +64,7 @@ def test_all_prompts_on_a_paper_start_with_it_and_agnosticism_does_not_see_it():
 def test_what_a_judge_quotes_is_shown_as_the_paper_has_it_and_the_rest_is_left_out():
     with ScriptedModel(judged) as model:
         found = evaluated(model, only=("racar",))
-    rating = next(r for r in found.of(RacarRating) if r.item == "accuracy/p/1")
+    rating = next(r for r in found.select_verdicts(RacarRating) if r.item == "accuracy/p/1")
     assert [span.text for span in rating.evidence] == ["Colds lasted 5.2 days"]
     (span,) = rating.evidence
     assert found.sources[0].text[span.start : span.end] == span.text
@@ -75,7 +75,7 @@ def test_a_call_that_fails_leaves_its_pairs_unscored_and_the_others_rated():
     faults = [Fault("junk", contains="how well the paper bears out")]
     with ScriptedModel(judged, faults=faults) as model:
         found = evaluated(model, only=("racar",), pairs_per_call=2)
-    lost = [r for r in found.of(RacarRating) if r.failure is not None]
+    lost = [r for r in found.select_verdicts(RacarRating) if r.failure is not None]
     assert {(r.dimension, r.pair) for r in lost} == {("accuracy", pair.id) for pair in PAIRS}
     assert found.scores["racar.accuracy"].n_unscored == 3
     assert found.scores["racar.relevance"].n == 3
@@ -83,8 +83,8 @@ def test_a_call_that_fails_leaves_its_pairs_unscored_and_the_others_rated():
 
 def test_without_a_judge_nobody_compares_intents():
     run = build_run(load_settings(only=("intents",)))
-    (found,) = run_sync(run_job(pairs_job(GIVEN), run, None)).evaluations
-    assert found.of(IntentSimilarity) == () and "intent.similarity" not in found.scores
+    (found,) = run_sync(run_job(build_pairs_job(GIVEN), run, None)).evaluations
+    assert found.select_verdicts(IntentSimilarity) == () and "intent.similarity" not in found.scores
 
 
 def test_experts_ratings_are_held_against_the_judges(tmp_path):
@@ -98,7 +98,7 @@ def test_experts_ratings_are_held_against_the_judges(tmp_path):
     unknown = HumanLabel(task="racar", record_id="p/9", item="accuracy", label="3")
     aligned = align_labels([*labels, unknown], [found])
     assert [one.reason for one in aligned.unaligned] == ["the answer is not in the run"]
-    (trust,) = judge_trust(aligned, [found])
+    (trust,) = measure_trust(aligned, [found])
     figures = {one.metric: one.score.value for one in trust.figures}
     assert (trust.task, trust.reading) == ("racar", "accuracy")
     # People: (3 + 1 + 2.5) / 3; of two ratings the lower median counts: 3, 1, 2.
@@ -126,8 +126,8 @@ def test_what_instruments_leave_open_goes_to_a_second_judge():
         run = build_run(
             load_settings(only=("racar",), escalate=f"{model.model_name}@{model.base_url}")
         )
-        (found,) = run_sync(run_job(pairs_job(GIVEN), run, None)).evaluations
-    ratings = {r.item: r for r in found.of(RacarRating)}
+        (found,) = run_sync(run_job(build_pairs_job(GIVEN), run, None)).evaluations
+    ratings = {r.item: r for r in found.select_verdicts(RacarRating)}
     assert len(ratings) == len(RACAR) * len(PAIRS)
     assert not [r for r in ratings.values() if r.failure]
     # By rule: a figure in the question, a number that is not there. All else is the judge's.

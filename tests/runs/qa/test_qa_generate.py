@@ -13,9 +13,9 @@ from fakes import WordEmbedder
 from ragassay.errors import FatalModelError, InputError, SettingsError
 from ragassay.formats.papers import read_pairs
 from ragassay.graphs.qa_state import QAJob, QARun
-from ragassay.qa.generate import Generated, make_pairs, qa_run
+from ragassay.qa.generate import Generated, build_qa_run, make_pairs
 from ragassay.records import RACAR, Paper, PaperSection
-from ragassay.runs.banks import repeats
+from ragassay.runs.banks import map_duplicates
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 
@@ -79,7 +79,8 @@ def run_for(model: ScriptedModel, papers=(PAPER,), evaluator: bool = False, **op
     rater = f"openai/rater@{model.base_url}" if evaluator else ""
     encode = WordEmbedder().encode
     return replace(
-        qa_run(settings, papers, rater), fold=lambda texts: repeats(texts, "questions", encode)
+        build_qa_run(settings, papers, rater),
+        fold=lambda texts: map_duplicates(texts, "questions", encode),
     )
 
 
@@ -306,6 +307,6 @@ async def test_a_paper_without_text_is_named(tmp_path: Path):
 def test_papers_have_different_ids_and_a_writer_is_named():
     settings = load_settings(model="openai/x")
     with pytest.raises(InputError, match="two papers have the id 'p1'"):
-        qa_run(settings, (PAPER, PAPER))
+        build_qa_run(settings, (PAPER, PAPER))
     with pytest.raises(SettingsError, match="--model"):
-        qa_run(load_settings(), (PAPER,))
+        build_qa_run(load_settings(), (PAPER,))

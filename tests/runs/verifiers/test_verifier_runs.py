@@ -13,42 +13,42 @@ from ragassay.errors import InputError, SettingsError
 from ragassay.formats import read_corpus, read_records
 from ragassay.formats.medaesqa import read_evidence
 from ragassay.models import verifiers
-from ragassay.models.correctness import EntailmentCorrectness, correctness_model
+from ragassay.models.correctness import EntailmentCorrectness, open_correctness_model
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import Pair
 from ragassay.models.fitted_models import FittedThresholds, FittedVerifier
-from ragassay.models.verifiers import entailment_model
+from ragassay.models.verifiers import open_entailment_model
 from ragassay.records import Document
 from ragassay.retrievers.literature import Corpus
 from ragassay.settings import load_settings
 from ragassay.studies.verifiers.claims import (
     Claims,
+    compute_label_shares,
     exclude_groups,
     fit,
-    marks_of,
+    hash_claims,
     measure,
     read_labelled,
-    shares_of,
     split_claims,
 )
 from ragassay.studies.verifiers.sentences import (
     CitedSentence,
-    best_score,
     check_documents,
-    cited_sentences,
+    find_best_window_score,
     has_citation_labels,
-    labelled_sentences,
+    list_cited_sentences,
+    read_labelled_sentences,
     sample_pairs,
     separate,
 )
 from ragassay.studies.verifiers.support import (
     AT_CLAIM,
     AT_QUESTION,
-    curves_of,
+    compute_curves,
+    count_steps,
     measure_support,
-    n_steps,
     parse_ks,
-    ways_of,
+    parse_ways,
 )
 
 
@@ -60,7 +60,7 @@ class Words:
     def __init__(self, n_labels: int = 3) -> None:
         self.n_labels, self.asked = n_labels, []
 
-    def probabilities(self, pairs: Sequence[Pair]):
+    def predict_probabilities(self, pairs: Sequence[Pair]):
         self.asked += pairs
         rows = []
         for claim, passage in pairs:
@@ -87,7 +87,7 @@ def corpus(tmp_path: Path) -> Corpus:
 @pytest.fixture
 def sentences(tmp_path: Path, corpus: Corpus) -> list[CitedSentence]:
     path = write_medaesqa(tmp_path / "medaesqa.json")
-    return labelled_sentences(path, read_records(path).records, corpus)
+    return read_labelled_sentences(path, read_records(path).records, corpus)
 
 
 def claims_of(tmp_path: Path, n: int = 12) -> Claims:
@@ -138,14 +138,14 @@ def test_of_several_labels_of_a_citation_the_most_count_and_of_equally_many_supp
             for item, label in [*given, ("12", "supports")]
         ],
     )
-    found = labelled_sentences(answers, read_records(answers).records, corpus, labels)
+    found = read_labelled_sentences(answers, read_records(answers).records, corpus, labels)
     assert [one.label for one in found[0].documents] == ["supports", "neutral"]
     assert has_citation_labels(labels) and not has_citation_labels(answers)
 
 
 def test_answers_without_documents_are_refused(sentences: list[CitedSentence], tmp_path: Path):
     path = tmp_path / "medaesqa.json"
-    bare = cited_sentences(read_records(path).records, Corpus())
+    bare = list_cited_sentences(read_records(path).records, Corpus())
     with pytest.raises(InputError, match="none of 6 citations, such as 11, has a document"):
         check_documents(bare)
 
@@ -220,8 +220,8 @@ def test_no_group_is_on_both_sides_of_a_split(tmp_path: Path):
     learnt, held = split_claims(claims, 0.5, 1)
     assert (len(learnt), len(held)) == (6, 6)
     assert not {c.group for c in learnt} & {c.group for c in held}
-    assert exclude_groups(held, marks_of(learnt)) == held
-    assert exclude_groups(claims, marks_of(learnt)) == [c for c in claims if c in held]
+    assert exclude_groups(held, hash_claims(learnt)) == held
+    assert exclude_groups(claims, hash_claims(learnt)) == [c for c in claims if c in held]
     with pytest.raises(InputError, match="pass a separate file with --dev"):
         split_claims(claims[:1], 0.5, 1)
 
@@ -242,18 +242,20 @@ def test_a_fitted_file_is_a_verifier_wherever_one_is_named(tmp_path: Path, words
     learnt, held = split_claims(claims_of(tmp_path, 30).claims, 0.5, 0)
     path = tmp_path / "fitted.json"
     path.write_text(fit("words", learnt, held, tmp_path).model_dump_json())
-    model = entailment_model(str(path), tmp_path)
+    model = open_entailment_model(str(path), tmp_path)
     assert isinstance(model, FittedVerifier) and model.name == "words, thresholds fitted"
-    assert model.probabilities([("Alpha is red.", "Alpha is blue.")]).argmax() == 2
-    assert Words().probabilities([("Alpha is red.", "Alpha is blue.")]).argmax() == 0
-    assert isinstance(correctness_model(str(path), Embedder(), tmp_path), EntailmentCorrectness)
+    assert model.predict_probabilities([("Alpha is red.", "Alpha is blue.")]).argmax() == 2
+    assert Words().predict_probabilities([("Alpha is red.", "Alpha is blue.")]).argmax() == 0
+    assert isinstance(
+        open_correctness_model(str(path), Embedder(), tmp_path), EntailmentCorrectness
+    )
     with pytest.raises(
         InputError, match="is already fitted; pass the verifier that was fitted, words"
     ):
         fit(str(path), learnt, held, tmp_path)
     words.digest = "other weights"
     with pytest.raises(SettingsError, match="fitted to other weights"):
-        entailment_model(str(path), tmp_path)
+        open_entailment_model(str(path), tmp_path)
     with pytest.raises(SettingsError, match="ragassay verifiers fit"):
         FittedThresholds.read(tmp_path / "none.json")
 
@@ -300,7 +302,7 @@ def test_what_thresholds_were_fitted_to_is_not_measured_on(tmp_path: Path, words
 def test_a_claim_is_compared_with_the_closest_sentence(words: Words, tmp_path: Path):
     rows = [{"claim": "Pain rose.", "label": "supports", "evidence": "It rained. Pain grew. So."}]
     claims = read_labelled([write_lines(tmp_path / "c.jsonl", rows)]).claims
-    shares_of(words, claims, Embedder())
+    compute_label_shares(words, claims, Embedder())
     assert words.asked == [("Pain rose.", "\nPain grew.")]
 
 
@@ -310,9 +312,9 @@ def test_a_claim_is_compared_with_the_closest_sentence(words: Words, tmp_path: P
 def test_a_document_scores_as_its_best_run_of_three_sentences():
     model = EntailmentCorrectness(Words())
     text = "One. Two. Three. Alpha fell. Five."
-    found = best_score(model, "Alpha fell.", Document(id="1", text=text))
+    found = find_best_window_score(model, "Alpha fell.", Document(id="1", text=text))
     assert found == pytest.approx(0.8)
-    assert best_score(model, "Alpha fell.", Document(id="1", text="")) is None
+    assert find_best_window_score(model, "Alpha fell.", Document(id="1", text="")) is None
 
 
 def test_a_sentence_is_paired_with_the_first_supported_one_of_another_question(
@@ -359,8 +361,8 @@ def test_correctness_at_k_by_question_and_by_claim(sentences: list[CitedSentence
     model = EntailmentCorrectness(Words())
     asked = [one for one in sentences if one.documents]
     steps: list[int] = []
-    found = curves_of(
-        asked, [model], corpus, settings, ways_of("both"), (1, 4), step=lambda: steps.append(1)
+    found = compute_curves(
+        asked, [model], corpus, settings, parse_ways("both"), (1, 4), step=lambda: steps.append(1)
     )
     assert [one.name for one in found] == [AT_QUESTION, AT_CLAIM]
     by_question, by_claim = ({k: s.value for k, s in one.points.items()} for one in found)
@@ -368,9 +370,9 @@ def test_correctness_at_k_by_question_and_by_claim(sentences: list[CitedSentence
     assert by_question == {1: 0.5, 4: 0.5}
     # Each sentence finds the document that says it.
     assert by_claim == {1: 1.0, 4: 1.0}
-    assert len(steps) == n_steps(asked, ways_of("both"), 1) == 2 + 4 + 8
+    assert len(steps) == count_steps(asked, parse_ways("both"), 1) == 2 + 4 + 8
     with pytest.raises(InputError, match="no corpus to search"):
-        curves_of(asked, [model], Corpus(), settings, ("question",), (1,))
+        compute_curves(asked, [model], Corpus(), settings, ("question",), (1,))
 
 
 @pytest.mark.parametrize("text", ["", "0", "10,-5", "ten", "10,,20"])
