@@ -150,7 +150,7 @@ class RunFolder:
             self.evaluations_file.unlink(missing_ok=True)
 
     def read_summary(self) -> Summary | None:
-        """Return the read_summary of the run, or None if the run is not finished.
+        """Return the summary of the run, or None if the run is not finished.
 
         Raises:
             InputError: The file is damaged.
