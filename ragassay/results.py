@@ -254,10 +254,7 @@ class Result(Results):
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with one row per score."""
-        need("pandas")
-        import pandas as pd
-
-        return pd.DataFrame(self._list_rows()).set_index("score")
+        return super().to_frame().set_index("score")
 
     def _list_rows(self) -> list[dict[str, Any]]:
         return [{"score": key, **score.model_dump()} for key, score in self.scores.items()]

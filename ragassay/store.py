@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -112,20 +112,20 @@ class Store:
     Reads and writes run in the calling thread, because moving them to another thread takes longer.
 
     Args:
-        path: SQLite file, created if missing. If `path` is None, nothing is stored and only running
-            computations are shared.
+        path: SQLite file, created if missing, or "" for a temporary file that SQLite deletes. If
+            `path` is None, nothing is stored and only running computations are shared.
 
     Raises:
         RunMismatchError: Another version of ragassay wrote the file.
         StorageError: The file is damaged, or the disk is full.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: Path | Literal[""] | None = None) -> None:
         self._path = path or Path()
         self._file: sqlite3.Connection | None = None
         self._calls: dict[tuple[asyncio.AbstractEventLoop, str], asyncio.Future[Any]] = {}
         if path is not None:
-            with set_damaged_aside(path):
+            with set_damaged_aside(self._path):
                 self._file = _connect(path)
 
     @asynccontextmanager
@@ -219,7 +219,7 @@ class Store:
             self._file.close()
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(path: Path | Literal[""]) -> sqlite3.Connection:
     file = sqlite3.connect(path, isolation_level=None)
     # With NORMAL, only a system crash can lose data. A killed process cannot.
     file.execute("PRAGMA journal_mode=WAL")

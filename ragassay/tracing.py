@@ -146,7 +146,7 @@ def open_answer_span(record: Record) -> Iterator[Callable[[Evaluation], None]]:
     """Open the root span of an answer, and yield a function that records its evaluation."""
     tracing = _CURRENT.get()
     if tracing is None:
-        yield _ignore_result
+        yield lambda result: None  # tracing is off
         return
     attributes: dict[str, Any] = {
         "gen_ai.operation.name": "invoke_workflow",
@@ -163,10 +163,6 @@ def open_answer_span(record: Record) -> Iterator[Callable[[Evaluation], None]]:
         }
     with _open_span(tracing, "invoke_workflow evaluate", False, attributes) as span:
         yield functools.partial(_note_evaluation, span)
-
-
-def _ignore_result(result: object) -> None:
-    """Do nothing with a result, because tracing is off."""
 
 
 def _note_evaluation(span: Span, evaluation: Evaluation) -> None:
@@ -221,7 +217,7 @@ def call_span(
     """Open the span of a model call, and yield a function that records LiteLLM's response."""
     tracing = _CURRENT.get()
     if tracing is None:
-        yield _ignore_result
+        yield lambda result: None  # tracing is off
         return
     provider = find_provider(model)
     name = model.removeprefix(f"{provider}/")

@@ -149,13 +149,13 @@ class Embedder(Rebuilt):
         host = get_current_host() if texts else None
         if host is not None:
             recipe = Recipe(Embedder, (self.name,))
-            return list(host.submit(recipe, "encode_as_given", (texts,)).result())
+            return list(host(recipe, "encode_as_given", (texts,)).result())
         return list(compute_arrays("vector", self._stored_as, texts, self._compute_rows))
 
     def _compute_tokens(self, texts: Sequence[str]) -> list[Encoded]:
         host = get_current_host() if texts else None
         if host is not None:
-            return host.submit(Recipe(Embedder, (self.name,)), "encode_tokens", (texts,)).result()
+            return host(Recipe(Embedder, (self.name,)), "encode_tokens", (texts,)).result()
         if not is_kept(self._stored_as):
             return self._compute(texts)
         rows = compute_arrays("tokens", self._stored_as, texts, self._compute_tables)

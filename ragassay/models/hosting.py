@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,16 +37,11 @@ class Encoded:
     tokens: NDArray[np.float32]
 
 
-class ModelHost(Protocol):
-    """Another process that runs models for the current process."""
+ModelHost = Callable[[Recipe, str, Sequence[Any]], "Future[Any]"]
+"""Function that calls a method of a model in another process.
 
-    def submit(self, recipe: Recipe, method: str, arguments: Sequence[Any]) -> Future[Any]:
-        """Return a future for the result of a method call.
-
-        The future raises the same errors as a local call.
-        """
-        ...
-
+The future raises the same errors as a local call.
+"""
 
 _HOST: ModelHost | None = None
 
@@ -79,7 +74,7 @@ def run_on_host(method: Method) -> Method:
         host = get_current_host()
         if host is None:
             return method(self, *arguments)
-        return host.submit(Recipe(type(self), self.made_of), method.__name__, arguments).result()
+        return host(Recipe(type(self), self.made_of), method.__name__, arguments).result()
 
     return cast(Method, compute_by_host)
 

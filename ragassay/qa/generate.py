@@ -11,14 +11,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from ragassay.errors import (
-    FatalModelError,
-    InputError,
-    RagassayError,
-    SettingsError,
-    StorageError,
-    raise_ungrouped,
-)
+from ragassay.errors import FatalModelError, InputError, RagassayError, SettingsError, StorageError
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.formats.papers import write_pairs
@@ -32,7 +25,7 @@ from ragassay.records import Paper, QAPair, RacarDimension, RacarRating, Usage
 from ragassay.records.qa import build_paper_record
 from ragassay.runs.banks import map_duplicates
 from ragassay.runs.progress import Event, Listener
-from ragassay.runs.resume import follow_graph, limit_job, lock_for_writing
+from ragassay.runs.resume import follow_graph, lock_for_writing, run_limited_tasks
 from ragassay.settings import Settings
 from ragassay.store import open_store
 
@@ -187,10 +180,8 @@ async def make_pairs(
     with lock_for_writing(out) as states, open_store(states) as store:
         run = replace(run, run=replace(run.run, store=store))
         writer = _PairJobs(build_qa_graph(run.run.settings.judge.max_attempts), run, listen)
-        with limit_job(out, run.run.limiter), raise_ungrouped(FatalModelError, StorageError):
-            async with asyncio.TaskGroup() as group:
-                started = [group.create_task(writer.write(job)) for job in jobs]
-    generated = Generated(tuple(task.result() for task in started))
+        results = await run_limited_tasks(out, run.run.limiter, map(writer.write, jobs))
+    generated = Generated(tuple(results))
     write_pairs(generated.pairs, out)
     return generated
 

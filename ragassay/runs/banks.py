@@ -19,9 +19,9 @@ from ragassay.formats import (
 )
 from ragassay.formats.workbench.bank_items import BankKind, RubricBank
 from ragassay.formats.workbench.paragraphs import QueryParagraphs, read_graded_paragraphs
-from ragassay.records import BANK, ExamItem, Record, Rejection, Review
+from ragassay.records import BANK, ExamItem, Record, Rejection, Review, select_final_reviews
 from ragassay.records.base import Frozen
-from ragassay.runs.journal import open_journal, select_final_reviews
+from ragassay.runs.journal import open_journal
 from ragassay.text.questions import is_one_question
 
 if TYPE_CHECKING:

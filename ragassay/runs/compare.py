@@ -225,17 +225,9 @@ def _select_systems(runs: Sequence[_ComparedRun], systems: Sequence[str]) -> lis
             raise InputError(
                 f"unknown system {name!r}; the systems are {', '.join(known) or 'none'}"
             )
-    order = list(systems)
+    names = dict.fromkeys(systems)
     return [
-        replace(
-            run,
-            evaluations=tuple(
-                sorted(
-                    (e for e in run.evaluations if e.system in order),
-                    key=lambda e: order.index(e.system or ""),
-                )
-            ),
-        )
+        replace(run, evaluations=tuple(e for n in names for e in run.evaluations if e.system == n))
         for run in runs
     ]
 

@@ -122,12 +122,8 @@ async def run_records(
             cache = cache_results(literature.cache_dir / "computed", literature.computed_mb)
             with open_store(path) as store, cache:
                 local = replace(run, store=store)
-                async with (
-                    _batch_calls(run, folder, listen),
-                    open_answer_judge(local, keep, listen) as judge,
-                ):
-                    for record in waiting:
-                        judge.group.create_task(judge.judge_answer(record))
+                async with _batch_calls(run, folder, listen):
+                    await judge_records(waiting, local, keep, listen)
     finally:
         if folder is not None:
             write_spent(folder.spent_file, run.limiter)
@@ -146,9 +142,7 @@ class Judging:
         self, records: Sequence[Record], run: Run, outbox: Outbox, limiter: Limiter
     ) -> None:
         """Judge the answers as in a local run."""
-        async with open_answer_judge(run, outbox.keep, outbox.listen, limiter) as judge:
-            for record in records:
-                judge.group.create_task(judge.judge_answer(record))
+        await judge_records(records, run, outbox.keep, outbox.listen, limiter)
 
     def fail_record(self, record: Record, detail: str) -> RecordFailure:
         """Return the failure of a record."""
@@ -156,11 +150,14 @@ class Judging:
         return RecordFailure(record_id=record.id, stage="evaluate", failure=failure)
 
 
-@asynccontextmanager
-async def open_answer_judge(
-    run: Run, keep: Keep, listen: Listener, limiter: Limiter | None = None
-) -> AsyncIterator[AnswerJudge]:
-    """Yield a judge for answers in this process, and wait for its tasks at the end.
+async def judge_records(
+    records: Sequence[Record],
+    run: Run,
+    keep: Keep,
+    listen: Listener,
+    limiter: Limiter | None = None,
+) -> None:
+    """Judge answers in this process.
 
     Args:
         run: Configuration and services of the run. Work that is finished in its store is not
@@ -181,7 +178,9 @@ async def open_answer_judge(
         raise_ungrouped(FatalModelError, StorageError),
     ):
         async with trace_run(is_traced, has_content), asyncio.TaskGroup() as group:
-            yield AnswerJudge(run, graph, slots, keep, listen, group)
+            judge = AnswerJudge(run, graph, slots, keep, listen)
+            for record in records:
+                group.create_task(judge.judge_answer(record))
 
 
 def _limit_in_flight(run: Run) -> int:
@@ -207,7 +206,6 @@ class AnswerJudge:
     slots: asyncio.Semaphore
     keep: Keep
     listen: Listener
-    group: asyncio.TaskGroup
 
     async def judge_answer(self, record: Record) -> None:
         """Judge one answer. An error becomes a failure of the record, unless it is fatal."""

@@ -41,6 +41,7 @@ from ragassay.runs.pooling import pool_record_scores
 from ragassay.runs.preflight import (
     Estimate,
     SharedCalls,
+    add_costs,
     estimate_cost,
     keep_endpoints,
     list_endpoint_notes,
@@ -139,9 +140,7 @@ class Plan:
             self.n_shared_tokens + other.n_shared_tokens,
             self.n_escalated + other.n_escalated,
             self.n_escalated_tokens + other.n_escalated_tokens,
-            None
-            if self.escalated_usd is None or other.escalated_usd is None
-            else self.escalated_usd + other.escalated_usd,
+            add_costs(self.escalated_usd, other.escalated_usd),
             self.cost + other.cost,
         )
 
@@ -187,8 +186,9 @@ def count_most_escalated(open_case: OpenCase, run: Run) -> int:
 
 
 def _count_calls_per_question(run: Run) -> int:
-    judges = [lm for lm in run.judge.models if not lm.gives_logprobs]
-    return max((_count_most_calls(lm) for lm in judges), default=1)
+    return max(
+        (_count_most_calls(lm) for lm in run.judge.models if not lm.gives_logprobs), default=1
+    )
 
 
 def _count_most_calls(lm: JudgeLM) -> int:

@@ -107,14 +107,10 @@ class RunFolder:
         Raises:
             InputError: There is no run in this folder, or its manifest is damaged.
         """
-        try:
-            return Manifest.model_validate_json(self.manifest_file.read_bytes())
-        except OSError as error:
-            raise InputError(
-                f"{self.path} has no run: {self.manifest_file.name} is missing"
-            ) from error
-        except ValidationError as error:
-            raise _build_damaged_error(self.manifest_file) from error
+        manifest = _read_optional(self.manifest_file, Manifest)
+        if manifest is None:
+            raise InputError(f"{self.path} has no run: {self.manifest_file.name} is missing")
+        return manifest
 
     def read_evaluations(self) -> CompactEvaluations:
         """Return all finished evaluations, in file order."""
@@ -154,11 +150,12 @@ class RunFolder:
             self.evaluations_file.unlink(missing_ok=True)
 
     def read_summary(self) -> Summary | None:
-        """Return the summary of the run, or None if the run is not finished."""
-        try:
-            return Summary.model_validate_json(self.summary_file.read_text(encoding="utf-8"))
-        except OSError:
-            return None
+        """Return the summary of the run, or None if the run is not finished.
+
+        Raises:
+            InputError: The file is damaged.
+        """
+        return _read_optional(self.summary_file, Summary)
 
     @property
     def audit_folder(self) -> RunFolder:
@@ -293,17 +290,13 @@ def build_mismatch_error(folder: Path, what: str, old: object, new: object) -> R
     )
 
 
-def _build_damaged_error(file: Path) -> InputError:
-    return InputError(f"{file} is damaged or was written by another version")
-
-
 def _read_optional(file: Path, kind: type[M]) -> M | None:
     try:
-        return kind.model_validate_json(file.read_text(encoding="utf-8"))
+        return kind.model_validate_json(file.read_bytes())
     except OSError:
         return None
     except ValidationError as error:
-        raise _build_damaged_error(file) from error
+        raise InputError(f"{file} is damaged or was written by another version") from error
 
 
 def hash_files(path: Path) -> str:

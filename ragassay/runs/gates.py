@@ -12,7 +12,7 @@ from ragassay.evaluators import OURS
 from ragassay.metrics.stats.changes import SERIOUS_KEY, Change, ScoreChange, find_changes
 from ragassay.metrics.stats.intervals import SHARE_SCALE
 from ragassay.model_names import SIGNALS
-from ragassay.records import Evaluation, Finding, Summary
+from ragassay.records import Evaluation, Summary
 from ragassay.reports.changes import change_text
 from ragassay.reports.display import UNDECIDED
 from ragassay.reports.labels import is_serious
@@ -220,12 +220,8 @@ def compare_sides(
         rated[names.index(old.name)],
         [side for side in rated if side.name != old.name],
         (SERIOUS_KEY, *chosen),
-        _is_serious,
+        lambda finding: is_serious(finding.kind),
     )
-
-
-def _is_serious(finding: Finding) -> bool:
-    return is_serious(finding.kind)
 
 
 def _add_rubric_mean(evaluation: Evaluation) -> Evaluation:

@@ -12,9 +12,7 @@ from filelock import FileLock
 
 from ragassay.errors import InputError, RagassayError
 from ragassay.formats.reviews import read_reviews
-from ragassay.records import Review, select_final_reviews
-
-__all__ = ["Journal", "open_journal", "select_final_reviews"]
+from ragassay.records import Review
 
 
 def open_journal(path: Path) -> Journal:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import AliasChoices, Field
 
-from ragassay.errors import FatalModelError, InputError, StorageError, raise_ungrouped
+from ragassay.errors import InputError
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.nuggets import AssignmentEvaluator
 from ragassay.formats import (
@@ -34,7 +34,7 @@ from ragassay.optimizers.nugget_matching import MatchCase, MatchData, fit_matche
 from ragassay.records import Assignment, Evaluation, NuggetMatcher, Record, Rejection
 from ragassay.runs.folder import write_atomically
 from ragassay.runs.progress import Event, Listener
-from ragassay.runs.resume import limit_job, lock_for_writing
+from ragassay.runs.resume import lock_for_writing, run_limited_tasks
 from ragassay.store import open_store
 
 
@@ -84,13 +84,8 @@ async def assign_nuggets(
     with lock_for_writing(out) as verdicts, open_store(verdicts) as store:
         run = replace(run, store=store)
         graph = build_evaluate_graph(run.settings.judge.max_attempts, run.registered)
-        with limit_job(out, run.limiter), raise_ungrouped(FatalModelError, StorageError):
-            async with asyncio.TaskGroup() as group:
-                tasks = [
-                    group.create_task(_assign(record, graph, run, slots, listen))
-                    for record in with_nuggets
-                ]
-    answers = tuple(task.result() for task in tasks)
+        coroutines = (_assign(record, graph, run, slots, listen) for record in with_nuggets)
+        answers = tuple(await run_limited_tasks(out, run.limiter, coroutines))
     scores = tuple(_compute_scores(answer) for answer in answers)
     write_assignments(answers, out)
     write_nugget_scores(scores, metrics)
@@ -196,8 +191,8 @@ def fit_file(
         on_step: Function to call after each embedded answer and each trial.
 
     Raises:
-        InputError: There are too few pairs of nuggets, or their similarities do not form two
-            groups.
+        InputError: There are too few pairs of nuggets, their similarities do not form two groups,
+            or the file cannot be written.
     """
     similarities = []
     for case in found.cases:
@@ -207,10 +202,7 @@ def fit_file(
         on_step()
     data = MatchData(found.cases, tuple(similarities), found.sha256, embedder.name, embedder.digest)
     matcher = fit_matcher(data, n_trials=n_trials, seed=seed, on_trial=on_step)
-    try:
-        write_atomically(out, matcher.model_dump_json(indent=2) + "\n")
-    except OSError as error:
-        raise InputError(f"{out} cannot be written: {error.strerror}") from error
+    write_atomically(out, matcher.model_dump_json(indent=2) + "\n")
     return matcher
 
 

@@ -10,13 +10,7 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
-from ragassay.errors import (
-    FatalModelError,
-    InputError,
-    RagassayError,
-    StorageError,
-    raise_ungrouped,
-)
+from ragassay.errors import FatalModelError, InputError, RagassayError, StorageError
 from ragassay.evaluators.base import Run
 from ragassay.formats import NuggetBank, write_nugget_banks
 from ragassay.graphs.nugget_state import NuggetJob, NuggetList
@@ -24,7 +18,7 @@ from ragassay.graphs.nuggets import NuggetGraph, apply_review, build_nugget_grap
 from ragassay.records import Document, Record
 from ragassay.runs.journal import EditRequest, as_text, from_text, read_with_repairs
 from ragassay.runs.progress import Event, Listener
-from ragassay.runs.resume import follow_graph, limit_job, lock_for_writing
+from ragassay.runs.resume import follow_graph, lock_for_writing, run_limited_tasks
 from ragassay.store import hash_parts, open_store
 from ragassay.text.segmenter import segment
 
@@ -143,10 +137,7 @@ async def write_nuggets(
     _ = run.judge.model  # raises without a judge
     with lock_for_writing(out) as states, open_store(states) as store:
         writer = _NuggetJobs(replace(run, store=store), listen)
-        with limit_job(out, run.limiter), raise_ungrouped(FatalModelError, StorageError):
-            async with asyncio.TaskGroup() as group:
-                started = [group.create_task(writer.write(job)) for job in jobs]
-        written = [task.result() for task in started]
+        written = await run_limited_tasks(out, run.limiter, map(writer.write, jobs))
         requests = [result.asked for result in written if result.waits]
         reviewed: dict[str, Rows] = {}
         if review is not None and requests:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from ragassay.errors import InputError
 from ragassay.records import Summary
 from ragassay.reports.certificate import view_certificate
@@ -93,11 +91,8 @@ def _read_past_run(folder: RunFolder) -> PastRun:
             "n_evaluated": _count_lines(folder.evaluations_file),
         }
         return damaged.model_copy(update={**progress, **_describe_outcome(folder)})
-    except ValidationError:
-        note = f"{folder.summary_file.name} is damaged or was written by another version"
-    except (InputError, OSError, UnicodeDecodeError) as error:
-        note = str(error).replace(f"{folder.path}/", "")
-    return damaged.model_copy(update={"note": note})
+    except (InputError, OSError) as error:
+        return damaged.model_copy(update={"note": str(error).replace(f"{folder.path}/", "")})
 
 
 def _describe_outcome(folder: RunFolder) -> dict[str, object]:

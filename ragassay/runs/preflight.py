@@ -72,9 +72,9 @@ class Estimate:
     def __add__(self, other: Estimate) -> Estimate:
         """Add two estimates. A cost is None if it is unknown in either estimate."""
         return Estimate(
-            _sum((self.usd, other.usd)),
-            _sum((self.cached_usd, other.cached_usd)),
-            _sum((self.batch_usd, other.batch_usd)),
+            add_costs(self.usd, other.usd),
+            add_costs(self.cached_usd, other.cached_usd),
+            add_costs(self.batch_usd, other.batch_usd),
         )
 
 
@@ -111,9 +111,9 @@ def _estimate_judge(calls: Sequence[SharedCalls], settings: Settings, n_judges: 
     )
 
 
-def _sum(costs: Iterable[float | None]) -> float | None:
-    known = list(costs)
-    return None if None in known else sum(cost or 0.0 for cost in known)
+def add_costs(first: float | None, second: float | None) -> float | None:
+    """Add two costs. The sum is None if one of them is unknown."""
+    return None if first is None or second is None else first + second
 
 
 FILE = "endpoints.json"
@@ -134,12 +134,12 @@ def recall_endpoints(folder: Path, judges: Sequence[Settings]) -> None:
 
 def keep_endpoints(folder: Path, judges: Sequence[Settings]) -> None:
     """Write the call parameters that the judges' endpoints refuse, if any."""
-    refused = {
-        j.judge.model: list(list_learned_parameters(j.judge.model, j.judge.api_base))
-        for j in judges
+    known = {
+        judge.model: list(refused)
+        for judge in (settings.judge for settings in judges)
+        if (refused := list_learned_parameters(judge.model, judge.api_base))
     }
-    if any(refused.values()):
-        known = {model: names for model, names in refused.items() if names}
+    if known:
         write_atomically(folder / FILE, json.dumps(known, indent=2) + "\n")
 
 

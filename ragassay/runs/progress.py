@@ -122,14 +122,7 @@ def show_progress(
 
         def listen(event: Event) -> None:
             nonlocal totals
-            totals = Event(
-                totals.n_expected + event.n_expected,
-                totals.n_calls + event.n_calls,
-                totals.n_records + event.n_records,
-                totals.usage + event.usage,
-                event.phase or totals.phase,
-                event.answer if event.phase else totals.answer,
-            )
+            totals += event
             phase = ": ".join(filter(None, (totals.phase, totals.answer)))
             progress.update(
                 task,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import asyncio
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ragassay.errors import InputError
+from ragassay.errors import FatalModelError, InputError, StorageError, raise_ungrouped
 from ragassay.models.call_reply import compute_unbooked_usage
 from ragassay.models.gateway import meter_calls
 from ragassay.models.limiter import RunLimiter, limit_calls
@@ -17,6 +18,8 @@ from ragassay.records import Usage
 from ragassay.runs.folder import write_atomically
 from ragassay.runs.progress import Event, Listener
 from ragassay.store import convert_storage_errors, lock_file
+
+T = TypeVar("T")
 
 
 def build_store_path(file: Path) -> Path:
@@ -85,6 +88,21 @@ def limit_job(out: Path, limiter: RunLimiter) -> Iterator[None]:
             yield
     finally:
         write_spent(file, limiter)
+
+
+async def run_limited_tasks(
+    out: Path, limiter: RunLimiter, coroutines: Iterable[Coroutine[Any, Any, T]]
+) -> list[T]:
+    """Run coroutines concurrently as one `limit_job`, and return their results in order.
+
+    Raises:
+        FatalModelError: A model is unavailable, or the cost limit is reached.
+        StorageError: Finished work cannot be stored.
+    """
+    with limit_job(out, limiter), raise_ungrouped(FatalModelError, StorageError):
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(coroutine) for coroutine in coroutines]
+    return [task.result() for task in tasks]
 
 
 def write_spent(file: Path, limiter: RunLimiter, *, is_synced: bool = True) -> None:

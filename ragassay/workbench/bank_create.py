@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import TypeAdapter
 
-from ragassay.errors import FatalModelError, SettingsError, StorageError, raise_ungrouped
+from ragassay.errors import SettingsError
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.formats import BankItem, RubricBank, build_bank_item_id, write_test_banks
@@ -28,7 +28,7 @@ from ragassay.runs.banks import fold_banks, map_duplicates
 from ragassay.runs.job import open_corpus
 from ragassay.runs.nuggets import build_nugget_jobs
 from ragassay.runs.progress import Event, Listener
-from ragassay.runs.resume import follow_graph, limit_job, lock_for_writing
+from ragassay.runs.resume import follow_graph, lock_for_writing, run_limited_tasks
 from ragassay.settings import Settings
 from ragassay.store import open_store
 from ragassay.text.clauses import split_clauses
@@ -222,10 +222,8 @@ async def _write_with_judge(
     with lock_for_writing(out) as states, open_store(states) as store:
         graph = build_exam_graph(run.settings.judge.max_attempts)
         writer = _BankJobs(graph, replace(run, store=store), listen)
-        with limit_job(out, run.limiter), raise_ungrouped(FatalModelError, StorageError):
-            async with asyncio.TaskGroup() as group:
-                started = [group.create_task(writer.write(job, plan.origin)) for job in jobs]
-    return tuple(task.result() for task in started)
+        coroutines = (writer.write(job, plan.origin) for job in jobs)
+        return tuple(await run_limited_tasks(out, run.limiter, coroutines))
 
 
 class _BankJobs:

@@ -108,8 +108,6 @@ def test_a_wrong_step_fails(folder: Path, old: str, new: str, problem: str) -> N
     text = "\n".join(
         line for line in lines if "prepare_smollm2" not in line and "wheel" not in line
     )
-        line for line in lines if "prepare_smollm2" not in line and "wheel" not in line
-    )
     with pytest.raises(StepError, match=problem):
         build = ImageBuild(folder, prepared={f"{CACHE}/model": ROOT / "docs"})
         build.build(text.replace("\0", "\\\n"))

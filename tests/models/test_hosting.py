@@ -33,7 +33,7 @@ class Elsewhere(OwnModels):
 
     asked: list[tuple[str, str]] = field(default_factory=list)
 
-    def submit(self, recipe: Recipe, method: str, given: Sequence[Any]) -> Future[Any]:
+    def __call__(self, recipe: Recipe, method: str, given: Sequence[Any]) -> Future[Any]:
         self.asked.append((recipe.kind.__name__, method))
         sent, found = pickle.loads(pickle.dumps((recipe, method, given))), Future[Any]()
         try:

@@ -59,7 +59,7 @@ def _define_handler() -> Callable[[Path, str], CustomLLM]:
             prompt = build_prompt(kwargs["messages"], kwargs["optional_params"])
             if host is None:
                 return load_own_model(recipe).submit(prompt)
-            return host.submit(recipe, "submit", (prompt,))
+            return host(recipe, "submit", (prompt,))
 
         def completion(self, *args: Any, **kwargs: Any) -> ModelResponse:
             return _build_response(kwargs["model"], self._submit(kwargs).result())

@@ -22,7 +22,7 @@ from ragassay.records import Record
 from ragassay.runs.distributed.hub import EventBatch, Hub
 from ragassay.runs.distributed.worker import WorkerTask, WorkKind, work_on_shard
 from ragassay.runs.progress import Event, Listener
-from ragassay.store import open_store
+from ragassay.store import Store, open_store
 
 N_HUB_CALLS = 10_000
 """Maximum number of concurrent calls to the hub, many of which wait for a free endpoint."""
@@ -77,13 +77,13 @@ def open_cluster(address: str, n_workers: int) -> Iterator[int]:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     import ray
 
-    is_ragassay_model = not ray.is_initialized()
-    if is_ragassay_model:
+    is_new = not ray.is_initialized()
+    if is_new:
         connect(ray, address, n_workers)
     try:
         yield n_workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
     finally:
-        if is_ragassay_model:
+        if is_new:
             ray.shutdown()
 
 
@@ -93,17 +93,11 @@ def connect(ray: Any, address: str, n_workers: int) -> None:
     Raises:
         SettingsError: There is no cluster at the address.
     """
-    init_arguments: dict[str, Any] = {
-        "address": address,
-        "log_to_driver": False,
-        "logging_level": "error",
-    }
-    if address == "local":
-        init_arguments |= {"num_cpus": n_workers or None, "include_dashboard": False}
+    own = {"num_cpus": n_workers or None, "include_dashboard": False} if address == "local" else {}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # duplicates the error
-            ray.init(**init_arguments)
+            ray.init(address, log_to_driver=False, logging_level="error", **own)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise SettingsError(
             f"address: there is no Ray cluster at {address}, or it requires a token (set "
@@ -160,10 +154,11 @@ async def work_in_cluster(
     if run.arguments is None:
         raise SettingsError("engine: only runs built by `build_run` can use a cluster")
     limits = run.settings.limits
-    with open_cluster(limits.address, limits.workers) as n_workers:
+    cluster = open_cluster(limits.address, limits.workers)
+    with cluster as n_workers, open_store(path) as store:
         from ray.exceptions import RayActorError
 
-        driver = _Driver(n_workers, run, kind, path and path.resolve(), keep, listen)
+        driver = _Driver(n_workers, run, kind, store, keep, listen)
         try:
             await driver.start()
             await driver.work_on(records)
@@ -180,7 +175,7 @@ class _Driver:
     n_workers: int
     run: Run
     kind: WorkKind
-    path: Path | None
+    store: Store
     keep: Callable[[Any], None]
     listen: Listener
     done: set[str] = field(default_factory=set)
@@ -191,22 +186,15 @@ class _Driver:
     async def start(self) -> None:
         """Start the hub and the models of each node, and send earlier results to the hub."""
         import ray
-        from ray.util import client
 
         self.listen(Event(phase="starting workers"))
-        is_remote = client.ray.is_connected()  # The driver is not part of the cluster.
-        options: dict[str, Any] = {"num_cpus": 0, "max_concurrency": N_HUB_CALLS}
-        if not is_remote:
-            options |= _on_node(ray.get_runtime_context().get_node_id())
-        new_hub: Any = ray.remote(Hub).options(**options)
-        self.hub = new_hub.remote(None if is_remote else self.path, self.run.limiter)
+        new_hub: Any = ray.remote(Hub).options(num_cpus=0, max_concurrency=N_HUB_CALLS)
+        self.hub = new_hub.remote(self.run.limiter)
         models = {node["NodeID"]: _start_models(node) for node in ray.nodes() if node["Alive"]}
         self.actors += [self.hub, *models.values()]
-        if is_remote and self.path and self.path.exists():
-            with open_store(self.path) as store:
-                rows = store.read_all_rows()
-                while chunk := list(itertools.islice(rows, N_ROWS)):
-                    await self.hub.add_rows.remote(chunk)
+        rows = self.store.read_all_rows()
+        while chunk := list(itertools.islice(rows, N_ROWS)):
+            await self.hub.add_rows.remote(chunk)
         run_arguments: Any = self.run.arguments
         work = WorkerTask(
             kind=self.kind,
@@ -216,7 +204,7 @@ class _Driver:
             settings=self._share_calls(self.run.settings),
             corpus=self.run.retrieval.corpus,
             identity=self.kind.compute_identity(self.run),
-            has_rows=await self.hub.has_rows.remote(),
+            has_rows=not self.store.is_empty,
             hub=self.hub,
             models=models,
         )
@@ -251,9 +239,7 @@ class _Driver:
 
     async def _collect(self, wait_s: float) -> None:
         for batch in await self.hub.collect.remote(wait_s):
-            if batch.rows and self.path is not None:
-                with open_store(self.path) as store:
-                    store.add_rows(batch.rows)
+            self.store.add_rows(batch.rows)
             self._take(batch)
 
     def _take(self, batch: EventBatch) -> None:
@@ -296,9 +282,9 @@ class _Driver:
         else:
             kind = type(loss).__name__
             detail = f"the worker that processed it was lost {N_LOSSES} times: {kind}"
-            failed = tuple(
+            failed = [
                 self.kind.fail_record(record, detail) for group in unfinished for record in group
-            )
+            ]
             self._take(EventBatch(results=failed, event=Event(n_records=len(failed))))
 
     async def _run_task(self, groups: list[Group], is_repeated: bool) -> None:
@@ -353,12 +339,6 @@ def _find_cause(error: Any) -> BaseException:
     return cause if isinstance(cause, RagassayError | RayActorError) else error
 
 
-def _on_node(node: str) -> dict[str, Any]:
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-    return {"scheduling_strategy": NodeAffinitySchedulingStrategy(node_id=node, soft=False)}
-
-
 def _start_models(node: dict[str, Any]) -> Any:
     """Start the actor that serves models to the workers of a node.
 
@@ -366,10 +346,11 @@ def _start_models(node: dict[str, Any]) -> Any:
     one.
     """
     import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     n_cores = max(1, int(node["Resources"].get("CPU", 1)))
     new_models = ray.remote(OwnModels).options(
-        **_on_node(node["NodeID"]),
+        scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False),
         num_cpus=0,
         max_concurrency=N_MODEL_CALLS,
         max_restarts=-1,

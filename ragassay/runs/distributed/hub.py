@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ragassay.models.limiter import RunLimiter
@@ -15,7 +14,7 @@ from ragassay.runs.progress import Event
 from ragassay.store import Row, Store
 
 
-@dataclass(frozen=True)
+@dataclass
 class EventBatch:
     """Work that a worker has finished since its last batch.
 
@@ -24,38 +23,36 @@ class EventBatch:
         rows: Finished work, as rows for the store.
     """
 
-    results: tuple[Any, ...] = ()
-    rows: tuple[Row, ...] = ()
+    results: list[Any] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
     event: Event = field(default_factory=Event)
 
 
 class Hub(RunLimiter):
-    """Cluster actor that collects the results of all workers and limits their calls.
+    """Cluster actor that collects the work of all workers and limits their calls.
 
-    Verdicts that reached the hub are on disk, so they survive the loss of a worker.
+    The driver collects and stores finished work, so it survives the loss of a worker. The hub keeps
+    a copy in a temporary file, in which workers look up the work of a lost worker or an earlier
+    start.
 
     Args:
-        path: File of verdicts. None if the hub cannot access the driver's files. If None, the hub
-            uses a temporary file and sends copies of the verdicts to the driver.
         limiter: Limits of the run, including the cost so far.
     """
 
-    def __init__(self, path: Path | None, limiter: RunLimiter) -> None:
+    def __init__(self, limiter: RunLimiter) -> None:
         super().__init__()
         vars(self).update(vars(limiter))
-        self._path = path
-        self._opened: Store | None = None
         self._batches: list[EventBatch] = []
         self._has_news = asyncio.Event()
 
     async def deliver(self, batch: EventBatch) -> None:
-        """Store a worker's batch.
+        """Keep a worker's batch for the driver.
 
         Raises:
-            StorageError: The verdicts cannot be stored.
+            StorageError: The finished work cannot be stored.
         """
         self._store.add_rows(batch.rows)
-        self._batches.append(batch if self._path is None else replace(batch, rows=()))
+        self._batches.append(batch)
         self._has_news.set()
 
     async def collect(self, wait_s: float) -> list[EventBatch]:
@@ -67,7 +64,7 @@ class Hub(RunLimiter):
         self._has_news.clear()
         return batches
 
-    async def add_rows(self, rows: Sequence[Row]) -> None:
+    async def add_rows(self, rows: Iterable[Row]) -> None:
         """Store results of an earlier start.
 
         Raises:
@@ -75,19 +72,11 @@ class Hub(RunLimiter):
         """
         self._store.add_rows(rows)
 
-    async def has_rows(self) -> bool:
-        """Return whether the hub has any finished work."""
-        return not self._store.is_empty
-
     async def find(self, key: str) -> bytes | None:
         """Return the finished work stored under a key, or None if there is none."""
         return await self._store.find(key)
 
-    @property
+    @cached_property
     def _store(self) -> Store:
         """The store of finished work, opened in the thread that uses it."""
-        if self._opened is None:
-            if self._path is None:
-                self._folder = tempfile.TemporaryDirectory(prefix="ragassay-hub-")
-            self._opened = Store(self._path or Path(self._folder.name) / "verdicts.sqlite")
-        return self._opened
+        return Store("")

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -31,10 +32,7 @@ class Outbox:
     """Finished work of a worker that it has not yet sent to the hub."""
 
     def __init__(self, hub: Any) -> None:
-        self._hub = hub
-        self._rows: list[Row] = []
-        self._results: list[Any] = []
-        self._event = Event()
+        self._hub, self._batch = hub, EventBatch()
 
     @asynccontextmanager
     async def deliver_while_open(self) -> AsyncIterator[None]:
@@ -55,15 +53,15 @@ class Outbox:
 
     def keep(self, result: Any) -> None:
         """Add the result of a record to the next batch."""
-        self._results.append(result)
+        self._batch.results.append(result)
 
     def listen(self, event: Event) -> None:
         """Add an event to the next batch."""
-        self._event += event
+        self._batch.event += event
 
     def add_rows(self, rows: Iterable[Row]) -> None:
         """Add finished work to the next batch."""
-        self._rows += rows
+        self._batch.rows += rows
 
     async def _deliver_until(self, closed: asyncio.Event) -> None:
         is_last = False
@@ -71,8 +69,7 @@ class Outbox:
             with suppress(TimeoutError):
                 await asyncio.wait_for(closed.wait(), DELIVERY_S)
             is_last = closed.is_set()
-            batch = EventBatch(tuple(self._results), tuple(self._rows), self._event)
-            self._results, self._rows, self._event = [], [], Event()
+            batch, self._batch = self._batch, EventBatch()
             if batch != EventBatch():
                 await self._hub.deliver.remote(batch)
 
@@ -102,28 +99,28 @@ class SharedStore(Store):
         self._outbox.add_rows(new.items())
 
 
+@dataclass(frozen=True)
 class SharedLimiter:
-    """A `Limiter` that applies the limits of the hub."""
+    """A `Limiter` whose methods run in the hub, and so limit the calls of all workers."""
 
-    def __init__(self, hub: Any) -> None:
-        self._hub = hub
+    hub: Any
 
     async def admit(self, endpoint: str) -> None:
         """Wait until a call to an endpoint is allowed."""
-        await self._hub.admit.remote(endpoint)
+        await self.hub.admit.remote(endpoint)
 
     async def settle(self, cost_usd: float | None, n_tokens: int = 0) -> None:
         """Count the cost of a finished call."""
         # Awaited, because the actor could otherwise handle this worker's next call first.
-        await self._hub.settle.remote(cost_usd, n_tokens)
+        await self.hub.settle.remote(cost_usd, n_tokens)
 
     async def count_spent_tokens(self) -> int:
         """Return the number of tokens used by all workers."""
-        return await self._hub.count_spent_tokens.remote()
+        return await self.hub.count_spent_tokens.remote()
 
     async def hold(self, endpoint: str, wait_s: float) -> None:
         """Block calls to an endpoint for `wait_s` seconds."""
-        await self._hub.hold.remote(endpoint, wait_s)
+        await self.hub.hold.remote(endpoint, wait_s)
 
 
 class WorkKind(Protocol):
@@ -183,7 +180,7 @@ async def _work_on_shard(work: WorkerTask, records: Sequence[Record], *, asks: b
     models = work.models.get(node) or next(iter(work.models.values()))  # for nodes added later
     outbox = Outbox(work.hub)
     store = SharedStore(work.hub, outbox, asks=asks)
-    with use_host(NodeModels(models)):
+    with use_host(partial(compute_on_node, models)):
         run = replace(_build_run(work), settings=work.settings, store=store)
         if work.kind.compute_identity(run) != work.identity:
             raise SettingsError(
@@ -191,7 +188,8 @@ async def _work_on_shard(work: WorkerTask, records: Sequence[Record], *, asks: b
                 "of ragassay with the same models and files on all machines"
             )
         async with outbox.deliver_while_open():
-            await work.kind.work_on_records(records, run, outbox, SharedLimiter(work.hub))
+            limiter: Any = SharedLimiter(work.hub)
+            await work.kind.work_on_records(records, run, outbox, limiter)
 
 
 _BUILT: dict[str, Run] = {}
@@ -207,27 +205,22 @@ def _build_run(work: WorkerTask) -> Run:
     return _BUILT[work.run_id]
 
 
-@dataclass(frozen=True)
-class NodeModels:
-    """`ModelHost` that calls the models in the actor on the worker's node."""
+def compute_on_node(
+    models: Any, recipe: Recipe, method: str, arguments: Sequence[Any]
+) -> Future[Any]:
+    """Call a method of a model in the actor on the worker's node. See `ModelHost`."""
+    from ray.exceptions import RayTaskError
 
-    actor: Any
+    result: Future[Any] = Future()
 
-    def submit(self, recipe: Recipe, method: str, arguments: Sequence[Any]) -> Future[Any]:
-        """Call a method of a model. The errors are the same as in a local run."""
-        from ray.exceptions import RayTaskError
+    def copy_result(reply: Future[Any]) -> None:
+        error = reply.exception()
+        if isinstance(error, RayTaskError):
+            error = error.cause or error
+        if error is None:
+            result.set_result(reply.result())
+        else:
+            result.set_exception(error)
 
-        result: Future[Any] = Future()
-
-        def copy_result(reply: Future[Any]) -> None:
-            error = reply.exception()
-            if isinstance(error, RayTaskError):
-                error = error.cause or error
-            if error is None:
-                result.set_result(reply.result())
-            else:
-                result.set_exception(error)
-
-        reply = self.actor.compute.remote(recipe, method, arguments)
-        reply.future().add_done_callback(copy_result)
-        return result
+    models.compute.remote(recipe, method, arguments).future().add_done_callback(copy_result)
+    return result

@@ -38,7 +38,7 @@ def test_few_records_keep_all_workers_busy_and_many_are_cut_into_hundreds(n, siz
 class Unreachable:
     """Ray, where nothing answers at the address."""
 
-    def init(self, **given: object) -> None:
+    def init(self, address: str, **given: object) -> None:
         warnings.warn("Ray Client connection timed out.", UserWarning, stacklevel=2)
         raise ConnectionError("ray client connection timeout")
 
