@@ -188,7 +188,7 @@ async def _work_on_shard(work: WorkerTask, records: Sequence[Record], *, asks: b
                 "of ragassay with the same models and files on all machines"
             )
         async with outbox.deliver_while_open():
-            limiter: Any = SharedLimiter(work.hub)
+            limiter = SharedLimiter(work.hub)
             await work.kind.work_on_records(records, run, outbox, limiter)
 
 
