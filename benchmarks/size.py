@@ -1,7 +1,8 @@
-"""Count lines of the package and its tests by feature, for the table in `docs/lab/size.md`.
+"""Count lines of the package and its tests, for the tables in `docs/lab/size.md`.
 
     python benchmarks/size.py
 
+The first line counts the kinds of lines in the package, and the table counts lines by feature.
 A module belongs to the first feature with a pattern that matches its path. A test belongs to the
 first feature whose regular expression matches its path. Otherwise it belongs to the feature from
 which it imports most, ignoring features shared by all if it imports others.
@@ -221,7 +222,28 @@ def n_lines(path: Path) -> int:
     return len(path.read_text("utf-8").splitlines())
 
 
+def count_kinds(path: Path) -> Counter[str]:
+    """Count lines of code, docstrings, imports, comments and blank lines."""
+    lines = path.read_text("utf-8").splitlines()
+    starts = [line.strip()[:1] for line in lines]
+    kinds = [{"": "blank", "#": "comments"}.get(start, "code") for start in starts]
+    for node in ast.walk(ast.parse("\n".join(lines))):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            kinds[node.lineno - 1 : node.end_lineno] = ["imports"] * n_spanned(node)
+        elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            if ast.get_docstring(node):
+                text = node.body[0]
+                kinds[text.lineno - 1 : text.end_lineno] = ["docstrings"] * n_spanned(text)
+    return Counter(kinds)
+
+
+def n_spanned(node: ast.stmt) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
 def main() -> None:
+    kinds = sum(map(count_kinds, PACKAGE.rglob("*.py")), Counter[str]())
+    print(", ".join(f"{name}: {n:,}" for name, n in kinds.most_common()))
     features: dict[str, str] = {}
     modules, lines, tests = Counter[str](), Counter[str](), Counter[str]()
     for path in PACKAGE.rglob("*.py"):
