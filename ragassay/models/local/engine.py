@@ -165,8 +165,13 @@ class Engine:
             places = [*range(n), *range(width - len(row.tokens) + n, width)]
             ids[index, places] = torch.tensor(row.tokens)
             seen[index, places] = 1
-        choose: Any = lambda _, logits: self._choose(rows, logits, report)  # noqa: E731
-        are_done: Any = lambda *_, **__: torch.tensor([row.is_done for row in rows])  # noqa: E731
+
+        def choose(_: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
+            return self._choose(rows, logits, report)
+
+        def are_done(*_: Any, **__: Any) -> torch.Tensor:
+            return torch.tensor([row.is_done for row in rows])
+
         model: Any = self.model
         model.generate(
             ids,
