@@ -127,7 +127,7 @@ def show_recall(
     place: str, corpus: DiskCorpus, index: DenseIndex, encoder: Embedder, questions: Questions
 ) -> None:
     """Print the share of true nearest neighbours that Chroma's graph finds."""
-    articles = [article for page in corpus.iterate_pages() for article in page]
+    articles = [article for page in corpus.iter_pages() for article in page]
     vectors = encoder.encode([build_embedded_text(article) for article in articles])
     n = min(N_FOUND, len(articles))
     found: list[float] = []

@@ -177,7 +177,7 @@ def articles_and_rankings(out: Path) -> object:
     from ragassay.retrievers.disk.corpus import DiskCorpus
 
     corpus = DiskCorpus(out)
-    articles = sorted(a.model_dump_json() for page in corpus.iterate_pages() for a in page)
+    articles = sorted(a.model_dump_json() for page in corpus.iter_pages() for a in page)
     scores = [[round(hit.score, 4) for hit in corpus.search(query, 50)] for query in QUERIES]
     return corpus.sha256, articles, scores, n_lines(out / "rejected.jsonl")
 

@@ -147,11 +147,11 @@ class EvaluationRequest(Request["Results"]):
             presenter.show(repeats)
         if self.n_audited and found.evaluations:
             from ragassay.runs.audit_job import AuditOptions
-            from ragassay.studies.audit import audit_run, prepare_run_audit
+            from ragassay.studies.audit import audit_run_judge, prepare_run_audit
 
             perturbed = prepare_run_audit(job, found, run, AuditOptions(self.n_audited))
             with presenter.show_bar(len(perturbed.asks), "auditing") as listen:
-                audit = (await audit_run(perturbed, found, run, folder, listen)).audit
+                audit = (await audit_run_judge(perturbed, found, run, folder, listen)).audit
             presenter.show(audit)
         verdicts = [threshold.check_summary(found.summary) for threshold in self.thresholds]
         return (kind or Results)(found, audit, repeats, verdicts)

@@ -46,7 +46,7 @@ def filed(
 
 def question(evaluator: Evaluator[Any], item: str, open_case: OpenCase, run: Run) -> CaseQuestion:
     """Return the question of an evaluator about an item of a case."""
-    content = evaluator.recall_items(open_case, run)[item]
+    content = evaluator.get_cached_items(open_case, run)[item]
     return CaseQuestion(evaluator, item, content, open_case, run, lambda update: None)
 
 

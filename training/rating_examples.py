@@ -18,7 +18,7 @@ from ragassay.optimizers.finetuning.judge_replies import (
     is_held_out,
     read_median_ratings,
     sample_systems,
-    select_redundant,
+    select_redundant_answers,
 )
 from ragassay.perturbations import ATTACKS, perturb_answers
 from ragassay.records import PerturbedAnswer, Record
@@ -95,7 +95,7 @@ def examples_of(
         drawn = {record.id for record in chosen}
         perturbed = [
             *perturb_answers(chosen, attacks=ATTACKS, pools="fit", seed=SEED, among=fit).answers,
-            *select_redundant(records, chosen),
+            *select_redundant_answers(records, chosen),
         ]
         for n, record in enumerate(sorted(fit, key=lambda r: r.topic or r.id), 1):
             say(f"{path.name}: {n} of {len(fit)}")

@@ -47,7 +47,7 @@ class AnswerReader(Agent):
         Raises:
             ModelError: The model returned no valid reply for a sentence.
         """
-        numbers = range(1, len(number_sentences(case)) + 1)
+        numbers = range(1, len(list_numbered_sentences(case)) + 1)
         replies = await asyncio.gather(*(self.ask(self.request(case, n)) for n in numbers))
         return Reading(
             marks=tuple(mark for mark, _ in replies),
@@ -89,14 +89,14 @@ def choose_likeliest_mark(own_mark: Mark, weights: Mapping[str, float] | None) -
     return max(faults, key=lambda mark: weights.get(mark, 0.0))
 
 
-def number_sentences(case: Case) -> list[str]:
+def list_numbered_sentences(case: Case) -> list[str]:
     """Return the numbered sentences to mark."""
     return [f"{s.index}. {s.text}" for s in case.sentences[:MOST_SENTENCES]]
 
 
 def read_context(case: Case, n: int = MOST_SENTENCES) -> str:
     """Return the question and the answer up to its n-th sentence, from 1."""
-    words, lines = load_prompts().context, number_sentences(case)
+    words, lines = load_prompts().context, list_numbered_sentences(case)
     # With the question as seed, answers to the same question share their prefix.
     mark = fence_mark([case.question, *lines], case.question)
     answer = fence_text("\n".join(lines[:n]), mark)

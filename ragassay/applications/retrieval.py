@@ -89,7 +89,7 @@ class RetrievalEvaluator(OwnEvaluator):
     def count_max_calls(self, open_case: OpenCase, run: Run) -> int:
         """Return the maximum number of judge calls: one per pair if the judge verifies, else 0."""
         is_judge = run.settings.chosen_verifier == "judge"
-        return len(self.recall_items(open_case, run)) if is_judge else 0
+        return len(self.get_cached_items(open_case, run)) if is_judge else 0
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return precision, recall and nDCG, or nothing if there is no ground truth."""

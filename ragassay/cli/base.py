@@ -173,7 +173,7 @@ def _report_error(error: Exception) -> None:
         error.message = simplify_message(error.message)  # type: ignore[attr-defined]
 
 
-def choose_results_code(results: Results) -> int:
+def choose_results_exit_code(results: Results) -> int:
     """Print the scores that miss a threshold, and return the exit code of an evaluation."""
     for _, line in results.verdicts:
         if line:
@@ -186,7 +186,7 @@ def choose_results_code(results: Results) -> int:
     return PARTIAL if results.is_partial else OK
 
 
-def choose_audit_code(audit: Audit, strict: bool, rejections: Sequence[Rejection]) -> int:
+def choose_audit_exit_code(audit: Audit, strict: bool, rejections: Sequence[Rejection]) -> int:
     """Return the exit code of an audit."""
     if strict and any(line.trust == "blind" for line in audit.certificate):
         return BELOW
@@ -222,7 +222,7 @@ REST = "Output"
 class PlainCommand(typer.core.TyperCommand):
     """A command whose help shows each example on a separate line."""
 
-    def limit_examples(self, ctx: Any) -> int | None:
+    def choose_max_examples(self, ctx: Any) -> int | None:
         """Return the maximum number of examples to show per paragraph; None for all."""
         return None
 
@@ -230,7 +230,7 @@ class PlainCommand(typer.core.TyperCommand):
         """Write the description."""
         for paragraph in (self.help or "").split("\n\n"):
             formatter.write_paragraph()
-            for example in _split_examples(paragraph)[: self.limit_examples(ctx)]:
+            for example in _split_examples(paragraph)[: self.choose_max_examples(ctx)]:
                 lines = textwrap.wrap(example, formatter.width - 8, break_on_hyphens=False)
                 formatter.write("    " + "\n        ".join(lines) + "\n")
             if not _split_examples(paragraph):
@@ -253,7 +253,7 @@ class ShortHelp(PlainCommand):
         """Return the parameters, with `--help-all` last."""
         return [*super().get_params(ctx), self._help_all]
 
-    def limit_examples(self, ctx: Any) -> int | None:
+    def choose_max_examples(self, ctx: Any) -> int | None:
         """Return the maximum number of examples to show per paragraph; None for all."""
         return None if _is_full_help(ctx) else N_EXAMPLES
 

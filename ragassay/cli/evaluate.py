@@ -10,7 +10,7 @@ from typing import Annotated, Unpack
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import OK, choose_audit_code, choose_results_code
+from ragassay.cli.base import OK, choose_audit_exit_code, choose_results_exit_code
 from ragassay.cli.options import AnswersArgument, DryRun, Json, Quiet, Strict, add_options
 from ragassay.cli.presenter import Terminal
 from ragassay.options import AuditKeywords, EvaluateKeywords, RunKeywords
@@ -62,7 +62,7 @@ def evaluate(
     extra: RunKeywords = {"fail_under": fail_under, "audit": audit, "repeat": repeat}
     request = EvaluationRequest.from_answers(answers, {**options, **extra}, None, terminal)
     results = terminal.run(request, options, dry_run)
-    return choose_results_code(results)
+    return choose_results_exit_code(results)
 
 
 NEXT = """
@@ -150,7 +150,7 @@ def run(
         for one in results.failures[:N_SHOWN]:
             reason = one.failure.detail or one.failure.reason
             typer.echo(flatten_text(f"{one.record_id}: {reason}"), err=True)
-    return choose_results_code(results)
+    return choose_results_exit_code(results)
 
 
 @add_options(AuditKeywords, ending="-audit")
@@ -189,4 +189,4 @@ def audit(
     request = request_audit(answers, options, None, terminal)
     result = terminal.run(request, options, dry_run)
     terminal.show_audit(result.audit)
-    return choose_audit_code(result.audit, strict, terminal.rejections)
+    return choose_audit_exit_code(result.audit, strict, terminal.rejections)

@@ -17,7 +17,7 @@ from ragassay.cli.run_summary import (
     describe_lesser_findings,
     describe_score_judges,
     list_worst_findings,
-    locate_secondary_findings,
+    summarize_secondary_findings,
 )
 from ragassay.cli.terminal import print_lines, print_sheets
 from ragassay.model_names import INSTRUMENTS, MINILM_VERIFIER
@@ -110,7 +110,7 @@ def _list_end_lines(
         names = ", ".join((prompt.agent, *prompt.rubrics))
         yield f"Compiled prompt: {names} ({prompt.optimizer})"
     yield from _describe_cost(summary)
-    yield from (locate_secondary_findings(summary, outlines), describe_undecided(summary))
+    yield from (summarize_secondary_findings(summary, outlines), describe_undecided(summary))
 
 
 def _print_shortfall(summary: Summary, folder: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 import typer
 from typer import Argument, Option
 
-from ragassay.cli.base import choose_audit_code, choose_exit_code
+from ragassay.cli.base import choose_audit_exit_code, choose_exit_code
 from ragassay.cli.options import DryRun, Json, Quiet, Strict, add_options
 from ragassay.cli.presenter import Terminal
 from ragassay.cli.qa_files import export, read
@@ -261,7 +261,7 @@ def audit(
     request = request_pairs_audit(pairs, papers, audit, options, terminal)
     result = terminal.run(request, options)
     terminal.show_audit(result.audit)
-    return choose_audit_code(result.audit, strict, terminal.rejections)
+    return choose_audit_exit_code(result.audit, strict, terminal.rejections)
 
 
 @app.command("filter")

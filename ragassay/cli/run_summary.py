@@ -176,7 +176,7 @@ def describe_score_judges(summary: Summary) -> Iterator[str]:
         yield f"Judged: {'; '.join(parts)}."
 
 
-def locate_secondary_findings(summary: Summary, outlines: Sequence[Outlined]) -> str:
+def summarize_secondary_findings(summary: Summary, outlines: Sequence[Outlined]) -> str:
     """Return a sentence about secondary findings, or "" if there are none."""
     counts = [(one.record_id, n) for one in outlines if (n := len(one.secondary_findings))]
     top = sorted(counts, key=lambda count: -count[1])[:MOST_NAMED]

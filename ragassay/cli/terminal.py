@@ -106,10 +106,10 @@ def print_matrices(matrices: Sequence[Matrix], beside: Mapping[str, object] | No
     Args:
         beside: Additional fields of the JSON object. If None, tables are printed.
     """
-    from ragassay.studies.matrix_tables import build_matrix_sheet, list_matrix_fields
+    from ragassay.studies.matrix_tables import build_matrix_fields, build_matrix_sheet
 
     if beside is not None:
-        print_json({**beside, "matrices": [list_matrix_fields(matrix) for matrix in matrices]})
+        print_json({**beside, "matrices": [build_matrix_fields(matrix) for matrix in matrices]})
         return
     print_sheets(*map(build_matrix_sheet, matrices))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ragassay.evaluators.base import Outcome, Run
 from ragassay.evaluators.cases import Cited, OpenCase
 from ragassay.evaluators.claims import CITATION
-from ragassay.evaluators.comparing import ComparingEvaluator, choose_read, compare
+from ragassay.evaluators.comparing import ComparingEvaluator, choose_compared_text, compare
 from ragassay.evaluators.display import EvaluatorDisplay, ScoreDisplay
 from ragassay.metrics.papers.citations import (
     PRECISION,
@@ -135,7 +135,10 @@ def _map_passages(sentence: AnswerSentence, open_case: OpenCase) -> dict[str, Ci
 
 def _join_texts(item: CitedTogether, open_case: OpenCase, run: Run) -> str:
     texts = (
-        (one.passage.title, choose_read(one.passage, item.citing, open_case.case, run).text)
+        (
+            one.passage.title,
+            choose_compared_text(one.passage, item.citing, open_case.case, run).text,
+        )
         for one in item.passages
     )
     return "\n".join(f"{title}\n{text}" if title else text for title, text in texts)

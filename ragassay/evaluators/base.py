@@ -156,7 +156,7 @@ class Run:
         """Return a registered evaluator by its name."""
         return next(one for one in self.registered if one.name == name)
 
-    def add_second_name(self, first: str) -> str:
+    def add_second_judge_name(self, first: str) -> str:
         """Return the name of a judge, combined with the second judge of a cascade."""
         return join_judge_names(first, self.settings.judge.escalated_to)
 
@@ -208,7 +208,7 @@ class Run:
             other = self.settings.judge.escalated_to or self.verifier_name
             leaves_open = bool(model.bounds) and self.settings.evaluation.verifies_evidence
             return join_judge_names(model.name, other) if leaves_open else model.name
-        return self.add_second_name(self.verifier_name)
+        return self.add_second_judge_name(self.verifier_name)
 
     @functools.cached_property
     def grading(self) -> Grading:
@@ -329,7 +329,7 @@ class Evaluator(ABC, Generic[S]):
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, S]:
         """Return what the evaluator can ask about now, keyed by item name."""
 
-    def recall_items(self, open_case: OpenCase, run: Run) -> Mapping[str, S]:
+    def get_cached_items(self, open_case: OpenCase, run: Run) -> Mapping[str, S]:
         """Return the result of `items`, which is computed once for each state of a case."""
         return open_case.remember(self.name, lambda: self.items(open_case, run))
 
@@ -359,7 +359,9 @@ class Evaluator(ABC, Generic[S]):
 
     def build_tasks(self, open_case: OpenCase, run: Run) -> list[Task]:
         """Return the evaluator's questions about a case."""
-        return [Task(self.name, item, open_case.id) for item in self.recall_items(open_case, run)]
+        return [
+            Task(self.name, item, open_case.id) for item in self.get_cached_items(open_case, run)
+        ]
 
     @property
     def asks_panel(self) -> bool:
@@ -383,13 +385,13 @@ class Evaluator(ABC, Generic[S]):
 
     def collect_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[Any]:
         """Return all verdicts in order, including verdicts that required no question."""
-        keys = (VerdictKey(self.name, item) for item in self.recall_items(open_case, run))
+        keys = (VerdictKey(self.name, item) for item in self.get_cached_items(open_case, run))
         return [open_case.verdicts[key] for key in keys if key in open_case.verdicts]
 
     def name_judge(self, run: Run) -> str:
         """Return the name of the model or models that decide the verdicts."""
         instrument = self.find_instrument(run)
-        return run.add_second_name(instrument.name if instrument else run.judge.answered_by)
+        return run.add_second_judge_name(instrument.name if instrument else run.judge.answered_by)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the scores computed from the verdicts, in the order of reports."""
@@ -409,7 +411,7 @@ class Evaluator(ABC, Generic[S]):
 
     def count_max_questions(self, open_case: OpenCase, run: Run) -> int:
         """Return the maximum number of questions, as estimated before any retrieval."""
-        return len(self.recall_items(open_case, run))
+        return len(self.get_cached_items(open_case, run))
 
     def count_max_calls(self, open_case: OpenCase, run: Run) -> int:
         """Return the maximum number of model calls, or 0 if a local model answers."""
@@ -465,14 +467,14 @@ class BatchEvaluator(Evaluator[Batch[T]]):
 
     def build_tasks(self, open_case: OpenCase, run: Run) -> list[Task]:
         """Return one question for each batch."""
-        items = self.recall_items(open_case, run)
+        items = self.get_cached_items(open_case, run)
         return [Task(self.name, key, open_case.id) for key, one in items.items() if one.is_sent]
 
     def count_max_calls(self, open_case: OpenCase, run: Run) -> int:
         """Return the number of batches that need a model call, or 0 if a local model answers."""
         if self.find_instrument(run) is not None:
             return 0
-        return sum(one.is_sent for one in self.recall_items(open_case, run).values())
+        return sum(one.is_sent for one in self.get_cached_items(open_case, run).values())
 
     def isolate_item(self, item: Batch[T]) -> Batch[T]:
         """Return a batch with only the first item, because a second judge gets single items."""

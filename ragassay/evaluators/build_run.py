@@ -72,7 +72,7 @@ def build_run(
     judge, models = build_judge(settings, rated_rubrics), Models.from_settings(settings)
     Grading.from_settings(settings, judge, models.grader)  # raises an error for unsupported methods
     if not settings.judge.has_judge:
-        _require_judge(settings, registered, _explain_no_judge(settings))
+        _require_judge(settings, registered, _explain_missing_judge(settings))
     if settings.retrieval.evidence == "agent" and not (judge.lm and judge.lm.calls_tools):
         raise SettingsError(
             f"{settings.judge.model} cannot call tools, which --evidence agent requires; choose "
@@ -99,7 +99,7 @@ def build_run(
     )
 
 
-def _explain_no_judge(settings: Settings) -> str:
+def _explain_missing_judge(settings: Settings) -> str:
     form = settings.judge.form
     if form is None:
         return NEEDS_JUDGE

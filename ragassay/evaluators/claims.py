@@ -14,7 +14,7 @@ from typing import Any
 from ragassay.evaluators.base import Outcome, Run
 from ragassay.evaluators.cases import Cited, Found, OpenCase
 from ragassay.evaluators.cited_nugget import CITED_NUGGET
-from ragassay.evaluators.comparing import ComparingEvaluator, choose_read, compare
+from ragassay.evaluators.comparing import ComparingEvaluator, choose_compared_text, compare
 from ragassay.evaluators.display import EvaluatorDisplay, ScoreDisplay
 from ragassay.evaluators.findings import find_citation_problems, find_evidence_problems
 from ragassay.metrics.papers.answer_scores import score_evidence
@@ -88,7 +88,7 @@ class _ClaimEvaluator(ComparingEvaluator[Claim]):
     async def ask(self, item: Claim, open_case: OpenCase, run: Run) -> Sequence[VerdictBase]:
         """Compare a sentence with a passage."""
         passage, sentence = item.passage, open_case.case.sentences[item.sentence - 1]
-        read = choose_read(passage, sentence, open_case.case, run)
+        read = choose_compared_text(passage, sentence, open_case.case, run)
         comparison = await compare(
             run, open_case.case, sentence.text, read.text, passage.title, read.beside
         )
@@ -104,7 +104,7 @@ class _ClaimEvaluator(ComparingEvaluator[Claim]):
         """Return what a verdict depends on: the passage, the text to compare, and the verifier."""
         passage = item.passage
         yield from (passage.document, passage.title, passage.text, str(passage.start))
-        read = choose_read(
+        read = choose_compared_text(
             passage, open_case.case.sentences[item.sentence - 1], open_case.case, run
         )
         yield from (read.text, *(read.beside or ()))

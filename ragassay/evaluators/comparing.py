@@ -33,7 +33,7 @@ class ComparingEvaluator(Evaluator[S]):
 
     def name_judge(self, run: Run) -> str:
         """Return the name of the verifier."""
-        return run.add_second_name(run.verifier_name)
+        return run.add_second_judge_name(run.verifier_name)
 
     def count_max_calls(self, open_case: OpenCase, run: Run) -> int:
         """Return 0 unless the judge is the verifier."""
@@ -97,7 +97,9 @@ class Read:
     beside: tuple[str, ...] | None = None
 
 
-def choose_read(passage: EvidenceSpan, sentence: AnswerSentence, case: Case, run: Run) -> Read:
+def choose_compared_text(
+    passage: EvidenceSpan, sentence: AnswerSentence, case: Case, run: Run
+) -> Read:
     """Return the text to compare with a sentence: a retrieved passage, or its whole document.
 
     An encoder reads the whole document if the document is one of the answer's sources, because a

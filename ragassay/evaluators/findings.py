@@ -268,7 +268,7 @@ def find_citation_problems(outcome: Outcome) -> list[Finding]:
     """Report citations whose document contradicts the sentence, is irrelevant, or is unknown."""
     citations = outcome.select_verdicts(CitationVerdict)
     supported = {one.sentence for one in citations if one.verdict == "supports"}
-    findings = [*_find_ambiguous(citations), *_find_unresolved_citations(outcome)]
+    findings = [*_find_ambiguous_citations(citations), *_find_unresolved_citations(outcome)]
     for one in citations:
         n, cites = one.sentence, f"Sentence {one.sentence} cites {one.citation.marker!r}, which"
         if one.verdict == "invalid":
@@ -316,7 +316,7 @@ def _join_words(words: Sequence[str]) -> str:
     return " and ".join([*filter(None, [", ".join(words[:-1])]), words[-1]])
 
 
-def _find_ambiguous(citations: Sequence[CitationVerdict]) -> list[Finding]:
+def _find_ambiguous_citations(citations: Sequence[CitationVerdict]) -> list[Finding]:
     """Report each citation number that is both the id of a source and the position of another."""
     first = {one.citation: one.sentence for one in reversed(citations) if one.citation.other}
     return [

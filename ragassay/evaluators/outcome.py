@@ -140,7 +140,7 @@ def _collect_remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> It
         )
         yield Finding(kind="extractive_nugget", message=message)
     yield from _find_search_problems(searches)
-    yield from _find_unscored(outcome)
+    yield from _find_unscored_verdicts(outcome)
     yield from _find_failed_escalations(outcome)
 
 
@@ -154,7 +154,7 @@ def _find_injections(sources: Sequence[Document]) -> Iterator[Finding]:
             yield Finding(kind="source_speaks_to_judge", message=message, level="secondary")
 
 
-def _find_unscored(outcome: Outcome) -> Iterator[Finding]:
+def _find_unscored_verdicts(outcome: Outcome) -> Iterator[Finding]:
     failures = [
         (one, one.failure.reason)
         for evaluator in outcome.run.evaluators

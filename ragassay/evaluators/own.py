@@ -148,7 +148,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
                 "sentence, citation or judge"
             )
         self.is_weighed = "judge" in self.parameters
-        self.digest = _hash_function(says, name, of, *labels, *good, str(scale), version)
+        self.digest = _hash_source_code(says, name, of, *labels, *good, str(scale), version)
         title = name.replace("_", " ").capitalize()
         self.display = EvaluatorDisplay(
             verdict=f"verdict of {name}",
@@ -279,7 +279,9 @@ class OwnEvaluator(Evaluator[OwnItem]):
         if not self.is_weighed:
             return self.name
         judge = run.judge
-        return judge.name_raters(()) if judge.members else run.add_second_name(judge.answered_by)
+        return (
+            judge.name_raters(()) if judge.members else run.add_second_judge_name(judge.answered_by)
+        )
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the mean number, or the share of each label and of all good labels."""
@@ -308,14 +310,14 @@ class OwnEvaluator(Evaluator[OwnItem]):
     def count_max_calls(self, open_case: OpenCase, run: Run) -> int:
         """Count one call per item and judge, although the function may make more."""
         n_judges = len(run.judge.members) or 1
-        return len(self.recall_items(open_case, run)) * n_judges if self.is_weighed else 0
+        return len(self.get_cached_items(open_case, run)) * n_judges if self.is_weighed else 0
 
 
 def _credit_label(label: str | None, wanted: Sequence[str]) -> float | None:
     return None if label is None else float(label in wanted)
 
 
-def _hash_function(says: Callable[..., Any], *declared: str) -> str:
+def _hash_source_code(says: Callable[..., Any], *declared: str) -> str:
     try:
         source = inspect.getsource(says)
     except (OSError, TypeError):

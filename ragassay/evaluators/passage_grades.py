@@ -100,7 +100,9 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
     def count_max_calls(self, open_case: OpenCase, run: Run) -> int:
         """Count a second call for each extraction whose answer the judge may have to check."""
         n_sent = super().count_max_calls(open_case, run)
-        sent = (one.things[0] for one in self.recall_items(open_case, run).values() if one.is_sent)
+        sent = (
+            one.things[0] for one in self.get_cached_items(open_case, run).values() if one.is_sent
+        )
         n_checked = sum(way == "extraction" and bool(item.answers) for way, item in sent)
         return n_sent + n_checked if n_sent else 0
 

@@ -119,7 +119,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
     def name_judge(self, run: Run) -> str:
         """Return the name of the panel or of the rating model."""
         raters = run.judge.name_raters(run.rubrics)
-        return raters if run.judge.members else run.add_second_name(raters)
+        return raters if run.judge.members else run.add_second_judge_name(raters)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return one score per rubric."""
@@ -139,12 +139,12 @@ class RubricEvaluator(Evaluator[AskedRubric]):
 
         A fine-tuned judge needs one more call per sentence.
         """
-        from ragassay.agents.tuned_judge import number_sentences
+        from ragassay.agents.tuned_judge import list_numbered_sentences
 
-        rubrics = self.recall_items(open_case, run)
+        rubrics = self.get_cached_items(open_case, run)
         judges = run.judge.members or (run.judge,)
         n_asked = sum(one.calls_model(rubric) for rubric in rubrics for one in judges)
-        n_read = len(run.readers) * len(number_sentences(open_case.case)) if rubrics else 0
+        n_read = len(run.readers) * len(list_numbered_sentences(open_case.case)) if rubrics else 0
         return n_read + (2 * n_asked if run.judge.members else n_asked)
 
 
@@ -154,7 +154,7 @@ def select_rubrics(case: Case, rubrics: Iterable[str]) -> tuple[str, ...]:
 
 
 def _build_rated_answer(open_case: OpenCase, run: Run) -> RatedAnswer:
-    chosen = tuple(RUBRIC.recall_items(open_case, run))
+    chosen = tuple(RUBRIC.get_cached_items(open_case, run))
     return RatedAnswer(open_case.case, chosen, open_case.signals, open_case.readings)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ragassay.evaluators.base import Evaluator, Outcome, Run
 from ragassay.evaluators.cases import OpenCase
 from ragassay.evaluators.claims import EVIDENCE, NO_PASSAGE
-from ragassay.evaluators.comparing import choose_read
+from ragassay.evaluators.comparing import choose_compared_text
 from ragassay.evaluators.display import EvaluatorDisplay, ScoreDisplay
 from ragassay.instruments.labellers import FOREIGN, REPEATED, SignalLabeller
 from ragassay.metrics.papers.answer_scores import score_correctness, score_sentences
@@ -239,7 +239,10 @@ def _list_texts(item: SentencePassages, open_case: OpenCase, run: Run) -> list[s
     if not isinstance(run.models.correctness, EntailmentCorrectness):
         return [passage.text for passage in item.passages]
     sentence = open_case.case.sentences[item.sentence - 1]
-    return [choose_read(passage, sentence, open_case.case, run).text for passage in item.passages]
+    return [
+        choose_compared_text(passage, sentence, open_case.case, run).text
+        for passage in item.passages
+    ]
 
 
 def _decide_correctness(

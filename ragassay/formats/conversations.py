@@ -32,9 +32,9 @@ from ragassay.formats.reply_builder import (
     Fields,
     ReplyBuilder,
     StructuredReply,
+    collect_free_text,
     get,
     get_fields,
-    get_free_text,
     get_list,
     get_text,
 )
@@ -194,7 +194,7 @@ def _collect_sources(messages: Sequence[_Message]) -> tuple[Document, ...]:
             passages = [{"text": content, "title": get_text(message.fields, "name")}]
         for passage in passages:
             name = get_text(passage, *NAME_NAMES) or str(len(documents) + 1)
-            title, text = get_text(passage, *TITLE_NAMES), get_free_text(passage)
+            title, text = get_text(passage, *TITLE_NAMES), collect_free_text(passage)
             documents.append(Document(id=name, text=text, title=title))
     ids = distinguish_ids([document.id for document in documents])
     return tuple(
@@ -216,7 +216,7 @@ def _find_passages(value: object) -> list[Mapping[str, Any]]:
         return _find_passages(value[inner]) if inner else []
     if not is_list(value):
         return []
-    return [one for one in map(_read_passage, value) if get_free_text(one).strip()]
+    return [one for one in map(_read_passage, value) if collect_free_text(one).strip()]
 
 
 def _read_passage(value: object) -> Mapping[str, Any]:

@@ -371,7 +371,7 @@ def merge_spans(items: Iterable[Item | Rejection], spans: Spans) -> Iterator[Ite
     traces: dict[str, list[Item]] = {}
     order: list[Item | Rejection | str] = []
     for item in items:
-        trace = None if isinstance(item, Rejection) else _find_value(item, spans.trace)
+        trace = None if isinstance(item, Rejection) else _find_first_value(item, spans.trace)
         if isinstance(item, Rejection) or trace is None:
             order.append(item)
             continue
@@ -385,29 +385,31 @@ def merge_spans(items: Iterable[Item | Rejection], spans: Spans) -> Iterator[Ite
 
 def _merge_rows(rows: list[Item], spans: Spans) -> Item:
     ids = {
-        as_text(v) for row in rows if (v := _find_value(row, ("context.span_id", "id"))) is not None
+        as_text(v)
+        for row in rows
+        if (v := _find_first_value(row, ("context.span_id", "id"))) is not None
     }
     roots = [row for row in rows if _is_root(row, spans, ids)]
     root = next((row for row in roots if not _is_kind(row, spans)), (roots or rows)[0])
     documents: list[object] = []
     for row in rows:
         if row is not root and _is_kind(row, spans):
-            values = (parse_text(_find_value(row, (path,))) for path in spans.documents)
+            values = (parse_text(_find_first_value(row, (path,))) for path in spans.documents)
             lists = (_find_sources(value, "", _MAX_LEVELS)[1] for value in values)
             documents += next((found for found in lists if found), [])
     return replace(root, fields=root.fields | {"retrieved": documents}) if documents else root
 
 
 def _is_root(row: Item, spans: Spans, ids: set[str]) -> bool:
-    parent = _find_value(row, spans.parent)
+    parent = _find_first_value(row, spans.parent)
     return parent in (None, "") or as_text(parent) not in ids
 
 
 def _is_kind(row: Item, spans: Spans) -> bool:
-    kind = " ".join(str(_find_value(row, (path,)) or "") for path in (*spans.kind, "name"))
+    kind = " ".join(str(_find_first_value(row, (path,)) or "") for path in (*spans.kind, "name"))
     return any(word in kind.lower() for word in _RETRIEVERS)
 
 
-def _find_value(item: Item, paths: tuple[str, ...]) -> object:
+def _find_first_value(item: Item, paths: tuple[str, ...]) -> object:
     nested = nest_fields(item.fields, ROOTS)
     return next((v for path in paths if (v := find_value(nested, path)) is not None), None)

@@ -184,7 +184,7 @@ def _read_document_items(lines: list[RawLine], file: str) -> Iterator[Item | Rej
     document = cut_document(lines)
     header = document and _parse_header(document, lines[0].number, file)
     if document is None or header is None:
-        yield from _parse_lines(lines, file)
+        yield from _parse_whole_or_lines(lines, file)
     else:
         yield from _parse_rows(document, header, file, "item")
 
@@ -234,7 +234,7 @@ def _add_header(
         yield replace(row, around=around) if isinstance(row, Item) else row
 
 
-def _parse_lines(lines: list[RawLine], file: str) -> Iterator[Item | Rejection]:
+def _parse_whole_or_lines(lines: list[RawLine], file: str) -> Iterator[Item | Rejection]:
     """Yield one item if all lines form a single JSON object, or otherwise an item per line."""
     data = b"\n".join(line.data for line in lines)
     whole = parse_line(RawLine(lines[0].number, data), file, f"line-{lines[0].number}")

@@ -130,7 +130,7 @@ _METADATA = ("metadata", "additional_metadata", "additionalMetadata")
 _SOURCE = re.compile(r"deepeval_source=(?P<source>.*?),deepeval_context=(?P<text>.*)", re.DOTALL)
 
 
-def _split_joint(value: object) -> object:
+def _split_joint_passages(value: object) -> object:
     if isinstance(value, str):
         return value.split(JOINT) if value else []
     return value
@@ -163,10 +163,10 @@ class CaseRow(Row):
     expected_output: str | None = Field(
         default=None, validation_alias=AliasChoices("expected_output", "expectedOutput")
     )
-    context: Annotated[list[str] | None, BeforeValidator(_split_joint)] = None
+    context: Annotated[list[str] | None, BeforeValidator(_split_joint_passages)] = None
     retrieval_context: Annotated[
         list[Annotated[ContextRow, BeforeValidator(_parse_context)]] | None,
-        BeforeValidator(_split_joint),
+        BeforeValidator(_split_joint_passages),
     ] = Field(default=None, validation_alias=AliasChoices("retrieval_context", "retrievalContext"))
     metadata: dict[str, object] | None = Field(
         default=None, validation_alias=AliasChoices(*_METADATA)

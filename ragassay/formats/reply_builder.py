@@ -107,7 +107,7 @@ def get_source_text(fields: Any) -> str:
     return get_text(fields, *TEXT_NAMES)
 
 
-def get_free_text(fields: Any) -> str:
+def collect_free_text(fields: Any) -> str:
     """Return the text of a source, or all texts of its custom fields, one per line."""
     if not is_mapping(fields) or get_source_text(fields):
         return get_source_text(fields)

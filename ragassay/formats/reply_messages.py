@@ -9,9 +9,9 @@ from ragassay.formats.reply_builder import (
     Fields,
     ReplyBlock,
     ReplyBuilder,
+    collect_free_text,
     get,
     get_fields,
-    get_free_text,
     get_list,
     get_number,
     get_source_text,
@@ -296,7 +296,7 @@ def _find_azure_citations(context: Fields) -> Any:
 def _add_document(name: str, document: Fields, reply: ReplyBuilder) -> int:
     data = get_fields(document, "data") or document
     name = name or get_text(data, "id", "url", "title")
-    return reply.add_source(name, title=get_text(data, "title"), text=get_free_text(data))
+    return reply.add_source(name, title=get_text(data, "title"), text=collect_free_text(data))
 
 
 def _read_spans(

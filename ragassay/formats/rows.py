@@ -157,20 +157,20 @@ def as_text(value: object) -> str:
 
 def collect_unknown_fields(row: Row) -> dict[str, str]:
     """Return the unknown fields of a row and of rows within it as text, keyed by dotted path."""
-    return {path: as_text(value) for path, value in _iter_unknown(row, "")}
+    return {path: as_text(value) for path, value in _iter_unknown_fields(row, "")}
 
 
-def _iter_unknown(row: Row, prefix: str) -> Iterator[tuple[str, object]]:
+def _iter_unknown_fields(row: Row, prefix: str) -> Iterator[tuple[str, object]]:
     for name, value in (row.model_extra or {}).items():
         yield f"{prefix}{name}", value
     for name in type(row).model_fields:
         part: object = getattr(row, name)
         if isinstance(part, Row):
-            yield from _iter_unknown(part, f"{prefix}{name}.")
+            yield from _iter_unknown_fields(part, f"{prefix}{name}.")
         elif is_list(part):
             for i, entry in enumerate(part):
                 if isinstance(entry, Row):
-                    yield from _iter_unknown(entry, f"{prefix}{name}.{i}.")
+                    yield from _iter_unknown_fields(entry, f"{prefix}{name}.{i}.")
 
 
 def build_rubric_label(

@@ -306,12 +306,14 @@ class CaseQuestion(Question):
     def is_unsure(self, verdict: VerdictBase, condition: Condition) -> bool:
         """Return whether to ask a second judge about a verdict of this question."""
         is_own = self.evaluator.is_weighed and verdict.evaluator == self.evaluator.name
-        is_item = is_own and verdict.item in self.evaluator.recall_items(self.open_case, self.run)
+        is_item = is_own and verdict.item in self.evaluator.get_cached_items(
+            self.open_case, self.run
+        )
         return is_item and condition.is_unsure(verdict)
 
-    def isolate_verdict(self, verdict: VerdictBase) -> Question:
+    def isolate_question(self, verdict: VerdictBase) -> Question:
         """Return a question about a single item of a batch, the item of the verdict."""
         content = self.evaluator.isolate_item(
-            self.evaluator.recall_items(self.open_case, self.run)[verdict.item]
+            self.evaluator.get_cached_items(self.open_case, self.run)[verdict.item]
         )
         return replace(self, item=verdict.item, content=content)

@@ -154,7 +154,7 @@ async def ask(task: Task, runtime: Runtime[Run]) -> Update:
     """
     run = choose_run(runtime)
     open_case, evaluator = find_open_case(task.case, run), run.get_evaluator(task.evaluator)
-    item = evaluator.recall_items(open_case, run)[task.item]
+    item = evaluator.get_cached_items(open_case, run)[task.item]
     question = CaseQuestion(evaluator, task.item, item, open_case, run, runtime.stream_writer)
     rounds: Any = run.judges.run_rounds(question)
     replies: Any = None

@@ -162,7 +162,7 @@ def _build_sends(
     ]
 
 
-def count_most_searches(open_case: OpenCase, run: Run) -> int:
+def count_max_search_calls(open_case: OpenCase, run: Run) -> int:
     """Return the maximum number of model calls for the evidence search."""
     if not (run.settings.evaluation.looks_for_evidence and run.retrieval.has_corpus):
         return 0

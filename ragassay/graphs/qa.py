@@ -58,10 +58,10 @@ def build_qa_key(run: QARun, paper: Paper, node: str, state: bytes) -> str:
     Args:
         state: The job, or the input of the call, as JSON.
     """
-    return build_qa_prefix(run, paper) + hash_parts(node, state.decode())
+    return build_qa_key_prefix(run, paper) + hash_parts(node, state.decode())
 
 
-def build_qa_prefix(run: QARun, paper: Paper) -> str:
+def build_qa_key_prefix(run: QARun, paper: Paper) -> str:
     """Return the prefix that all keys for a paper share."""
     windows = str((run.window_tokens, run.window_chars))
     return hash_parts(run.run.identity, run.rater, windows, paper.model_dump_json()) + "/"

@@ -19,8 +19,8 @@ from ragassay.models.entailment import (
     EntailmentModel,
     as_contradiction,
     can_read_documents,
-    count_labels,
     find_unsupported_spans,
+    get_label_count,
     get_model_bounds,
 )
 from ragassay.records import VERDICT_SETS, Comparison, EvidenceSpan, Failure, Usage, Verdict
@@ -87,7 +87,7 @@ class EncoderVerifier:
     ) -> None:
         self.model, self._embedder = model, embedder
         # Models without a contradiction label only use "supports" and "not attributable".
-        self._labels = VERDICT_SETS[2 if count_labels(model) == 2 else n_labels]
+        self._labels = VERDICT_SETS[2 if get_label_count(model) == 2 else n_labels]
         self._n_words = ALL_WORDS if can_read_documents(model) else N_WORDS
         self.bounds = get_model_bounds(model)
         self._by_rule = bool(self.bounds) if by_rule is None else by_rule

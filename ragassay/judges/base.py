@@ -59,7 +59,7 @@ class Question(ABC):
         """Return whether to pass a verdict to the second judge of a cascade."""
 
     @abstractmethod
-    def isolate_verdict(self, verdict: VerdictBase) -> Question:
+    def isolate_question(self, verdict: VerdictBase) -> Question:
         """Return the question that asks only for this verdict of several."""
 
 

@@ -32,7 +32,7 @@ def build_judge(settings: Settings, rubrics: Mapping[str, Rubric]) -> BaseJudge:
         rates = base and (
             base.model == own.judge.model or settings.evaluation.rubric_set != TUNED_RUBRICS
         )
-        judge = _build_judge(
+        judge = _build_single_judge(
             settings, base if base and rates else JudgeLM(own), base, rubrics, signals
         )
         others = [settings.build_judge_settings(n) for n in range(1, len(settings.judge.judges))]
@@ -49,10 +49,12 @@ def _build_member(
 ) -> BaseJudge:
     lm, base_settings = JudgeLM(own), use_base_model(own)
     is_base = base_settings.judge.model == own.judge.model
-    return _build_judge(settings, lm, lm if is_base else JudgeLM(base_settings), rubrics, signals)
+    return _build_single_judge(
+        settings, lm, lm if is_base else JudgeLM(base_settings), rubrics, signals
+    )
 
 
-def _build_judge(
+def _build_single_judge(
     settings: Settings,
     lm: JudgeLM,
     base: JudgeLM | None,

@@ -31,7 +31,7 @@ class Cascade:
         first = yield from self.first.run_rounds(question)
         verdicts = {(v.evaluator, v.item): v for v in first}
         unsure = (v for v in verdicts.values() if question.is_unsure(v, self.condition))
-        escalated = [question.isolate_verdict(verdict) for verdict in unsure]
+        escalated = [question.isolate_question(verdict) for verdict in unsure]
         replies = yield [(one, self.second) for one in escalated]
         for one, reply in zip(escalated, replies, strict=True):
             failure = reply if isinstance(reply, Failure) else None

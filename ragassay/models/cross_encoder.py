@@ -24,7 +24,7 @@ from ragassay.models.layers import pack
 from ragassay.models.weights import check_digest, compute_sha256
 from ragassay.process import get_core_pool, use_one_core
 from ragassay.records import Bound
-from ragassay.text.search import insert_closest
+from ragassay.text.search import insert_closest_sentence
 
 if TYPE_CHECKING:
     import numpy as np
@@ -114,7 +114,9 @@ class CrossEncoder:
 
 def read_as(form: Form, claim: str, passage: str) -> tuple[str, str]:
     """Return claim and passage in the format in which an adapter was trained."""
-    return claim, (insert_closest(claim, passage) if form == "closest_first" else passage).strip()
+    return claim, (
+        insert_closest_sentence(claim, passage) if form == "closest_first" else passage
+    ).strip()
 
 
 def merge(adapter: Adapter, encoder: PairEncoder) -> Shape:

@@ -70,7 +70,7 @@ class CachedEntailment:
 
     def __init__(self, model: EntailmentModel, n_kept: int = 4096) -> None:
         self.name, self.digest, self.bounds = model.name, model.digest, get_model_bounds(model)
-        self.n_labels, self.reads_whole = count_labels(model), can_read_documents(model)
+        self.n_labels, self.reads_whole = get_label_count(model), can_read_documents(model)
         self._model, self._n_kept = model, n_kept
         self._known: OrderedDict[Pair, NDArray[np.float64]] = OrderedDict()
         self._lock = threading.Lock()
@@ -98,7 +98,7 @@ NO_LABEL = Failure(reason="unparsable", detail="the most likely reply is not a l
 """Failure reported for pairs whose probabilities are nan."""
 
 
-def count_labels(model: EntailmentModel) -> int:
+def get_label_count(model: EntailmentModel) -> int:
     """Return a model's number of labels: 3, or 2 if it does not detect contradictions."""
     return getattr(model, "n_labels", 3)
 

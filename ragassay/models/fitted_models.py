@@ -17,9 +17,9 @@ from ragassay.models.entailment import (
     EntailmentModel,
     Pair,
     can_read_documents,
-    count_labels,
     explain_doubt,
     find_unsupported_spans,
+    get_label_count,
 )
 from ragassay.records import Bound, Failure, NuggetMatcher, Score, UnsupportedSpan
 from ragassay.records.base import Frozen
@@ -98,7 +98,7 @@ class FittedVerifier:
         self.digest = hashlib.sha256(
             f"{model.digest} {fitted.thresholds.model_dump_json()}".encode()
         ).hexdigest()
-        self.n_labels = min(fitted.n_labels, count_labels(model))
+        self.n_labels = min(fitted.n_labels, get_label_count(model))
         self.reads_whole = can_read_documents(model)
         self.fitted, self._model = fitted, model
 

@@ -130,7 +130,7 @@ class RubricRater(Frozen):
 
     def compute_contributions(self, signals: Mapping[str, float]) -> dict[str, float]:
         """Return the contribution of each signal to the rating, in logits."""
-        return dict(_iterate_contributions(self, signals))
+        return dict(_iter_contributions(self, signals))
 
 
 class SignalRater(FittedNumbers):
@@ -167,10 +167,10 @@ def sum_contributions(model: LinearScorer | RubricRater, values: Mapping[str, fl
 
     Missing features are replaced by their mean.
     """
-    return math.fsum(value for _, value in _iterate_contributions(model, values))
+    return math.fsum(value for _, value in _iter_contributions(model, values))
 
 
-def _iterate_contributions(
+def _iter_contributions(
     model: LinearScorer | RubricRater, values: Mapping[str, float]
 ) -> Iterator[tuple[str, float]]:
     for name, mean, scale, weight in zip(

@@ -123,10 +123,10 @@ def estimate_usd(model: str, bodies: Iterable[tuple[int, Mapping[str, Any]]]) ->
     for n_chars, body in bodies:
         n_sent += n_chars // CHARS_PER_TOKEN
         n_received += _read_reply_limit(body)
-    return price_batch_tokens_usd(model, n_sent, n_received)
+    return estimate_batch_price_usd(model, n_sent, n_received)
 
 
-def price_batch_tokens_usd(
+def estimate_batch_price_usd(
     model: str, n_prompt_tokens: int, n_completion_tokens: int
 ) -> float | None:
     """Return the batch price of tokens in USD, without caching.

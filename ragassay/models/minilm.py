@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ragassay.models.adapters import WEIGHTS, Adapter, Shape, read_shape
 from ragassay.models.weights import MINILM_PARTS, check_digest, locate_minilm
 from ragassay.process import get_core_pool
-from ragassay.text.search import insert_closest
+from ragassay.text.search import insert_closest_sentence
 
 if TYPE_CHECKING:
     import numpy as np
@@ -126,7 +126,7 @@ class MiniLMPairs:
 
         claim, passage = pair
         if self._shape.reads == "closest_first":
-            passage = insert_closest(claim, passage)
+            passage = insert_closest_sentence(claim, passage)
         # If there is no passage, the input is a single text, as in training.
         encoding = self._tokenizer.encode(claim, passage.strip() or None)
         states = self._model.compute_states([encoding.ids], [encoding.type_ids])[0]

@@ -88,7 +88,7 @@ def format_quota_message(model: str, message: str) -> str:
 def explain_unreachable(error: BaseException, base: str = "") -> str:
     """Return the error message for an unreachable endpoint, or "" for other errors."""
     at = f" at {base}" if base else ""
-    for cause in iterate_causes(error):
+    for cause in iter_causes(error):
         if isinstance(cause, ConnectionRefusedError):
             return f"connection refused{at}; start the server or check --api-base"
         if isinstance(cause, socket.gaierror):
@@ -108,14 +108,14 @@ def explain_lost_connection(error: BaseException) -> str:
     """Return the error message for an interrupted connection, or "" for other errors."""
     import httpx
 
-    for cause in iterate_causes(error):
+    for cause in iter_causes(error):
         if isinstance(cause, httpx.NetworkError | httpx.RemoteProtocolError | ConnectionError):
             detail = " ".join(str(cause).split())[:100]
             return f"the connection was interrupted: {detail or type(cause).__name__}"
     return ""
 
 
-def iterate_causes(error: BaseException) -> Iterator[BaseException]:
+def iter_causes(error: BaseException) -> Iterator[BaseException]:
     """Yield an error and all errors that caused it."""
     seen: set[int] = set()
     waiting: list[Any] = [error]

@@ -201,7 +201,7 @@ def open_entailment_model(name: str, cache_dir: Path, n_labels: int = 3) -> Enta
     try:
         return _open_verifier(kind, model, cache_dir, n_labels) if kind else NliModel(name)
     except OSError as error:
-        if reason := _explain_no_substitute(name, kind, model):
+        if reason := _explain_missing_verifier(name, kind, model):
             raise SettingsError(reason) from error
         return FallbackVerifier(name)
     except SettingsError:
@@ -211,7 +211,7 @@ def open_entailment_model(name: str, cache_dir: Path, n_labels: int = 3) -> Enta
         raise SettingsError(f"cannot load verifier {name}: {first_line}") from error
 
 
-def _explain_no_substitute(name: str, kind: str, model: str) -> str:
+def _explain_missing_verifier(name: str, kind: str, model: str) -> str:
     """Return why an unavailable model cannot be replaced, or "" if it can."""
     if kind in load_verifier_kinds().facts.checkers:
         return f"verifier {name}: {explain_missing_checker(model)}"

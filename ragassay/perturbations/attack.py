@@ -188,7 +188,7 @@ class Neighbours:
 
     def draw_sentence(self, record: Record, rng: random.Random) -> AnswerPiece | None:
         """Draw a sentence from an answer to another question, or return None if there is none."""
-        others = self._list_others(record)
+        others = self._list_other_answers(record)
         while others:
             pieces = self._list_long_pieces(others.pop(rng.randrange(len(others))))
             if pieces:
@@ -197,11 +197,11 @@ class Neighbours:
 
     def draw_documents(self, record: Record, rng: random.Random, n: int) -> list[Document]:
         """Return the sources of up to `n` random records that have another question."""
-        others = self._list_others(record)
+        others = self._list_other_answers(record)
         chosen = rng.sample(others, min(n, len(others)))
         return [document for other in chosen for document in other.sources]
 
-    def _list_others(self, record: Record) -> list[Record]:
+    def _list_other_answers(self, record: Record) -> list[Record]:
         own = build_question_key(record)
         return [other for key, other in self._records if key != own]
 
@@ -268,6 +268,6 @@ class Attack:
     apply: Apply
 
 
-def name_rubrics(*names: str) -> tuple[str, ...]:
+def build_rubric_keys(*names: str) -> tuple[str, ...]:
     """Return the names of rubric scores, with the prefix "rubric."."""
     return tuple(f"rubric.{name}" for name in names)

@@ -15,7 +15,7 @@ from ragassay.perturbations.attack import (
     CutAnswer,
     Material,
     Perturbation,
-    name_rubrics,
+    build_rubric_keys,
 )
 from ragassay.perturbations.counterfactuals import (
     Change,
@@ -173,23 +173,23 @@ def _change_drug(answer: CutAnswer, material: Material) -> Perturbation | None:
     return _change_one_sentence(answer, material, swap_drug(texts))
 
 
-def _build_apply(change: Change) -> Apply:
+def _build_sentence_change(change: Change) -> Apply:
     return partial(_change_one_sentence, change=change)
 
 
-_FACTS = (*name_rubrics("correctness"), "evidence.support", "citations.support")
-_CITED = (*name_rubrics("correctness"), "citations.support")
+_FACTS = (*build_rubric_keys("correctness"), "evidence.support", "citations.support")
+_CITED = (*build_rubric_keys("correctness"), "citations.support")
 _RETRACTED = ("findings.retracted_citation", "citations.support")
 
 CLINICAL: tuple[Attack, ...] = tuple(
     Attack(name, "clinical", "subtle", targets, apply)
     for name, targets, apply in (
-        ("number", _FACTS, _build_apply(change_number)),
-        ("negation", _FACTS, _build_apply(turn_negation)),
-        ("comparator", _FACTS, _build_apply(turn_direction)),
-        ("population", _FACTS, _build_apply(swap_population)),
+        ("number", _FACTS, _build_sentence_change(change_number)),
+        ("negation", _FACTS, _build_sentence_change(turn_negation)),
+        ("comparator", _FACTS, _build_sentence_change(turn_direction)),
+        ("population", _FACTS, _build_sentence_change(swap_population)),
         ("drug", _FACTS, _change_drug),
-        ("hedge", _FACTS, _build_apply(remove_hedge)),
+        ("hedge", _FACTS, _build_sentence_change(remove_hedge)),
         ("citation", _CITED, move_citation),
         ("retracted", _RETRACTED, cite_retracted),
     )

@@ -105,7 +105,7 @@ def _form_third_person(verb: str) -> str:
     return f"{verb[:-1]}ies" if re.search(r"[^aeiou]y$", verb) else f"{verb}s"
 
 
-def _form_past(verb: str) -> str:
+def _form_past_tense(verb: str) -> str:
     if verb.endswith("e"):
         return f"{verb}d"
     return f"{verb[:-1]}ied" if re.search(r"[^aeiou]y$", verb) else f"{verb}ed"
@@ -116,7 +116,7 @@ def _map_verb_forms() -> dict[str, tuple[str, str]]:
     """Map third-person and regular past forms to their auxiliary and base form."""
     verbs = load_words().verbs
     return {_form_third_person(v): ("does", v) for v in verbs} | {
-        _form_past(v): ("did", v) for v in verbs
+        _form_past_tense(v): ("did", v) for v in verbs
     }
 
 

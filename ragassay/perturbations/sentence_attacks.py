@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from ragassay.perturbations.attack import Attack, CutAnswer, Material, Perturbation, name_rubrics
+from ragassay.perturbations.attack import (
+    Attack,
+    CutAnswer,
+    Material,
+    Perturbation,
+    build_rubric_keys,
+)
 from ragassay.perturbations.lexicon import PoolName, draw_text
 from ragassay.records import Severity
 
-_MISPLACED = name_rubrics("relevancy", "correctness", "informativeness", "coherence")
+_MISPLACED = build_rubric_keys("relevancy", "correctness", "informativeness", "coherence")
 
 
 def _add_from_pool(
@@ -52,7 +58,7 @@ def _add_sentence(
     return Perturbation(answer.with_text(material.rng.choice(places[1:]), text, citations), pool)
 
 
-_READABLE = name_rubrics("readability")
+_READABLE = build_rubric_keys("readability")
 
 _WAYS_TO_ADD: tuple[tuple[str, Severity, tuple[str, ...], Callable[..., Perturbation | None]], ...]
 _WAYS_TO_ADD = (
@@ -107,7 +113,7 @@ def _shuffle(answer: CutAnswer, material: Material) -> Perturbation | None:
     return Perturbation(answer.reorder(order))
 
 
-_COMPLETE, _COHESIVE = name_rubrics("completeness"), name_rubrics("cohesion")
+_COMPLETE, _COHESIVE = build_rubric_keys("completeness"), build_rubric_keys("cohesion")
 
 ORDER: tuple[Attack, ...] = (
     Attack("drop_last", "rubric", "subtle", _COMPLETE, partial(_drop, last=True)),

@@ -17,7 +17,7 @@ from ragassay.perturbations.attack import (
     CutAnswer,
     Material,
     Perturbation,
-    name_rubrics,
+    build_rubric_keys,
 )
 from ragassay.perturbations.lexicon import (
     Side,
@@ -88,7 +88,7 @@ def _drop_connectives(
     return Perturbation(perturbed)
 
 
-_INTEGRATED = name_rubrics("integration")
+_INTEGRATED = build_rubric_keys("integration")
 
 _first_connective = partial(_drop_connectives, first_only=True)
 _all_connectives = partial(_drop_connectives, first_only=False)
@@ -130,7 +130,7 @@ def _build_synonym_pattern() -> re.Pattern[str]:
     return build_word_pattern(_load_rules().synonyms)
 
 
-def iterate_frames(side: Side, rng: random.Random) -> Iterator[str]:
+def iter_frames(side: Side, rng: random.Random) -> Iterator[str]:
     """Yield the frames of a side in random order, and start again after the last one."""
     while True:
         frames = list(_load_rules().frames[side])
@@ -193,7 +193,7 @@ def _repeat(
         return None
     texts = [piece.text for piece in answer.pieces]
     known = " ".join([*texts, *(document.text for document in material.record.sources)])
-    frames = iterate_frames(material.side, material.rng)
+    frames = iter_frames(material.side, material.rng)
     # In reading order, because each paraphrase advances the random generator.
     texts = [_paraphrase(answer.pieces[i], frames, material, known) for i in chosen]
     perturbed = answer
@@ -206,7 +206,7 @@ def _choose_inside(places: list[int], rng: random.Random) -> Sequence[int]:
     return [rng.choice(places[:-1])] if len(places) > 1 else []
 
 
-_CONCISE = name_rubrics("conciseness")
+_CONCISE = build_rubric_keys("conciseness")
 
 _repeat_last = partial(_repeat, lambda places, rng: places[-1:])
 _repeat_inside = partial(_repeat, _choose_inside)

@@ -16,7 +16,7 @@ from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.formats.papers import write_pairs
 from ragassay.graphs.case import convert_to_case
-from ragassay.graphs.qa import QAGraph, build_qa_graph, build_qa_key, build_qa_prefix
+from ragassay.graphs.qa import QAGraph, build_qa_graph, build_qa_key, build_qa_key_prefix
 from ragassay.graphs.qa_parts import find_context_window
 from ragassay.graphs.qa_state import QAJob, QAPairs, QARun, QAState, Rate
 from ragassay.models.gateway import JudgeLM
@@ -126,14 +126,14 @@ def build_qa_run(settings: Settings, papers: Sequence[Paper], evaluator: str = "
             settings.model_copy(update={"escalate": evaluator}).build_second_settings()
         )
 
-    def fold_questions(questions: Sequence[str]) -> dict[int, int]:
+    def map_repeated_questions(questions: Sequence[str]) -> dict[int, int]:
         return map_duplicates(questions, "questions", run.models.embedder.encode)
 
     return QARun(
         run=run,
         writer=JudgeLM(settings),
         papers=known,
-        fold=fold_questions,
+        fold=map_repeated_questions,
         rate=_build_rate(rating) if rating else None,
         rater=rating.judge.answered_by if rating else "",
         window_tokens=find_context_window(settings.judge.model),
@@ -228,5 +228,5 @@ class _PairJobs:
             if result.kept:
                 store.keep(key, result, PAIRS)
             else:
-                store.forget(build_qa_prefix(self._run, paper))
+                store.forget(build_qa_key_prefix(self._run, paper))
         return result

@@ -145,7 +145,7 @@ def format_p_value(p_value: float | None) -> str:
     return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
-def render_leaderboards(boards: Sequence[Leaderboard]) -> str:
+def render_leaderboards_latex(boards: Sequence[Leaderboard]) -> str:
     r"""Return all leaderboards as LaTeX tables, which need \usepackage{booktabs}."""
     tables = (
         render_sheet_latex(build_leaderboard_sheet(board), f"tab:{board.key}") for board in boards

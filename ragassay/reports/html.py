@@ -219,7 +219,7 @@ def render_html_pieces(
         kinds=_map_kind_titles(cards.values()),
         states=STATES,
         columns=columns.values(),
-        packs=parts.iterate_packs(cards),
+        packs=parts.iter_packs(cards),
         chunk=CHUNK,
         style=style,
         script=script,
@@ -264,9 +264,7 @@ class _Parts:
             self._sources.add(self._render_fragment("source", view_source(source)))
         return self._source_positions[key]
 
-    def iterate_packs(
-        self, cards: Mapping[FindingLevel, Sequence[FindingCard]]
-    ) -> Iterator[Packed]:
+    def iter_packs(self, cards: Mapping[FindingLevel, Sequence[FindingCard]]) -> Iterator[Packed]:
         """Yield all parts."""
         titles = list(self._columns.values())
         main = [list(self._columns).index(key) for key in select_main_columns(self._columns)]

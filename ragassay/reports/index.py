@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragassay.metrics.stats.aggregates import get_question
+from ragassay.metrics.stats.aggregates import identify_question
 from ragassay.metrics.stats.intervals import compute_mean_interval
 from ragassay.records import Document, Evaluation, Outlined, Score, Summary
 from ragassay.reports.display import (
@@ -210,7 +210,7 @@ def _average_rubrics(scores: Mapping[str, Score], evaluations: Sequence[Outlined
     mean = average_rubrics(scores)
     if mean is None:
         return None
-    means = ((average_rubrics(e.scores), get_question(e)) for e in evaluations)
+    means = ((average_rubrics(e.scores), identify_question(e)) for e in evaluations)
     known = [(m.value, question) for m, question in means if m is not None and m.value is not None]
     interval = compute_mean_interval(
         [value for value, _ in known], [question for _, question in known]

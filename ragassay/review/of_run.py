@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ragassay.evaluators import OURS
-from ragassay.metrics.stats.aggregates import get_question
+from ragassay.metrics.stats.aggregates import identify_question
 from ragassay.prompts.rubrics import load_rubrics
 from ragassay.records import (
     MATCH,
@@ -212,7 +212,7 @@ class RunSource(ReviewSource):
         judge = (verdict.judge if verdict else "") or evaluation.judge
         if judge:
             yield "Judged by", judge
-        yield "Question id", get_question(evaluation)
+        yield "Question id", identify_question(evaluation)
 
 
 def _highlight_lines(

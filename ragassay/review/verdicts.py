@@ -142,7 +142,7 @@ def build_review_item(
         confidence=verdict.confidence,
         entropy_bits=verdict.entropy_bits,
         n_choices=len(choices),
-        spread=_compute_spread(verdict, [opinion for _, opinion in opinions], len(choices)),
+        spread=_compute_verdict_spread(verdict, [opinion for _, opinion in opinions], len(choices)),
         state=verdict.state,
         leads=leads,
     )
@@ -180,7 +180,9 @@ def build_review_item(
     )
 
 
-def _compute_spread(verdict: VerdictBase, opinions: Sequence[VerdictBase], n_choices: int) -> float:
+def _compute_verdict_spread(
+    verdict: VerdictBase, opinions: Sequence[VerdictBase], n_choices: int
+) -> float:
     """Return how much judges disagree on the verdict, or on whether the passage covers the item."""
     choices = [opinion.choice for opinion in opinions if opinion.item == verdict.item]
     covered = [getattr(opinion, "is_correct", None) for opinion in opinions]

@@ -291,7 +291,7 @@ def map_duplicates(
     return duplicates
 
 
-def fold_banks(
+def remove_duplicate_items(
     banks: Sequence[RubricBank], encode: Encode, least: float | None = None
 ) -> tuple[tuple[RubricBank, ...], tuple[tuple[str, str], ...]]:
     """Remove duplicates among the items of the same query and kind.

@@ -18,7 +18,7 @@ from ragassay.reports.changes import render_changes_html
 from ragassay.reports.comparison import (
     build_leaderboard_sheet,
     build_pair_test_sheet,
-    render_leaderboards,
+    render_leaderboards_latex,
 )
 from ragassay.reports.figures import can_plot, plot_intervals
 from ragassay.reports.sheets import render_sheet_csv
@@ -165,7 +165,7 @@ def write_comparison(comparison: SystemComparison, out: Path) -> tuple[Path, ...
     texts = {
         "leaderboard.csv": render_sheet_csv(*map(build_leaderboard_sheet, boards)),
         "tests.csv": render_sheet_csv(*map(build_pair_test_sheet, boards)),
-        "leaderboard.tex": render_leaderboards(boards),
+        "leaderboard.tex": render_leaderboards_latex(boards),
     }
     if can_plot():
         texts |= {f"{format_file_stem(board.key)}.svg": plot_intervals(board) for board in boards}

@@ -170,7 +170,7 @@ async def judge_records(
     """
     run = replace(run, open_cases=OpenCases())
     graph = build_evaluate_graph(run.settings.judge.max_attempts, run.registered)
-    slots = asyncio.Semaphore(_limit_in_flight(run))
+    slots = asyncio.Semaphore(_choose_max_in_flight(run))
     is_traced, has_content = run.settings.output.tracing, run.settings.output.tracing_content
     with (
         delay_collection(),
@@ -183,7 +183,7 @@ async def judge_records(
                 group.create_task(judge.judge_answer(record))
 
 
-def _limit_in_flight(run: Run) -> int:
+def _choose_max_in_flight(run: Run) -> int:
     has_local = any(
         is_ragassay_model(name) and not is_on_vllm(name) for name in run.settings.judge.judges
     )

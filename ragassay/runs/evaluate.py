@@ -13,7 +13,7 @@ from ragassay.evaluators.cases import OpenCase
 from ragassay.evaluators.registry import group_asked_verdicts
 from ragassay.extras import find_installed_versions
 from ragassay.graphs.case import create_open_case
-from ragassay.graphs.evidence import count_most_searches
+from ragassay.graphs.evidence import count_max_search_calls
 from ragassay.metrics.stats.joint_judgments import summarize_cascade
 from ragassay.metrics.stats.summary import summarize
 from ragassay.model_names import EMBEDDED_BASE
@@ -158,11 +158,11 @@ def plan(job: Job, run: Run) -> Plan:
             * (n_per_question if evaluator.is_weighed else 1)
             for evaluator in run.evaluators
         ]
-        counts.append(count_most_searches(open_case, run))
+        counts.append(count_max_search_calls(open_case, run))
         shared_calls += [SharedCalls(n, context_tokens, task_tokens) for n in counts if n]
         n_calls += sum(counts)
         n_shared_tokens += sum(counts) * context_tokens
-        n_second = count_most_escalated(open_case, run)
+        n_second = count_max_escalations(open_case, run)
         n_escalated += n_second
         n_escalated_tokens += n_second * (context_tokens + task_tokens)
     return Plan(
@@ -172,12 +172,12 @@ def plan(job: Job, run: Run) -> Plan:
         n_shared_tokens,
         n_escalated,
         n_escalated_tokens,
-        _estimate_most_usd(run.settings, n_escalated, n_escalated_tokens),
+        _estimate_max_usd(run.settings, n_escalated, n_escalated_tokens),
         estimate_cost(shared_calls, run.settings) if shared_calls else Estimate(),
     )
 
 
-def count_most_escalated(open_case: OpenCase, run: Run) -> int:
+def count_max_escalations(open_case: OpenCase, run: Run) -> int:
     """Return the maximum number of calls to the second judge for an answer, one per question."""
     if run.second is None or not open_case.case.sentences:
         return 0
@@ -187,17 +187,17 @@ def count_most_escalated(open_case: OpenCase, run: Run) -> int:
 
 def _count_calls_per_question(run: Run) -> int:
     return max(
-        (_count_most_calls(lm) for lm in run.judge.models if not lm.gives_logprobs), default=1
+        (_count_max_reply_calls(lm) for lm in run.judge.models if not lm.gives_logprobs), default=1
     )
 
 
-def _count_most_calls(lm: JudgeLM) -> int:
+def _count_max_reply_calls(lm: JudgeLM) -> int:
     is_known = lm.gives_logprobs is not None
     n_samples = lm.n_samples + (not is_known) if lm.n_samples > 1 else 1
     return 2 if lm.has_decisions else n_samples
 
 
-def _estimate_most_usd(settings: Settings, n_calls: int, n_prompt_tokens: int) -> float | None:
+def _estimate_max_usd(settings: Settings, n_calls: int, n_prompt_tokens: int) -> float | None:
     if settings.judge.escalated_to is None or not n_calls:
         return 0.0
     n_reply_tokens = n_calls * settings.prompting.max_reply_tokens

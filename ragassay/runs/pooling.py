@@ -13,7 +13,7 @@ from ragassay.metrics.papers.pooled import (
     score_document_recall,
     score_sentence_recall,
 )
-from ragassay.metrics.stats.aggregates import get_question
+from ragassay.metrics.stats.aggregates import identify_question
 from ragassay.records import Evaluation, Score, list_outlines
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def pool_record_scores(
     by_question: dict[str, list[int]] = {}
     outlines = list_outlines(evaluations)
     for position, outline in enumerate(outlines):
-        by_question.setdefault(get_question(outline), []).append(position)
+        by_question.setdefault(identify_question(outline), []).append(position)
     pooled: dict[str, dict[str, Score]] = {}
     for question, positions in by_question.items():
         if len(positions) < 2:

@@ -23,8 +23,8 @@ from ragassay.models.availability import is_of_hub, need_judge, need_verifier
 from ragassay.models.call_parameters import describe_refusals, learn, list_learned_parameters
 from ragassay.models.litellm_library import (
     compute_price_usd,
+    estimate_batch_price_usd,
     import_litellm,
-    price_batch_tokens_usd,
 )
 from ragassay.models.probe import check_judges
 from ragassay.models.prompt_caching import detect_caching_way, find_min_cached_tokens
@@ -107,7 +107,7 @@ def _estimate_judge(calls: Sequence[SharedCalls], settings: Settings, n_judges: 
     return Estimate(
         price(judge.model, n_sent, n_received),
         price(judge.model, n_sent, n_received, n_read, n_written),
-        price_batch_tokens_usd(judge.model, n_sent, n_received),
+        estimate_batch_price_usd(judge.model, n_sent, n_received),
     )
 
 

@@ -218,7 +218,7 @@ def prepare_run_audit(job: Job, result: RunResult, run: Run, options: AuditOptio
     return build_audit_job(replace(job, records=records), run, options, is_judged=True)
 
 
-async def audit_run(
+async def audit_run_judge(
     job: AuditJob,
     result: RunResult,
     run: Run,

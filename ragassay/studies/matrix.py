@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragassay.errors import InputError
-from ragassay.metrics.stats.aggregates import Matrix, get_question
+from ragassay.metrics.stats.aggregates import Matrix, identify_question
 from ragassay.records import Evaluation, HumanLabel, Rejection
 from ragassay.reports.sheets import render_sheet_csv
 from ragassay.runs.folder import RunFolder
@@ -153,7 +153,7 @@ def _read_ratings(evaluation: Evaluation, judge: str, name: str) -> Iterator[Rat
             yield Rating(
                 judge=member.judge or judge,
                 system=evaluation.system or name,
-                question=get_question(evaluation),
+                question=identify_question(evaluation),
                 answer=evaluation.record_id,
                 rubric=judgment.rubric,
                 value=first.score,

@@ -97,7 +97,7 @@ def _build_cell(score: Score) -> Shown:
     )
 
 
-def list_matrix_fields(matrix: Matrix) -> dict[str, object]:
+def build_matrix_fields(matrix: Matrix) -> dict[str, object]:
     """Return a matrix as the fields of a JSON object."""
     cells = [
         {

@@ -25,7 +25,7 @@ from ragassay.metrics.papers.rationales import (
     measure_reasons,
     summarize_reasons,
 )
-from ragassay.metrics.stats.aggregates import get_question
+from ragassay.metrics.stats.aggregates import identify_question
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.limiter import RunLimiter, limit_calls
 from ragassay.models.tuned import use_base_model
@@ -124,7 +124,7 @@ def _read_reasons(evaluation: Evaluation, judge: str) -> Iterator[JudgedReason]:
             yield JudgedReason(
                 id=f"{evaluation.record_id}|{judgment.rubric}|{rater}",
                 record_id=evaluation.record_id,
-                topic=get_question(evaluation),
+                topic=identify_question(evaluation),
                 question=evaluation.question,
                 answer=evaluation.answer,
                 sources=evaluation.sources,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.registry import group_asked_verdicts
-from ragassay.metrics.stats.aggregates import get_question
+from ragassay.metrics.stats.aggregates import identify_question
 from ragassay.metrics.stats.intervals import (
     Interval,
     build_score,
@@ -134,7 +134,7 @@ async def repeat_run(
         for time in range(2, n_times + 1):
             own = folder and folder.repeat_folder(time)
             times.append(await run_job(job, run, own, listen, has_reports=False))
-        figures = repeat_figures([iterate_model_verdicts(one.evaluations, run) for one in times])
+        figures = repeat_figures([iter_model_verdicts(one.evaluations, run) for one in times])
         usage = sum((one.summary.usage for one in times[1:]), Usage())
         repeats = repeats.model_copy(update={"figures": figures, "usage": usage})
     if folder is not None:
@@ -146,10 +146,10 @@ async def repeat_run(
     return repeats
 
 
-def iterate_model_verdicts(evaluations: Iterable[Evaluation], run: Run) -> Iterator[AskedVerdict]:
+def iter_model_verdicts(evaluations: Iterable[Evaluation], run: Run) -> Iterator[AskedVerdict]:
     """Yield the verdicts of single models, which include the members of panels."""
     for evaluation in evaluations:
-        question = get_question(evaluation)
+        question = identify_question(evaluation)
         for kind, verdicts in group_asked_verdicts([evaluation], run.registered).items():
             for verdict in verdicts:
                 for one in getattr(verdict, "members", ()) or (verdict,):

@@ -200,7 +200,7 @@ def study_strategies(
         name: tuple(
             StrategyAnswer(
                 record_id=record.id,
-                question=get_record_topic(record),
+                question=identify_record_question(record),
                 people=tuple(people.get((record.id, name), ())),
                 replies={
                     way: reply
@@ -324,7 +324,7 @@ def _rename_job(job: Job, records: Sequence[Record], ending: str) -> Job:
     return replace(new, answers=fingerprint)
 
 
-def get_record_topic(record: Record) -> str:
+def identify_record_question(record: Record) -> str:
     """Return the topic of a record, or its question if it has no topic."""
     return record.topic or record.question
 
@@ -369,9 +369,9 @@ def choose_rated_examples(
         ascending = sorted(means, key=lambda name: means[name])
         descending = sorted(means, key=lambda name: -means[name])
         for record in records:
-            own = get_record_topic(record)
+            own = identify_record_question(record)
             best, worst = (
-                next((name for name in names if get_record_topic(by_id[name]) != own), None)
+                next((name for name in names if identify_record_question(by_id[name]) != own), None)
                 for names in (descending, ascending)
             )
             if best is None or worst is None or means[best] == means[worst]:

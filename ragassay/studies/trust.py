@@ -78,7 +78,7 @@ def measure_trust(
     trusts: list[TaskTrust] = []
     for task in ("relevance", "citation", "nugget"):
         items = alignment.list_items(task)
-        readings = _iterate_readings(task, items, n_verdict_labels)
+        readings = _iter_readings(task, items, n_verdict_labels)
         trusts += [_measure(task, reading, items) for reading in readings]
     for task in RATED:
         trusts += _measure_rated_tasks(task, alignment.list_items(task))
@@ -87,7 +87,7 @@ def measure_trust(
     return (*trusts, *_measure_accuracy(alignment.list_items("accuracy"), evaluations))
 
 
-def _iterate_readings(
+def _iter_readings(
     task: LabelTask, items: Sequence[AlignedItem], n_verdict_labels: int
 ) -> Iterator[_TaskReading]:
     if not items:
@@ -129,7 +129,7 @@ def _measure(task: str, reading: _TaskReading, items: Sequence[AlignedItem]) -> 
     figures = [
         TrustFigure("accuracy", agreed.accuracy),
         *_measure_abstention(truth, predicted, [item for _, item in decided]),
-        *_iterate_averages(agreed),
+        *_iter_averages(agreed),
         TrustFigure("Cohen's kappa", agreed.kappa),
     ]
     if agreed.linear_kappa and agreed.quadratic_kappa:
@@ -147,7 +147,7 @@ def _measure(task: str, reading: _TaskReading, items: Sequence[AlignedItem]) -> 
     return TaskTrust(task, reading.name, tuple(figures), agreed, calibrated, n_disputed)
 
 
-def _iterate_averages(agreed: Agreement) -> Iterator[TrustFigure]:
+def _iter_averages(agreed: Agreement) -> Iterator[TrustFigure]:
     for way, one in agreed.averages.items():
         yield TrustFigure(f"{way} precision", one.precision)
         yield TrustFigure(f"{way} recall", one.recall)

@@ -109,13 +109,15 @@ def _read_markdown(text: str) -> Iterator[Block]:
         first, last = token.map
         if first < covered:
             continue
-        yield from _read_text_lines(text, _select_nonblank(text, lines[covered:first]), "text")
+        yield from _read_text_lines(
+            text, _select_nonblank_lines(text, lines[covered:first]), "text"
+        )
         covered = last
         yield from _OWNERS[token.type](text, lines, tokens, index)
-    yield from _read_text_lines(text, _select_nonblank(text, lines[covered:]), "text")
+    yield from _read_text_lines(text, _select_nonblank_lines(text, lines[covered:]), "text")
 
 
-def _select_nonblank(text: str, lines: Sequence[Span]) -> list[Span]:
+def _select_nonblank_lines(text: str, lines: Sequence[Span]) -> list[Span]:
     return [line for line in lines if text[line[0] : line[1]].strip()]
 
 
@@ -189,7 +191,7 @@ def _read_code(
     is_closed = last - first > 1 and re.fullmatch(
         r"[\s>]*[`~]{3,}\s*", text[slice(*lines[last - 1])]
     )
-    inside = _select_nonblank(text, lines[first + 1 : last - 1 if is_closed else last])
+    inside = _select_nonblank_lines(text, lines[first + 1 : last - 1 if is_closed else last])
     info = token.info.strip().lower()
     if _STATES.fullmatch(info) or (info and not inside):  # a sentence, not a language
         yield from _read_text_lines(text, [lines[first]], "text")

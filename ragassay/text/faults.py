@@ -272,7 +272,7 @@ def compare_languages(question: str, answer: str) -> tuple[str, str] | None:
     """
     if _is_english(question) and _is_english(answer):
         return None
-    first, second = (_load_identifier().classify(text) for text in (question, answer))
+    first, second = (_load_language_identifier().classify(text) for text in (question, answer))
     if first[0] == second[0] or min(first[1], second[1]) < LEAST_LANGUAGE_SHARE:
         return None
     return first[0], second[0]
@@ -284,7 +284,7 @@ def _is_english(text: str) -> bool:
 
 
 @functools.cache
-def _load_identifier() -> LanguageIdentifier:
+def _load_language_identifier() -> LanguageIdentifier:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

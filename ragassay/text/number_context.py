@@ -329,7 +329,9 @@ def is_in_interval(before: str, is_range: bool) -> bool:
     return bool(_INTERVAL.search(before) or (is_range and _SPREAD.search(before)))
 
 
-def cut_near_text(text: str, start: int, end: int, clause: tuple[int, int]) -> tuple[str, str]:
+def extract_nearby_text(
+    text: str, start: int, end: int, clause: tuple[int, int]
+) -> tuple[str, str]:
     """Return the text of a clause near a number, before and after it, without partial words."""
     first, last = max(clause[0], start - NEAR), min(clause[1], end + NEAR)
     before = text[first:start] if first == clause[0] else text[first:start].partition(" ")[2]

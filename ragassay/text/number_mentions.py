@@ -22,8 +22,8 @@ from ragassay.text.number_context import (
     collect_head_stems,
     collect_name_stems,
     collect_noun_stems,
-    cut_near_text,
     detect_bound,
+    extract_nearby_text,
     find_clause_spans,
     find_range_partners,
     find_unit_end,
@@ -131,7 +131,7 @@ def _read_sentence(
         if kind is None:
             continue
         amount, step = _compute_amount(one)
-        near = cut_near_text(text, start, last, clause)
+        near = extract_nearby_text(text, start, last, clause)
         is_counted = bool(one.unit) and one.unit.numbered_from is not None and last == one.end
         noun = collect_noun_stems(after) if kind == "bare" or is_counted else ()
         is_first = clause[0] == span[0]

@@ -226,16 +226,16 @@ def find_question_flaws(text: str, answers: Iterable[str] = ()) -> tuple[Flaw, .
     """
     told = _find_told_answer(text, answers)
     flaws = (
-        _find_leading(text),
+        _find_leading_words(text),
         told,
         _find_second_question(text),
         _find_reader_question(text),
-        _find_pointing(text),
+        _find_unclear_reference(text),
     )
     return tuple(flaw for flaw in flaws if flaw is not None)
 
 
-def _find_leading(text: str) -> Flaw | None:
+def _find_leading_words(text: str) -> Flaw | None:
     for pattern, why, mend in _LEADING:
         if match := pattern.search(text):
             return Flaw("leading", why.format(match[0].strip(" ,;")), mend)
@@ -274,7 +274,7 @@ def _find_reader_question(text: str) -> Flaw | None:
     return Flaw("asks_reader", f'"{match[0]}" asks its reader, whom no passage knows', mend)
 
 
-def _find_pointing(text: str) -> Flaw | None:
+def _find_unclear_reference(text: str) -> Flaw | None:
     mend = "name it: the question is graded without the query"
     this, the = find_unnamed(text), find_bare_phrase(text)
     if this:

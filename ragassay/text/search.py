@@ -207,12 +207,12 @@ def build_passage(
     return "\n".join([f"{title}." if title else "", *lines])
 
 
-def insert_closest(claim: str, passage: str) -> str:
+def insert_closest_sentence(claim: str, passage: str) -> str:
     r"""Insert a copy of the sentence closest to the claim (BM25) before the first sentence.
 
     Example:
-        >>> insert_closest("Pain rose.", "A trial.\nPressure fell.\nPain rose.\nAll was well.")
-        'A trial.\nPain rose.\nPressure fell.\nPain rose.\nAll was well.'
+        >>> insert_closest_sentence("Pain rose.", "A trial.\nPressure fell.\nPain rose.")
+        'A trial.\nPain rose.\nPressure fell.\nPain rose.'
     """
     title, *lines = passage.split("\n")
     if len(lines) < 3:

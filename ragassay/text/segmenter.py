@@ -52,7 +52,7 @@ def segment(
     """
     if not isinstance(record.answer, str):
         resolver = CitationResolver(record.sources, lookup)
-        text, sentences = _read_listed(record.answer, resolver)
+        text, sentences = _read_sentence_list(record.answer, resolver)
         return text, sentences, resolver.documents
     statements, resolver = _read_statements(record.answer, record.sources, lookup)
     _attach_spans(statements, record.citations)
@@ -85,7 +85,7 @@ def find_statements(
     to the sentences joined by spaces.
     """
     if not isinstance(answer, str):
-        return _parse_listed(answer, CitationResolver(sources))[1]
+        return _parse_sentence_list(answer, CitationResolver(sources))[1]
     return _read_statements(answer, sources)[0]
 
 
@@ -118,11 +118,11 @@ def _attach_spans(statements: Sequence[Statement], cited: Sequence[CitedSpan]) -
             statement.targets += targets
 
 
-def _read_listed(
+def _read_sentence_list(
     listed_sentences: Sequence[SentenceInput], resolver: CitationResolver
 ) -> tuple[str, list[AnswerSentence]]:
     """Return the statements of an answer that is a list of sentences, with their citations."""
-    text, statements, listed = _parse_listed(listed_sentences, resolver)
+    text, statements, listed = _parse_sentence_list(listed_sentences, resolver)
     sentences: list[AnswerSentence] = []
     early: tuple[Citation, ...] = ()
     for one, citations, is_statement in zip(
@@ -155,7 +155,7 @@ def detect_statements(statements: Sequence[Statement]) -> list[bool]:
     return stand if any(stand) else [n == 0 for n in range(len(statements))]
 
 
-def _parse_listed(
+def _parse_sentence_list(
     listed_sentences: Sequence[SentenceInput], resolver: CitationResolver
 ) -> tuple[str, list[Statement], list[tuple[str, ...]]]:
     text, spans, listed = _join_sentences(listed_sentences)

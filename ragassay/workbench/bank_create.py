@@ -24,7 +24,7 @@ from ragassay.formats.workbench.bank_items import BankKind
 from ragassay.graphs.writing import ExamGraph, ExamItems, ExamJob, build_exam_graph
 from ragassay.process import run_in_thread
 from ragassay.records import Document, Usage
-from ragassay.runs.banks import fold_banks, map_duplicates
+from ragassay.runs.banks import map_duplicates, remove_duplicate_items
 from ragassay.runs.job import open_corpus
 from ragassay.runs.nuggets import build_nugget_jobs
 from ragassay.runs.progress import Event, Listener
@@ -178,7 +178,7 @@ async def write_testbanks(
     banks = [build_bank(one, plan.origin, run, collection) for one in written if one.found]
     embedder, matcher = run.models.embedder, run.models.matcher
     least = matcher.similarity_threshold if matcher else None
-    kept, folded = await run_in_thread(fold_banks, banks, embedder.encode, least)
+    kept, folded = await run_in_thread(remove_duplicate_items, banks, embedder.encode, least)
     write_test_banks(kept, out)
     return CreatedBanks(kept, written, folded)
 
@@ -193,7 +193,7 @@ async def _write_by_rule(
         if items and items.texts:
             written.append(WrittenBank(job, items))
         else:
-            written.append(WrittenBank(job, problem=_explain_no_sources(plan.origin)))
+            written.append(WrittenBank(job, problem=_explain_missing_sources(plan.origin)))
         listen(Event(n_records=1))
     return tuple(written)
 
@@ -212,7 +212,7 @@ def check_by_rule(plan: ExamPlan) -> None:
         )
 
 
-def _explain_no_sources(origin: Origin) -> str:
+def _explain_missing_sources(origin: Origin) -> str:
     return f"no {origin.rstrip('s')} to write from"
 
 
@@ -235,7 +235,7 @@ class _BankJobs:
         """Run a job, or load its items from the store. The items of failed jobs are not stored."""
         if origin != "query" and not job.sources:
             self._listen(Event(n_records=1))
-            return WrittenBank(job, problem=_explain_no_sources(origin))
+            return WrittenBank(job, problem=_explain_missing_sources(origin))
         async with self._slots:
             key, store = self._compute_key(job), self._run.store
             items = await store.get(key, ITEMS)

@@ -161,7 +161,7 @@ async def grade_passages(
     """
     result = await run_job(build_grading_job(passages, run), run, folder, listen, has_reports=False)
     by_id = {evaluation.record_id: evaluation for evaluation in result.evaluations}
-    grader = run.add_second_name(run.grading.name)
+    grader = run.add_second_judge_name(run.grading.name)
     queries = tuple(
         _add_query_grades(query, passages, by_id, grader, like_original)
         for query in passages.queries

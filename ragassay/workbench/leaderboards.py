@@ -122,14 +122,14 @@ def find_covered_items(
         InputError: `min_rating` is set and a grade has no ratings.
     """
     covered: dict[str, dict[str, frozenset[str]]] = {}
-    for query, passage, grade in iterate_graded_passages(queries, chosen):
+    for query, passage, grade in iter_graded_passages(queries, chosen):
         verdicts = grade.list_verdicts(min_rating, f"{query}/{passage}").items()
         items = frozenset(item for item, verdict in verdicts if verdict)
         covered.setdefault(query, {})[passage] = items
     return covered
 
 
-def iterate_graded_passages(
+def iter_graded_passages(
     queries: Sequence[QueryParagraphs], chosen: GradeFilter
 ) -> Iterator[tuple[str, str, PassageGrade]]:
     """Yield the query id, passage id and grade of each passage with a matching grade."""
@@ -149,7 +149,7 @@ def _label_passages(
 ) -> RubricQrels:
     labels: dict[str, dict[str, int]] = {}
     n_graded = n_unlabelled = n_uncertain = 0
-    for query, passage, grade in iterate_graded_passages(queries, chosen):
+    for query, passage, grade in iter_graded_passages(queries, chosen):
         n_graded += 1
         by_topic: dict[str, list[int | None]] = {}
         for item, verdict in verdicts(grade, f"{query}/{passage}").items():

@@ -13,7 +13,7 @@ from ragassay.agents.tuned_judge import (
     MOST_SENTENCES,
     AnswerReader,
     choose_likeliest_mark,
-    number_sentences,
+    list_numbered_sentences,
 )
 from ragassay.errors import ModelError
 from ragassay.models.gateway import JudgeLM
@@ -59,7 +59,9 @@ def test_no_answer_can_hold_its_own_mark() -> None:
 
 
 def test_of_a_very_long_answer_the_first_sentences_are_read() -> None:
-    assert len(number_sentences(case(*(f"Fact {n}." for n in range(1, 60))))) == MOST_SENTENCES
+    assert (
+        len(list_numbered_sentences(case(*(f"Fact {n}." for n in range(1, 60))))) == MOST_SENTENCES
+    )
 
 
 def test_a_sentence_is_marked_where_it_is_surely_not_fine() -> None:

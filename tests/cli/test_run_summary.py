@@ -14,7 +14,7 @@ from ragassay.cli.run_summary import (
     build_brief_system_sheet,
     describe_lesser_findings,
     list_worst_findings,
-    locate_secondary_findings,
+    summarize_secondary_findings,
 )
 from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Finding, Score
@@ -96,4 +96,4 @@ def test_doubtful_findings_are_told_apart_from_main_findings(
     shown = " ".join(capsys.readouterr().out.split())
     assert shown.startswith("2 contradicted citations in 1 of 4 answers. b: Finding 0")
     assert "25 possibly contradicted citations and 1 other finding. Most are in b (26)." in shown
-    assert locate_secondary_findings(summarize(answers[:3], 3, 0, 0), answers[:3]) == ""
+    assert summarize_secondary_findings(summarize(answers[:3], 3, 0, 0), answers[:3]) == ""

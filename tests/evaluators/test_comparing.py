@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragassay.evaluators.build_run import build_run
-from ragassay.evaluators.comparing import Read, choose_read
+from ragassay.evaluators.comparing import Read, choose_compared_text
 from ragassay.graphs.case import convert_to_case
 from ragassay.graphs.passage_choice import find_cited_spans
 from ragassay.records import Document, EvidenceSpan, Record
@@ -40,7 +40,7 @@ def passage(document: str) -> EvidenceSpan:
 )
 def test_an_encoder_reads_all_of_a_document_that_is_at_hand(settings, document, sentence, read):
     run = build_run(load_settings(signals=False, only=("citations",), **settings))
-    assert choose_read(passage(document), CASE.sentences[sentence - 1], CASE, run) == read
+    assert choose_compared_text(passage(document), CASE.sentences[sentence - 1], CASE, run) == read
 
 
 PASSAGES = (
@@ -67,7 +67,10 @@ def test_a_document_that_is_cited_by_its_id_is_read_with_all_its_passages(answer
     settings = load_settings(signals=False, only=("citations",))
     record = Record(id="1", question="q?", answer=answer, sources=PASSAGES)
     case = convert_to_case(record, settings, Corpus())
-    assert choose_read(passage(document), case.sentences[0], case, build_run(settings)) == read
+    assert (
+        choose_compared_text(passage(document), case.sentences[0], case, build_run(settings))
+        == read
+    )
 
 
 @pytest.mark.parametrize("evidence", ["passage", "sentence", "document"])

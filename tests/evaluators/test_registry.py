@@ -48,7 +48,7 @@ from ragassay.reports.text import (
     humanise,
 )
 from ragassay.runs.audit_job import PART_OF
-from ragassay.runs.evaluate import count_most_escalated
+from ragassay.runs.evaluate import count_max_escalations
 from ragassay.settings import load_settings
 
 LOST = Failure(reason="timeout", detail="no reply")
@@ -122,7 +122,9 @@ def task_of(evaluator: Evaluator[Any], run: Run) -> Task:
 def unscored(evaluator: Evaluator[Any]) -> VerdictBase:
     run, file = toolbox(evaluator), file_for(evaluator)
     task = task_of(evaluator, run)
-    return evaluator.make_unscored(evaluator.recall_items(file, run)[task.item], file, run, LOST)[0]
+    return evaluator.make_unscored(
+        evaluator.get_cached_items(file, run)[task.item], file, run, LOST
+    )[0]
 
 
 def test_names_differ_and_each_stands_behind_what_it_needs():
@@ -240,9 +242,9 @@ def test_the_cascade_sends_on_what_it_is_not_sure_of_and_counts_it(evaluator):
     assert asked.is_unsure(undecided(evaluator), parse_condition("undecided"))
     verdict = unscored(evaluator)
     assert asked.is_unsure(verdict, run.judges.condition)
-    again = asked.isolate_verdict(verdict)
+    again = asked.isolate_question(verdict)
     assert again.item == task.item
-    assert count_most_escalated(file, run) >= 1
+    assert count_max_escalations(file, run) >= 1
     # It says how sure it is, and what it said, in the report's words.
     assert evaluator.record.model_fields.keys() >= {"escalation", "escalated_from", "confidence"}
     assert format_verdict_value(verdict) == "unscored (time-out)"

@@ -30,7 +30,7 @@ from ragassay.records import (
     Usage,
 )
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.evaluate import build_job, count_most_escalated, plan, run_job
+from ragassay.runs.evaluate import build_job, count_max_escalations, plan, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel, default_reply
@@ -396,7 +396,7 @@ def test_verdicts_of_the_second_judge_are_kept_by_it_and_by_what_was_measured(ru
         return question(RUBRIC, "cohesion", filed(CASE), run).compute_key(run.judge)
 
     def second_key(run: Run, first: Judgment, signals: Signals | None = None) -> str:
-        asked = question(RUBRIC, "cohesion", filed(CASE, signals=signals), run).isolate_verdict(
+        asked = question(RUBRIC, "cohesion", filed(CASE, signals=signals), run).isolate_question(
             first
         )
         return asked.compute_key(run.second.judge)
@@ -417,7 +417,7 @@ def test_verdicts_of_the_second_judge_are_kept_by_it_and_by_what_was_measured(ru
 def test_without_a_second_judge_nothing_is_unsure():
     alone = build_run(load_settings(model="openai/a", signals=False))
     assert alone.judges is alone.judge
-    assert count_most_escalated(filed(CASE), alone) == 0
+    assert count_max_escalations(filed(CASE), alone) == 0
     assert (alone.settings.judge.escalated_to, alone.settings.judge.escalated_when) == (None, None)
 
 

@@ -9,8 +9,8 @@ from ragassay.metrics.stats.changes import (
     SERIOUS_KEY,
     Change,
     can_be_significant,
+    compute_min_p_value,
     find_changes,
-    find_least_p_value,
     match_answers,
     match_findings,
 )
@@ -151,4 +151,4 @@ def test_with_few_questions_nothing_can_be_significant():
     assert can_be_significant(scores * 6)
     assert not can_be_significant(scores * 7)
     assert not can_be_significant(())
-    assert find_least_p_value(scores * 100) == pytest.approx(100 * 2 / 256)
+    assert compute_min_p_value(scores * 100) == pytest.approx(100 * 2 / 256)

@@ -191,7 +191,7 @@ def test_the_load_tells_batches_and_who_waits() -> None:
     futures = [batcher.submit(ask(f"{'a' * 20} {n}")) for n in range(5)]
     assert engine.started.wait(WAIT_S)
     assert (batcher.load.n_submitted, batcher.load.n_waiting) == (5, 5)
-    assert batcher.load in batcher_module.list_loads()
+    assert batcher.load in batcher_module.list_batcher_loads()
     engine.gate.set()
     assert len(texts(futures)) == 5
     engine.started.clear()

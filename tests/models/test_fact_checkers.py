@@ -24,8 +24,8 @@ from ragassay.models.entailment import (
     CONTRADICTS,
     SUPPORTS,
     can_read_documents,
-    count_labels,
     find_unsupported_spans,
+    get_label_count,
 )
 from ragassay.models.fitted_models import FittedThresholds, FittedVerifier
 from ragassay.models.verifiers import open_entailment_model, require_verifier
@@ -82,7 +82,7 @@ def test_a_checker_has_two_labels_and_reads_whole_documents(
     key: str, names: dict[str, str], tmp_path: Path
 ):
     model = open_entailment_model(names[key], tmp_path)
-    assert count_labels(model) == 2 and can_read_documents(model)
+    assert get_label_count(model) == 2 and can_read_documents(model)
     assert model.name == names[key].partition("@")[0]
     assert len(model.digest) == 64
     verifier = EncoderVerifier(model, Embedder(), n_labels=4)

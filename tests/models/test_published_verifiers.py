@@ -20,7 +20,7 @@ from ragassay.errors import SettingsError
 from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.models.correctness import EntailmentCorrectness
 from ragassay.models.embeddings import Embedder
-from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, NliModel, count_labels
+from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, NliModel, get_label_count
 from ragassay.models.scorers import AlignScore, ScoringVerifier, SummaC, fetch_weights_file
 from ragassay.models.verifiers import FallbackVerifier, open_entailment_model, require_verifier
 from ragassay.models.written_labels import WrittenLabels
@@ -79,7 +79,7 @@ def test_true_is_asked_in_the_form_of_its_card():
     assert model.prompts == ["premise: One fell. Two rose. hypothesis: It {fell}."]
     assert model.words == ["1", "0"]
     assert found[0] == pytest.approx([2 / 3, 0, 1 / 3])
-    assert count_labels(verifier) == 2
+    assert get_label_count(verifier) == 2
 
 
 def test_attrscore_is_asked_in_the_form_that_it_was_trained_on():
@@ -219,7 +219,7 @@ def test_alignscore_is_the_share_of_the_first_of_three_labels(tmp_path: Path):
 def test_alignscore_is_named_by_checkpoint_and_encoder(tmp_path: Path):
     checkpoint, base = tiny_alignscore(tmp_path)
     found = open_entailment_model(f"alignscore:{checkpoint}@{base}", tmp_path)
-    assert found.name == "alignscore of AlignScore-tiny.ckpt" and count_labels(found) == 2
+    assert found.name == "alignscore of AlignScore-tiny.ckpt" and get_label_count(found) == 2
     assert found.predict_probabilities(PAIRS).shape == (2, 3)
     long = [("alpha . " * 80, "\n".join(["alpha lowers pressure in adults ."] * 90))]
     assert np.isfinite(found.predict_probabilities(long)).all()

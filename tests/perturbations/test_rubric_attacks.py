@@ -11,7 +11,7 @@ from case_tables import each_case
 from ragassay.perturbations.attack import cut_answer
 from ragassay.perturbations.lexicon import load_pool
 from ragassay.perturbations.wording_attacks import (
-    iterate_frames,
+    iter_frames,
     paraphrase_by_rule,
     remove_connectives,
 )
@@ -161,13 +161,13 @@ def test_a_frame_keeps_names_and_drops_what_links(sentence: str, known: str, aga
 
 
 def test_the_same_frame_returns_only_after_all_others():
-    frames = iterate_frames("fit", random.Random(0))
+    frames = iter_frames("fit", random.Random(0))
     n = len({next(frames) for _ in range(18)})
     assert n == 18
 
 
 def test_frames_for_fitting_are_not_those_for_auditing():
-    turns = [iterate_frames(side, random.Random(0)) for side in ("fit", "audit")]
+    turns = [iter_frames(side, random.Random(0)) for side in ("fit", "audit")]
     fit, audit = ({next(frames) for _ in range(40)} for frames in turns)
     assert fit & audit == {"{}"}
 

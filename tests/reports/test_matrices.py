@@ -15,12 +15,12 @@ from ragassay.metrics.stats.aggregates import Matrix
 from ragassay.records import Score
 from ragassay.reports.sheets import render_sheet_table
 from ragassay.studies.matrix_tables import (
+    build_matrix_fields,
     build_matrix_sheet,
     build_self_preference_sheet,
     describe_self_preference,
     describe_verdict,
     draw_matrix,
-    list_matrix_fields,
     render_matrices_csv,
     render_matrices_latex,
     render_matrices_page,
@@ -93,7 +93,7 @@ def test_latex_aligns_numbers_right_of_one_column_of_names():
 
 
 def test_json_is_finite():
-    fields = list_matrix_fields(matrix((score(2.0, (0.0, math.inf)),), names=("a",)))
+    fields = build_matrix_fields(matrix((score(2.0, (0.0, math.inf)),), names=("a",)))
     assert "Infinity" not in json.dumps(fields)
 
 

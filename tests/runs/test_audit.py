@@ -25,7 +25,7 @@ from ragassay.runs.evaluate import Job, build_job, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
 from ragassay.studies.audit import (
-    audit_run,
+    audit_run_judge,
     describe_raters,
     plan_audit,
     prepare_run_audit,
@@ -267,7 +267,7 @@ async def test_the_judge_of_a_run_is_audited_on_answers_of_the_run(tmp_path):
         assert "This judge was not audited" in (folder.path / "report.html").read_text()
         n_asked = model.n_requests
         picked = prepare_run_audit(job, result, run, AuditOptions(3, attacks=("off_topic",)))
-        found = await audit_run(picked, result, run, folder)
+        found = await audit_run_judge(picked, result, run, folder)
         whole = f">\n{picked.job.records[0].answer}\n</data"
         later = [last_user_text(r.messages) for r in model.requests[n_asked:]]
         assert later

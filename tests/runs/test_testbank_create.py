@@ -17,7 +17,7 @@ from ragassay.formats import BankItem, RubricBank, build_bank_item_id, read_test
 from ragassay.formats.exam_queries import ExamQuery, QueryFile, read_exam_queries
 from ragassay.records import Document, Record
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.banks import fold_banks
+from ragassay.runs.banks import remove_duplicate_items
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 from ragassay.workbench.bank_create import ExamPlan, build_exam_jobs, write_testbanks
@@ -193,7 +193,9 @@ def test_a_folded_question_leaves_its_answer_with_the_one_that_stays():
         BankItem(BUILT, "1", answers=("1901",)),
         BankItem(BUILT_TOO, "2", answers=("in 1901",)),
     )
-    (bank,), folded = fold_banks([RubricBank("q", "", "questions", items)], WordEmbedder().encode)
+    (bank,), folded = remove_duplicate_items(
+        [RubricBank("q", "", "questions", items)], WordEmbedder().encode
+    )
     assert [(i.id, i.answers) for i in bank.items] == [("1", ("1901", "in 1901"))]
     assert folded == (("q", BUILT_TOO),)
 

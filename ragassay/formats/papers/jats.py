@@ -12,7 +12,7 @@ from lxml.etree import _Element as Element
 from ragassay.formats.files import CORRUPTION_ERRORS, describe_corruption, open_binary
 from ragassay.formats.items import Place, shorten_text
 from ragassay.formats.papers.jats_text import Flow, extract_lines, extract_text, render_table
-from ragassay.formats.papers.prose import classify_heading, join_lines, normalize_id
+from ragassay.formats.papers.prose import classify_heading, collapse_lines, normalize_id
 from ragassay.formats.problems import Problem, quote_text
 from ragassay.records import Paper, PaperSection, Rejection
 from ragassay.records.qa import SectionKind
@@ -221,14 +221,16 @@ def _format_reference(ref: Element) -> str:
     label = extract_text(ref.find("label")).strip("[].()")
     citations = ref.iter("mixed-citation", "element-citation", "nlm-citation", "note")
     texts = map(_read_citation, citations)
-    return join_lines(f"{label}. {'; '.join(texts)}" if label else "; ".join(texts))
+    return collapse_lines(f"{label}. {'; '.join(texts)}" if label else "; ".join(texts))
 
 
 def _read_citation(element: Element) -> str:
     between = (element.text, *(child.tail for child in element))
     if any(text and text.strip() for text in between):
         return extract_text(element)
-    return join_lines(" ".join(join_lines(text) for text in element.itertext() if text.strip()))
+    return collapse_lines(
+        " ".join(collapse_lines(text) for text in element.itertext() if text.strip())
+    )
 
 
 MAX_ARTICLE_BYTES = 64 * 1024 * 1024

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from lxml.etree import _Element as Element
 
-from ragassay.formats.papers.prose import join_lines
+from ragassay.formats.papers.prose import collapse_lines
 
 FLOATS = frozenset(
     {"table-wrap", "table-wrap-group", "fig", "fig-group", "supplementary-material", "media"}
@@ -64,7 +64,7 @@ class Flow:
 
     def end_line(self) -> None:
         """Finish the current paragraph."""
-        if line := join_lines("".join(self._parts)):
+        if line := collapse_lines("".join(self._parts)):
             self.lines.append(line)
         self._parts, self._last = [], ""
 
@@ -144,10 +144,10 @@ def _is_citation(element: Element) -> bool:
 
 def _read_formula(element: Element) -> str:
     for alternative in element.iter("alt-text"):
-        if text := join_lines(alternative.text or ""):
+        if text := collapse_lines(alternative.text or ""):
             return text
     if (math := next(element.iter("math"), None)) is not None:
-        return join_lines("".join(_render_math(math)))
+        return collapse_lines("".join(_render_math(math)))
     tex = next(element.iter("tex-math"), None)
     return _simplify_tex("".join(tex.itertext())) if tex is not None else extract_text(element)
 
@@ -182,7 +182,7 @@ def _render_math(element: Element) -> Iterator[str]:
         for child in children:
             yield from _render_math(child)
     else:
-        text = join_lines(element.text or "")
+        text = collapse_lines(element.text or "")
         yield f" {text} " if tag == "mo" and text in _RELATIONS else text
 
 
@@ -225,7 +225,7 @@ def _simplify_tex(tex: str) -> str:
     text = (document if ended else tex).replace("$", "")
     text = _TEX_SIGN.sub(lambda match: _TEX_SIGNS[match[0]], _TEX_WRAPPER.sub("", text))
     text = _TEX_FRACTION.sub(r"(\1)/(\2)", text)
-    return join_lines(re.sub(r"[{}\\]", "", text))
+    return collapse_lines(re.sub(r"[{}\\]", "", text))
 
 
 _ROWS = ("tr", "row")

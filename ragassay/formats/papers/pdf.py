@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ragassay.formats.papers.prose import join_lines, normalize_id, read_prose
+from ragassay.formats.papers.prose import collapse_lines, normalize_id, read_prose
 from ragassay.formats.problems import ProblemError
 from ragassay.records import Paper
 
@@ -78,7 +78,7 @@ def _extract_pages(data: bytes) -> tuple[str, list[str]]:
         raise ProblemError("", "the PDF is encrypted", "a PDF without encryption") from error
     except Exception as error:
         # A damaged PDF can raise any exception, which must not stop the other files.
-        message = f"{type(error).__name__}: {join_lines(str(error))[:200]}"
+        message = f"{type(error).__name__}: {collapse_lines(str(error))[:200]}"
         raise ProblemError("", f"the PDF cannot be read ({message})", _EXPECTED) from error
 
 
@@ -94,7 +94,7 @@ def _read_pages(reader: PdfReader) -> tuple[str, list[str]]:
         if n_chars > MAX_CHARS:
             text = f"the PDF has more than {MAX_CHARS:,} characters"
             raise ProblemError("", text, "a single paper")
-    title = join_lines(str((reader.metadata or {}).get("/Title") or "").replace("\x00", ""))
+    title = collapse_lines(str((reader.metadata or {}).get("/Title") or "").replace("\x00", ""))
     return (title if len(title.split()) > 2 and not _NO_TITLE.search(title) else ""), texts
 
 
@@ -143,7 +143,7 @@ def _list_edges(lines: list[str]) -> list[str]:
 
 
 def _mask_numbers(line: str) -> str:
-    return re.sub(r"\d+", "#", join_lines(line).lower())
+    return re.sub(r"\d+", "#", collapse_lines(line).lower())
 
 
 def _trim_edges(lines: list[str], repeated: set[str]) -> list[str]:

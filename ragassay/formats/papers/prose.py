@@ -151,7 +151,7 @@ _UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
 _SPACE = re.compile(r"[ \t\r\n\f\v]+")
 
 
-def join_lines(text: str) -> str:
+def collapse_lines(text: str) -> str:
     """Join the lines of a text. Narrow and no-break spaces in numbers are kept."""
     return _SPACE.sub(" ", text.translate(_UNSEEN)).strip(" ")
 
@@ -189,7 +189,7 @@ def read_prose(text: str, *, may_have_title: bool = False) -> Prose:
             if len(lines) == 1 and sections.open(lines[0]):
                 continue
             for paragraph in _join_lines(lines, width, words) if width else lines:
-                sections.add(join_lines(paragraph))
+                sections.add(collapse_lines(paragraph))
     return Prose(title, tuple(sections.keywords), tuple(_mark_front(sections.finish())))
 
 

@@ -31,7 +31,7 @@ def mask_repeats(texts: Sequence[str]) -> NDArray[np.bool_]:
     """Return a mask that is false for repeated texts, ignoring case and whitespace.
 
     In BioACE, a repeated nugget can match a second gold nugget and raise recall. To prevent this,
-    restrict the allowed pairs: `align_optimally(similarity, counts & first_of_each(texts))`.
+    restrict the allowed pairs: `align_optimally(similarity, counts & mask_repeats(texts))`.
     """
     plain = [" ".join(text.casefold().split()) for text in texts]
     return np.array([text not in plain[:i] for i, text in enumerate(plain)], dtype=bool)

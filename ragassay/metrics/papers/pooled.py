@@ -39,7 +39,7 @@ class RecallKind:
             wanted &= {v.sentence for v in evaluation.citations if v.verdict == "supports"}
         return [s for s in evaluation.sentences if s.index in wanted]
 
-    def count_open(self, evaluation: Evaluation) -> int:
+    def count_open_sentences(self, evaluation: Evaluation) -> int:
         """Return the number of sentences that could count if no verdict were missing."""
         labels = {v.sentence: v.label for v in evaluation.labels}
         verdicts: dict[int, set[str | None]] = {}
@@ -211,7 +211,10 @@ def _is_unlabelled(evaluation: Evaluation) -> bool:
 def _score_recall_of_ten(
     kind: RecallKind, evaluation: Evaluation, cluster: Mapping[Place, str]
 ) -> Score:
-    reached, n_open = _find_reached_clusters(kind, evaluation, cluster), kind.count_open(evaluation)
+    reached, n_open = (
+        _find_reached_clusters(kind, evaluation, cluster),
+        kind.count_open_sentences(evaluation),
+    )
     n = 0 if _is_unlabelled(evaluation) or not cluster else N_CLUSTERS
     score = score_share(kind.key, len(reached), n, n_open, evaluation.judge)
     # The denominator is fixed. Each unscored sentence can add at most one cluster.
@@ -227,8 +230,8 @@ def _cluster_recall(
     """Return the share of clusters covered, with bounds for up to ten clusters."""
     n_hits = len(_find_reached_clusters(RECALLS[0], evaluation, cluster))
     n = len(set(cluster.values()))
-    n_own = RECALLS[0].count_open(evaluation)
-    n_missing = sum(RECALLS[0].count_open(one) for one in answers)
+    n_own = RECALLS[0].count_open_sentences(evaluation)
+    n_missing = sum(RECALLS[0].count_open_sentences(one) for one in answers)
     is_unknown = _is_unlabelled(evaluation)
     score = score_share(CLUSTER_RECALL, n_hits, 0 if is_unknown else n, n_missing, evaluation.judge)
     if not n_missing:
@@ -267,7 +270,7 @@ def _score_own_documents(
         len(own),
         0 if is_unknown else len(every),
         len(unknown | of_others - every),
-        _find_verifier(evaluation),
+        _find_verifier_name(evaluation),
     )
     if not score.n_unscored:
         return score
@@ -278,6 +281,6 @@ def _score_own_documents(
     return score.model_copy(update={"worst": round(worst, 4), "best": round(best, 4)})
 
 
-def _find_verifier(evaluation: Evaluation) -> str:
+def _find_verifier_name(evaluation: Evaluation) -> str:
     known = evaluation.scores.get("citations.support")
     return known.judge if known else evaluation.judge

@@ -62,7 +62,7 @@ class Surroundings:
         first, last = bisect.bisect_left(self.starts, start), bisect.bisect_left(self.starts, end)
         return self.words[max(0, first - n) : first], self.words[last : last + n]
 
-    def find_row(self, place: int) -> frozenset[str] | None:
+    def find_row_words(self, place: int) -> frozenset[str] | None:
         """Return the words of the table row that contains an offset, with its header, or None."""
         n = bisect.bisect_right(self.rows, place, key=lambda row: row[0]) - 1
         return self.rows[n][2] if n >= 0 and place < self.rows[n][1] else None
@@ -155,9 +155,9 @@ class SourceNumbers:
         if one.unit:
             amount = one.value * one.unit.factor, one.unit.powers
             matches += self.by_amount.get(amount, ())[:MOST_PLACES]
-        return matches or (self._find_rounded(one) if one.is_about else [])
+        return matches or (self._find_rounding_numbers(one) if one.is_about else [])
 
-    def _find_rounded(self, about: Quantity) -> list[Quantity]:
+    def _find_rounding_numbers(self, about: Quantity) -> list[Quantity]:
         """Return the numbers that round to an approximate number, such as 2.98 for "about 3"."""
         off = min(MOST_ROUNDING * abs(about.value), Fraction(10) ** -about.digits / 2)
         first = bisect.bisect_left(self.by_size, about.value - off, key=lambda one: one.value)
@@ -221,7 +221,7 @@ def _compute_margin(
     after: Sequence[str],
     source: Surroundings,
 ) -> float:
-    row = source.find_row(match.start)
+    row = source.find_row_words(match.start)
     if row is not None:
         return source.compute_overlap({*before, *after}, set(row)) - LEAST_OVERLAP - IN_TABLE
     left, right = source.list_words_around(match.start, _find_end(match), WORDS_OF_SOURCE)

@@ -91,7 +91,7 @@ MOST_SNAPPED = 2000
 0.5."""
 
 
-def get_question(evaluation: Outlined) -> str:
+def identify_question(evaluation: Outlined) -> str:
     """Return the topic of an evaluation, or its question if it has no topic."""
     return evaluation.topic or evaluation.question
 
@@ -143,7 +143,7 @@ def average_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
     keys = dict.fromkeys(key for e in evaluations for key in e.scores)
     return {
         key: _average_groups(
-            key, [(get_question(e), [e.scores[key]]) for e in evaluations if key in e.scores]
+            key, [(identify_question(e), [e.scores[key]]) for e in evaluations if key in e.scores]
         )
         for key in keys
     }
@@ -206,7 +206,9 @@ def _pool_score(key: str, evaluations: Sequence[Outlined]) -> Score:
     scores = [e.scores[key] for e in scored]
     hits, sizes = [_count_hits(score) for score in scores], [score.n for score in scores]
     n, n_unscored = sum(sizes), sum(score.n_unscored for score in scores)
-    interval = compute_ratio_interval(hits, sizes, [get_question(e) for e in scored]) if n else None
+    interval = (
+        compute_ratio_interval(hits, sizes, [identify_question(e) for e in scored]) if n else None
+    )
     ends = [(score.n + score.n_unscored, find_score_bounds(key, score)) for score in scores]
     total = n + n_unscored
     worst, best = (
@@ -226,7 +228,7 @@ def _pool_f1(
     scores = [[e.scores[part] for part in parts] for e in scored]
     rows = [[number for one in both for number in (_count_hits(one), one.n)] for both in scores]
     sums = sum_by_cluster(
-        np.array(rows, dtype=float).reshape(-1, 4), [get_question(e) for e in scored]
+        np.array(rows, dtype=float).reshape(-1, 4), [identify_question(e) for e in scored]
     )
 
     def compute_f1(counts: np.ndarray) -> np.ndarray:
@@ -250,5 +252,5 @@ def _group_by_question(evaluations: Sequence[Outlined], key: str) -> dict[str, l
     scores: dict[str, list[Score]] = {}
     for evaluation in evaluations:
         if key in evaluation.scores:
-            scores.setdefault(get_question(evaluation), []).append(evaluation.scores[key])
+            scores.setdefault(identify_question(evaluation), []).append(evaluation.scores[key])
     return scores

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import get_args
 
 from ragassay.metrics.papers.pooled import find_public_id
-from ragassay.metrics.stats.aggregates import get_question
+from ragassay.metrics.stats.aggregates import identify_question
 from ragassay.records import (
     ASSIGNMENTS,
     RELEVANCE_LABELS,
@@ -135,7 +135,7 @@ class _Index:
         }
         self._by_system: dict[tuple[str, str], list[Evaluation]] = {}
         for e in evaluations:
-            self._by_system.setdefault((get_question(e), e.system or ""), []).append(e)
+            self._by_system.setdefault((identify_question(e), e.system or ""), []).append(e)
 
     def find(self, label: HumanLabel) -> AlignedItem | str:
         """Return the item that a label refers to, or the reason why there is none."""
@@ -157,7 +157,7 @@ class _Index:
 def _find_item(label: HumanLabel, evaluation: Evaluation) -> AlignedItem | str:
     item = AlignedItem(
         task=label.task,
-        question=get_question(evaluation),
+        question=identify_question(evaluation),
         record_id=evaluation.record_id,
         sentence=label.sentence,
         item="",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ragassay.metrics.papers.answer_scores import LOWER_IS_BETTER
-from ragassay.metrics.stats.aggregates import average_question_score, get_question
+from ragassay.metrics.stats.aggregates import average_question_score, identify_question
 from ragassay.metrics.stats.intervals import SHARE_SCALE, compute_mean
 from ragassay.metrics.stats.leaderboard import ALPHA, PairTest, apply_holm, run_paired_tests
 from ragassay.records import Evaluation, Finding, Score
@@ -28,15 +28,15 @@ def match_answers(
     """
     waiting: dict[str, list[Evaluation]] = defaultdict(list)
     for evaluation in new:
-        waiting[get_question(evaluation)].append(evaluation)
+        waiting[identify_question(evaluation)].append(evaluation)
     partners: dict[int, Evaluation] = {}
     for key in (lambda e: (e.record_id, e.system), lambda e: e.system, lambda e: None):
         for i, one in enumerate(old):
-            candidates = waiting[get_question(one)]
+            candidates = waiting[identify_question(one)]
             partner = next((two for two in candidates if key(one) == key(two)), None)
             if partner is not None and i not in partners:
                 partners[i] = partner
-                waiting[get_question(one)] = [two for two in candidates if two is not partner]
+                waiting[identify_question(one)] = [two for two in candidates if two is not partner]
     return [(one, partners[i]) for i, one in enumerate(old) if i in partners]
 
 
@@ -212,7 +212,7 @@ def find_changes(
     )
 
 
-def find_least_p_value(scores: Sequence[ScoreChange]) -> float:
+def compute_min_p_value(scores: Sequence[ScoreChange]) -> float:
     """Return the smallest possible Holm-corrected p-value, given the numbers of questions.
 
     The smallest p-value of a permutation test on n questions is 2 / 2^n. Holm's correction
@@ -224,7 +224,7 @@ def find_least_p_value(scores: Sequence[ScoreChange]) -> float:
 
 def can_be_significant(scores: Sequence[ScoreChange]) -> bool:
     """Return whether there are enough questions for any difference to be significant."""
-    return find_least_p_value(scores) < ALPHA
+    return compute_min_p_value(scores) < ALPHA
 
 
 def _compare(
@@ -260,7 +260,7 @@ def _build_score_change(
     for one, two in pairs:
         before, after = (_get_value(e, key, is_serious) for e in (one, two))
         if before is not None and after is not None:
-            shared[get_question(one)].append((before, after))
+            shared[identify_question(one)].append((before, after))
     olds, news = (
         {q: math.fsum(v[side] for v in values) / len(values) for q, values in shared.items()}
         for side in (0, 1)
@@ -270,7 +270,8 @@ def _build_score_change(
     ranges = None
     if key != SERIOUS_KEY and shared:
         sides = [
-            [pair[side] for pair in pairs if get_question(pair[0]) in shared] for side in (0, 1)
+            [pair[side] for pair in pairs if identify_question(pair[0]) in shared]
+            for side in (0, 1)
         ]
         old_side, new_side = (average_question_score(key, side).reported for side in sides)
         ranges = old_side, new_side
@@ -283,7 +284,7 @@ def _build_score_change(
         new=compute_mean(news.values()),
         test=replace(test, first=new, second=old[0]),
         n_questions=len(
-            {get_question(e) for e in old[1] if _get_value(e, key, is_serious) is not None}
+            {identify_question(e) for e in old[1] if _get_value(e, key, is_serious) is not None}
         ),
         ranges=ranges,
     )

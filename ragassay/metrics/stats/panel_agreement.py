@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from ragassay.metrics.stats.aggregates import get_question
+from ragassay.metrics.stats.aggregates import identify_question
 from ragassay.metrics.stats.agreement import COEFFICIENT_SCALE, krippendorff_alpha
 from ragassay.metrics.stats.intervals import (
     compute_mean,
@@ -29,7 +29,7 @@ def collect_lone_ratings(evaluations: Sequence[Evaluation]) -> dict[str, dict[Ra
     """Return the ratings that each judge gave before reading the ratings of other judges."""
     ratings: dict[str, dict[Rated, Judgment]] = {}
     for evaluation in evaluations:
-        question = get_question(evaluation)
+        question = identify_question(evaluation)
         for judgment in evaluation.judgments:
             for member in judgment.members:
                 alone = member.first or member
@@ -135,7 +135,7 @@ def measure_panel_agreement(evaluations: Sequence[Evaluation]) -> PanelAgreement
     computed by resampling questions.
     """
     units = [
-        (get_question(evaluation), judgment)
+        (identify_question(evaluation), judgment)
         for evaluation in evaluations
         for judgment in evaluation.judgments
         if judgment.members

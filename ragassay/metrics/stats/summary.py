@@ -77,7 +77,7 @@ class _Tally:
         for evaluation in evaluations:
             tally.n_undecided += len(evaluation.undecided)
             tally.add_usage(evaluation.usage, evaluation.usage_by_part)
-            for verdict in _iterate_single_verdicts(evaluation):
+            for verdict in _iter_single_verdicts(evaluation):
                 tally._add(verdict)
         return tally
 
@@ -96,7 +96,7 @@ class _Tally:
         self.n_judged += verdict.is_undecided or verdict.value not in BY_RULE
 
 
-def _iterate_single_verdicts(evaluation: Evaluation) -> Iterator[VerdictBase]:
+def _iter_single_verdicts(evaluation: Evaluation) -> Iterator[VerdictBase]:
     """Yield the verdicts of single judges, except correctness, which is derived from evidence."""
     for verdict in evaluation.verdicts:
         if not isinstance(verdict, SentenceCorrectness):

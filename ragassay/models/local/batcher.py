@@ -56,7 +56,7 @@ class Load:
 _BATCHERS: weakref.WeakSet[Batcher] = weakref.WeakSet()
 
 
-def list_loads() -> list[Load]:
+def list_batcher_loads() -> list[Load]:
     """Return the counters of all batchers in this process."""
     return [batcher.load for batcher in list(_BATCHERS)]
 

@@ -27,7 +27,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from ragassay.model_names import find_provider, is_local
-from ragassay.models.local.batcher import list_loads
+from ragassay.models.local.batcher import list_batcher_loads
 from ragassay.models.serving.requests import (
     CLIENT_LEFT,
     Refusal,
@@ -101,7 +101,7 @@ class ServerMetrics:
 
 class _LocalLoad:
     def collect(self) -> Iterator[Metric]:
-        known = list_loads()
+        known = list_batcher_loads()
         n_waiting = sum(load.n_waiting for load in known)
         text = "Calls to local models that are waiting or running."
         yield GaugeMetricFamily("ragassay_local_calls_waiting", text, n_waiting)

@@ -194,9 +194,11 @@ class CompilingLM(dspy.BaseLM):
         options = self.kwargs | kwargs
         n, draw = options.pop("n", None) or 1, options.pop("rollout_id", None) or 0
         draws = range(draw, draw + n)
-        return list(await asyncio.gather(*(self._find_reply(request, options, d) for d in draws)))
+        return list(
+            await asyncio.gather(*(self._request_reply(request, options, d) for d in draws))
+        )
 
-    async def _find_reply(
+    async def _request_reply(
         self, messages: list[dict[str, Any]], options: dict[str, Any], draw: int
     ) -> dict[str, Any]:
         if draw and is_local(self.model):

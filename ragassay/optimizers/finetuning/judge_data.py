@@ -18,7 +18,12 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from ragassay.agents.tuned_judge import AnswerReader, TunedJudge, number_sentences, render_papers
+from ragassay.agents.tuned_judge import (
+    AnswerReader,
+    TunedJudge,
+    list_numbered_sentences,
+    render_papers,
+)
 from ragassay.formats.reviews import read_answers
 from ragassay.graphs.case import convert_to_case
 from ragassay.optimizers.finetuning.examples import ChatExample, Method, as_messages, as_reply
@@ -31,7 +36,7 @@ from ragassay.optimizers.finetuning.judge_replies import (
     read_judge_replies,
     read_median_ratings,
     sample_systems,
-    select_redundant,
+    select_redundant_answers,
 )
 from ragassay.perturbations import ATTACKS, perturb_answers
 from ragassay.prompts.texts import load_rationales
@@ -109,7 +114,7 @@ def build_judge_examples(
         whole_ids = {record.id: record for record in unperturbed}
         uncut = [record for record in chosen if record == whole_ids[record.id]]
         # A full redundant answer would stand out by its length among excerpts.
-        for one in (*made, *select_redundant(records, uncut)):
+        for one in (*made, *select_redundant_answers(records, uncut)):
             # Clinical errors cannot be detected without the sources.
             if one.family != "clinical" and one.attack not in UNSEEN:
                 perturbed.setdefault(one.original, []).append(one)
@@ -285,7 +290,7 @@ def _build_mark_examples(
             group=record.topic or record.id,
             kind=f"{mark}, {kind}",
         )
-        for n in range(1, len(number_sentences(case)) + 1)
+        for n in range(1, len(list_numbered_sentences(case)) + 1)
         for mark in [faults.get(n, FINE)]
     ]
 

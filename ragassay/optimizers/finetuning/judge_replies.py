@@ -42,7 +42,7 @@ def is_held_out(question: str) -> bool:
     return int(hashlib.sha256(question.encode()).hexdigest(), 16) % 100 < HELD_OUT_PERCENT
 
 
-def select_redundant(
+def select_redundant_answers(
     records: Sequence[Record], unperturbed: Sequence[Record]
 ) -> list[PerturbedAnswer]:
     """Return the perturbed answers with redundant sentences among `records`."""

@@ -52,7 +52,7 @@ def build_vector_facts(article: Article) -> Facts:
     return facts
 
 
-def replace_facts(facts: Facts, stored: Mapping[str, Any] | None) -> Facts:
+def build_replacement_facts(facts: Facts, stored: Mapping[str, Any] | None) -> Facts:
     """Return metadata that replaces the stored metadata when it is written to Chroma.
 
     Stored keys that are not in the new metadata get the value None, because Chroma keeps all other

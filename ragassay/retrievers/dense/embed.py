@@ -14,10 +14,10 @@ from ragassay.retrievers.dense.chroma import (
     VECTORS,
     Facts,
     build_embedded_text,
+    build_replacement_facts,
     build_vector_facts,
     connect,
     explain_errors,
-    replace_facts,
 )
 from ragassay.retrievers.dense.index import (
     NamedEncoder,
@@ -119,7 +119,7 @@ def embed_tokens(
     """
     store = TokenStore(corpus.folder / STORE, embedder)
     n_done = n_new = 0
-    for page in corpus.iterate_pages():
+    for page in corpus.iter_pages():
         for start in range(0, len(page), N_A_BATCH):
             batch = page[start : start + N_A_BATCH]
             texts = list(
@@ -177,7 +177,7 @@ class _Embedding:
 
     def run(self) -> None:
         """Create, update and delete the vectors of the corpus."""
-        for page in self._corpus.iterate_pages():
+        for page in self._corpus.iter_pages():
             self._update_page(page)
         self._remove_deleted()
 
@@ -188,9 +188,9 @@ class _Embedding:
         for article in page:
             facts, known = build_vector_facts(article), stored.get(article.id)
             if known is None or known.get("digest") != facts["digest"]:
-                new.append((article, replace_facts(facts, known)))
+                new.append((article, build_replacement_facts(facts, known)))
             elif known != facts:
-                changed.append((article, replace_facts(facts, known)))
+                changed.append((article, build_replacement_facts(facts, known)))
         if changed:
             self._collection.update(
                 ids=[article.id for article, _ in changed],

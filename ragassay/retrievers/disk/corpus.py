@@ -258,7 +258,7 @@ class DiskCorpus(Rebuilt):
         articles = map(self._read_article, self._find(identifiers))
         return {article.id: article for article in articles}
 
-    def iterate_pages(self, n: int = PAGE_SIZE) -> Iterator[list[Article]]:
+    def iter_pages(self, n: int = PAGE_SIZE) -> Iterator[list[Article]]:
         """Yield all articles in pages, in an order that stays the same until the corpus changes.
 
         Args:

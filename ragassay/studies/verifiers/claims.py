@@ -31,7 +31,7 @@ from ragassay.models.entailment import (
     SUPPORTS,
     EntailmentModel,
     can_read_documents,
-    count_labels,
+    get_label_count,
 )
 from ragassay.models.fitted_models import FittedThresholds, FittedVerifier, hash_text
 from ragassay.models.verifiers import require_verifier
@@ -300,7 +300,7 @@ def measure(
     for n in n_labels:
         for name in names:
             model = models[name, n]
-            if count_labels(model) < n:
+            if get_label_count(model) < n:
                 continue
             # Most verifiers return the same shares for two and three labels.
             key = name, model.digest
@@ -375,7 +375,7 @@ def fit(
         raise InputError(
             f"{name} is already fitted; pass the verifier that was fitted, {model.fitted.verifier}"
         )
-    if count_labels(model) < n_labels:
+    if get_label_count(model) < n_labels:
         raise InputError(f"{name} has only two labels; pass --labels 2")
     train, test = (compute_label_shares(model, side, step=step) for side in (learnt, held))
     is_scored = np.logical_not(np.isnan(train).any(axis=1))

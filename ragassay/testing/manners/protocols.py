@@ -60,7 +60,7 @@ def _read_responses(body: JsonObject) -> JsonObject:
     is_schema = form and form.get("type") == "json_schema"
     return _remove_none(
         model=body.get("model"),
-        messages=[*_list_system(body.get("instructions")), *_iterate_objects(message_list)],
+        messages=[*_list_system(body.get("instructions")), *_iter_objects(message_list)],
         stream=body.get("stream"),
         temperature=body.get("temperature"),
         max_tokens=body.get("max_output_tokens"),
@@ -86,13 +86,13 @@ def _read_messages(body: JsonObject) -> JsonObject:
     form = body.get("output_format") or _get_nested(body, "output_config", "format")
     schema = form.get("schema") if isinstance(form, Mapping) else None
     forced = _get_nested(body, "tool_choice", "name")
-    for tool in _iterate_objects(body.get("tools")):
+    for tool in _iter_objects(body.get("tools")):
         if tool.get("name") == forced:
             schema = tool.get("input_schema")
     thinks = _get_nested(body, "thinking", "type") in ("enabled", "adaptive")
     return _remove_none(
         model=body.get("model"),
-        messages=[*_list_system(body.get("system")), *_iterate_objects(body.get("messages"))],
+        messages=[*_list_system(body.get("system")), *_iter_objects(body.get("messages"))],
         stream=body.get("stream"),
         temperature=body.get("temperature"),
         max_tokens=body.get("max_tokens"),
@@ -119,7 +119,7 @@ def _read_gemini(body: JsonObject) -> JsonObject:
     system = body.get("systemInstruction") or body.get("system_instruction")
     message_list = [
         {"role": "user" if m.get("role") == "user" else "assistant", "content": m.get("parts")}
-        for m in _iterate_objects(body.get("contents"))
+        for m in _iter_objects(body.get("contents"))
     ]
     schema = config.get("response_schema") or config.get("response_json_schema")
     is_json = config.get("response_mime_type") == "application/json"
@@ -146,11 +146,11 @@ def _read_converse(body: JsonObject) -> JsonObject:
     )
     schema = json.loads(schema) if isinstance(schema, str) else schema
     forced = _get_nested(body, "toolConfig", "toolChoice", "tool", "name")
-    for tool in _iterate_objects(_get_nested(body, "toolConfig", "tools")):
+    for tool in _iter_objects(_get_nested(body, "toolConfig", "tools")):
         if forced and _get_nested(tool, "toolSpec", "name") == forced:
             schema = _get_nested(tool, "toolSpec", "inputSchema", "json")
     return _remove_none(
-        messages=[*_list_system(body.get("system")), *_iterate_objects(body.get("messages"))],
+        messages=[*_list_system(body.get("system")), *_iter_objects(body.get("messages"))],
         temperature=_get_nested(body, "inferenceConfig", "temperature"),
         max_tokens=_get_nested(body, "inferenceConfig", "maxTokens"),
         reasoning_effort=_get_nested(body, "additionalModelRequestFields", "thinking", "type"),
@@ -208,7 +208,7 @@ def _get_nested(value: object, *path: str) -> Any:
     return value
 
 
-def _iterate_objects(value: object) -> Iterator[Mapping[str, Any]]:
+def _iter_objects(value: object) -> Iterator[Mapping[str, Any]]:
     if isinstance(value, Sequence) and not isinstance(value, str):
         yield from (item for item in value if isinstance(item, Mapping))
 

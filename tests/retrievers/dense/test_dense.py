@@ -29,9 +29,9 @@ from ragassay.errors import CorpusError, SettingsError
 from ragassay.records import Article, ArticleLink, Document
 from ragassay.retrievers.dense.chroma import (
     build_embedded_text,
+    build_replacement_facts,
     build_vector_facts,
     build_where_clause,
-    replace_facts,
 )
 from ragassay.retrievers.dense.embed import EmbedEvent, embed_corpus
 from ragassay.retrievers.dense.index import DenseIndex, check_vectors, describe_vectors
@@ -104,7 +104,7 @@ def test_pages_hold_each_living_article_once(add: Add, n: int) -> None:
     add([article(i) for i in range(40)])
     revised = article(3).model_copy(update={"text": "Revised."})
     corpus = add([revised, article(40), Deletion(id="1007"), Deletion(id="1039")])
-    pages = list(corpus.iterate_pages(n))
+    pages = list(corpus.iter_pages(n))
     assert max(len(page) for page in pages) <= n
     found = {a.id: a for page in pages for a in page}
     assert sum(map(len, pages)) == len(found) == len(corpus) == 39
@@ -113,7 +113,7 @@ def test_pages_hold_each_living_article_once(add: Add, n: int) -> None:
 
 
 def test_an_empty_corpus_has_no_page(add: Add) -> None:
-    assert list(add([]).iterate_pages()) == []
+    assert list(add([]).iter_pages()) == []
 
 
 def test_articles_are_selected_by_the_ids_that_they_were_given(add: Add) -> None:
@@ -132,7 +132,7 @@ def test_a_search_is_brute_force_by_cosine(
     small: tuple[DiskCorpus, DenseIndex], query: list[str], k: int
 ) -> None:
     corpus, index = small
-    articles = [a for page in corpus.iterate_pages() for a in page]
+    articles = [a for page in corpus.iter_pages() for a in page]
     expected = cosines(" ".join(query), articles)
     found = index.find_nearest(" ".join(query), k)
     assert [score for _, score in found] == pytest.approx(sorted(expected)[::-1][:k], abs=1e-5)
@@ -156,7 +156,7 @@ def test_filters_keep_what_is_kept_in_memory(
     small: tuple[DiskCorpus, DenseIndex], filters: Filters
 ) -> None:
     corpus, index = small
-    kept = {a.id for page in corpus.iterate_pages() for a in page if is_kept(a, filters)}
+    kept = {a.id for page in corpus.iter_pages() for a in page if is_kept(a, filters)}
     assert {name for name, _ in index.find_nearest("aspirin", 100, filters)} == kept
 
 
@@ -230,7 +230,7 @@ def test_no_filter_is_no_where() -> None:
 def test_facts_that_are_gone_are_forgotten() -> None:
     plain = Article(id="1", text="a")
     stored = build_vector_facts(plain.model_copy(update={"publication_types": ("Review",)}))
-    assert replace_facts(build_vector_facts(plain), stored)["types"] is None
+    assert build_replacement_facts(build_vector_facts(plain), stored)["types"] is None
 
 
 @pytest.fixture(scope="module")
@@ -269,7 +269,7 @@ def test_an_update_embeds_what_is_new_or_changed_and_no_more(add: Add) -> None:
     assert (state.check_status(corpus), state.n_vectors) == ("complete", 11)
     index = DenseIndex(corpus, WordEmbedder())
     names = {name for name, _ in index.find_nearest("aspirin", 50)}
-    assert names == {a.id for page in corpus.iterate_pages() for a in page}
+    assert names == {a.id for page in corpus.iter_pages() for a in page}
     kept = Filters(no_retracted=True)
     assert "1003" not in {name for name, _ in index.find_nearest("aspirin", 50, kept)}
     typed = Filters(types=TYPES)
