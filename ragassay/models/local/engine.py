@@ -72,7 +72,8 @@ class Engine:
             do_sample=False, eos_token_id=sorted(self._ends), pad_token_id=min(self._ends)
         )
         # The output layer is in float32: bfloat16 rounds logits around 20 to multiples of 1/8.
-        head: Any = copy.deepcopy(model.get_output_embeddings()).float()
+        shared: Any = model.get_output_embeddings()
+        head = copy.deepcopy(shared).float()
         head.register_forward_pre_hook(lambda _, inputs: (inputs[0].float(),))
         model.set_output_embeddings(head)
         self._n_vocab = len(head.weight)
