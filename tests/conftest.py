@@ -92,7 +92,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         files.setdefault(item.nodeid.partition("::")[0], []).append(item)
     items[:] = [
         item
-        for path in sorted(files, key=lambda one: n_queue(one, files[one]))
+        for path in sorted(files, key=lambda one: choose_queue(one, files[one]))
         for item in files[path]
     ]
 
@@ -103,8 +103,8 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def n_queue(path: str, items: list[pytest.Item]) -> int:
-    """Return the queue of a file: longest, those with servers or models, others."""
+def choose_queue(path: str, items: list[pytest.Item]) -> int:
+    """Return the queue of a file: 0 for the longest, 1 with servers or models, 2 for others."""
     if path in LONGEST:
         return 0
     marks = ("integration", "browser")
