@@ -211,8 +211,8 @@ def insert_closest_sentence(claim: str, passage: str) -> str:
     r"""Insert a copy of the sentence closest to the claim (BM25) before the first sentence.
 
     Example:
-        >>> insert_closest_sentence("Pain rose.", "A trial.\nPressure fell.\nPain rose.")
-        'A trial.\nPain rose.\nPressure fell.\nPain rose.'
+        >>> insert_closest_sentence("Pain rose.", "A trial.\nIt fell.\nPain rose.\nAll left.")
+        'A trial.\nPain rose.\nIt fell.\nPain rose.\nAll left.'
     """
     title, *lines = passage.split("\n")
     if len(lines) < 3:
