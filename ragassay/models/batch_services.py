@@ -19,7 +19,7 @@ from ragassay.errors import FatalModelError, ModelError, TransientModelError, Un
 from ragassay.model_names import find_provider
 from ragassay.models.batches import ItemReply, JsonBody
 from ragassay.models.litellm_library import import_litellm
-from ragassay.models.provider_errors import convert_error, retry_after_s
+from ragassay.models.provider_errors import convert_error, read_retry_after
 
 MIB = 2**20
 TIMEOUT_S = 600.0
@@ -352,7 +352,7 @@ class BatchCalls:
                 if not is_temporary or attempt == N_ATTEMPTS:
                     # Error messages may quote the key, so they are not chained.
                     raise FatalModelError(f"{self._model}, batch call: {typed}") from None
-                wait_s = retry_after_s(error)
+                wait_s = read_retry_after(error)
             await asyncio.sleep(min(wait_s or pause_s, LONGEST_PAUSE_S))
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
         raise AssertionError("unreachable")

@@ -46,7 +46,7 @@ from ragassay.models.provider_errors import (
     is_about_the_question,
     lacks_key,
     needs_key,
-    retry_after_s,
+    read_retry_after,
     trim_error,
 )
 from ragassay.models.received import Arrival, open_bounded_client, record_arrival
@@ -223,7 +223,7 @@ class JudgeLM(dspy.LM):
         self._learn_from(error, sent)
         if self.fatal is None and apply_learned(requested, self._learnt) != sent:
             return
-        wait_s = retry_after_s(error)
+        wait_s = read_retry_after(error)
         if wait_s is not None and wait_s <= MOST_COOLDOWN_S:
             await get_current_limiter(self._own_limiter).hold(self._endpoint, wait_s)
         # Errors of hosted models may quote the key, so they are not chained.

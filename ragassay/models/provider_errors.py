@@ -313,7 +313,7 @@ def _convert_by_status(status: int, message: str) -> ModelError:
     return RefusedError(message) if status >= 400 else ModelError(message)
 
 
-def retry_after_s(error: Exception) -> float | None:
+def read_retry_after(error: Exception) -> float | None:
     """Return the seconds to wait according to the `Retry-After` header, or None without one."""
     response = getattr(error, "response", None)
     headers = getattr(response, "headers", None) or getattr(error, "litellm_response_headers", {})
