@@ -21,7 +21,7 @@ from ragassay.model_names import find_provider
 from ragassay.models.call_reply import find_refusal
 from ragassay.models.gateway import BOUNDED, open_bounded_client
 from ragassay.models.litellm_library import import_litellm
-from ragassay.models.provider_errors import retry_after_s
+from ragassay.models.provider_errors import read_retry_after
 from ragassay.testing import Fault, ScriptedModel, ToolCall, load_manner
 from ragassay.testing.manners import MANNER_NAMES
 from ragassay.testing.manners.manner import fill
@@ -293,7 +293,7 @@ def test_a_rate_limit_says_when_to_come_back(manner: str, monkeypatch: pytest.Mo
     with ScriptedModel(manner=manner, faults=[fault]) as model:
         error = failure(model, monkeypatch)
     place = WAITS_IN.get(manner)
-    assert retry_after_s(error) == (RETRY_AFTER_S if place == "header" else None)
+    assert read_retry_after(error) == (RETRY_AFTER_S if place == "header" else None)
     if place not in (None, "header"):
         assert place in str(error)
 
