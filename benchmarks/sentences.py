@@ -127,7 +127,7 @@ def _output_of(tree: ast.Module, place: str) -> Iterator[Sentence]:
         )
         if is_signature or isinstance(node, ast.JoinedStr):
             omitted |= {id(one) for one in ast.walk(node) if one is not node}
-        if isinstance(node, ast.FunctionDef) and place.startswith("ragassay/cli"):
+        if isinstance(node, ast.FunctionDef) and re.match(r"ragassay/(cli|\w+/commands)/", place):
             if any("command" in ast.unparse(one) for one in node.decorator_list):
                 help_text = ast.get_docstring(node) or ""
                 found = docstring_sentences(help_text)

@@ -57,55 +57,63 @@ FEATURES = (
     Feature("files: corpora, qrels, runs", "formats/retrieval", "qrel"),
     Feature(
         "SciQAG",
-        "qa/* formats/papers/* graphs/qa graphs/qa_* agents/qa_writer agents/pair_raters cli/qa "
-        "cli/qa_files metrics/papers/sciqag evaluators/pairs records/qa instruments/pair_rater "
+        "qa/* formats/papers/* graphs/qa graphs/qa_* agents/qa_writer agents/pair_raters "
+        "metrics/papers/sciqag evaluators/pairs records/qa instruments/pair_rater "
         "testing/pairs text/keywords",
         "qa/|papers/|_qa|qa_|jats",
     ),
     Feature(
         "workbench: test banks",
-        "workbench/bank_* formats/workbench/bank* formats/exam_queries runs/banks cli/testbank* "
-        "agents/writers graphs/writing",
+        "workbench/bank_* formats/workbench/bank* formats/exam_queries runs/banks "
+        "workbench/commands/testbank* agents/writers graphs/writing",
         "bank",
     ),
     Feature(
         "workbench: grading",
-        "workbench/grad* workbench/passages agents/passage_graders evaluators/passage_grades "
+        "workbench/grad* workbench/commands/grad* workbench/passages agents/passage_graders "
+        "evaluators/passage_grades "
         "instruments/exam_grader instruments/local_graders models/local_answers text/answer_match "
-        "records/exam formats/workbench/* cli/grade cli/grades",
+        "records/exam formats/workbench/*",
         "grade|grading|exam",
     ),
     Feature(
         "workbench: oversight, cover, leaderboards, qrels",
-        "workbench/* cli/oversight reports/comparison",
+        "workbench/* reports/comparison",
         "oversight|leaderboard|cover",
     ),
     Feature("review page", "review/* formats/reviews runs/journal", "review/"),
     Feature(
         "audit by perturbations",
-        "studies/audit* studies/certificate perturbations/* runs/audit_job records/audit "
-        "reports/certificate",
+        "studies/audit* studies/certificate studies/commands/audit perturbations/* runs/audit_job "
+        "records/audit reports/audit_report reports/certificate",
         "perturbations/|audit",
     ),
-    Feature("study: strategies", "studies/strateg* metrics/papers/strategies", "strateg"),
+    Feature(
+        "study: strategies",
+        "studies/strateg* studies/commands/studies metrics/papers/strategies",
+        "strateg",
+    ),
     Feature("study: rationales", "studies/rational* metrics/papers/rationales", "rationale"),
     Feature(
         "study: matrix, self-preference",
-        "studies/matrix* studies/ratings cli/matrix",
+        "studies/matrix* studies/ratings studies/commands/matrix",
         "matrix|test_ratings",
     ),
-    Feature("study: similarity", "studies/similarity studies/text_similarity", "similarity"),
-    Feature("study: syntheses", "studies/synthes* cli/synthesize", "synthes"),
+    Feature(
+        "study: similarity", "studies/similarity studies/text_similarity", "similarity|transport"
+    ),
+    Feature("study: syntheses", "studies/synthes* studies/commands/synthesize", "synthes"),
     Feature("study: repeats", "studies/repeats", "repeats"),
     Feature(
         "study: judges against humans",
-        "studies/meta_evaluation studies/trust metrics/stats/alignment metrics/papers/rankings "
+        "studies/meta_evaluation studies/commands/meta_evaluate studies/trust "
+        "metrics/stats/alignment metrics/papers/rankings "
         "runs/people",
         "meta_eval|alignment|trust|people",
     ),
     Feature(
         "verifiers, fact checkers and their study",
-        "studies/verifiers/* cli/verifiers models/fact_checkers models/scorers "
+        "studies/verifiers/* studies/commands/verifiers models/fact_checkers models/scorers "
         "models/written_labels models/verifiers models/token_vectors models/correctness "
         "models/local_readers metrics/papers/verifier_scores",
         "verifier|checkers|scorers|written_labels|correctness|separation",

@@ -50,6 +50,7 @@ typer.main.get_command = functools.cache(typer.main.get_command)
 gc.set_threshold(*THRESHOLDS)
 
 ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "ragassay"
 
 
 LONGEST = {

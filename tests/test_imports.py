@@ -27,12 +27,6 @@ ROOMS = {
 }
 """Subpackages that a run does not need."""
 
-TABLES = {
-    "ragassay.studies",
-    *(f"ragassay.studies.{name}" for name in ("audit_report", "audit_scores", "certificate")),
-}
-"""Tables of an audit on the terminal."""
-
 PROGRAM = """
 import json, sys
 from ragassay.cli import app
@@ -81,7 +75,7 @@ def test_a_judged_run_imports_only_what_it_uses(tmp_path):
         loaded = loaded_by("evaluate", answers, "--no-signals", "--quiet", *options)
     needed = {"litellm", "openai", "dspy", "langgraph"}
     assert libraries(loaded, HEAVY | needed) == needed
-    assert of_rooms(loaded) <= TABLES
+    assert of_rooms(loaded) == set()
 
 
 @pytest.mark.integration
@@ -92,7 +86,7 @@ def test_a_run_with_the_instruments_imports_no_client_of_models_and_no_nltk(tmp_
     loaded = loaded_by("evaluate", answers, *options)
     of_signals = {"onnxruntime", "safetensors", "scipy", "tokenizers"}
     assert libraries(loaded, HEAVY | {"litellm", "openai"}) == of_signals
-    assert of_rooms(loaded) <= TABLES
+    assert of_rooms(loaded) == set()
 
 
 def test_answers_are_read_before_the_libraries_of_a_run_are_imported():

@@ -16,7 +16,7 @@ from typing import Any
 import click
 import pytest
 import typer
-from conftest import ROOT
+from conftest import PACKAGE, ROOT
 from typer.testing import CliRunner
 
 import ragassay
@@ -423,7 +423,8 @@ def texts_of_help() -> list[tuple[str, str]]:
     """Yield all help texts in the source with their location."""
     found: list[tuple[str, str]] = []
     sources = [*(ROOT / "ragassay/settings").glob("*.py"), ROOT / "ragassay/options.py"]
-    for path in (*sources, *sorted((ROOT / "ragassay/cli").glob("*.py"))):
+    commands = (path for folder in ("cli", "*/commands") for path in PACKAGE.glob(f"{folder}/*.py"))
+    for path in (*sources, *sorted(commands)):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 named = [k.value for k in node.keywords if k.arg in ("help", "description")]

@@ -12,52 +12,85 @@ from ragassay.files import limit_line_length
 
 COMMANDS = {
     "Evaluate": {
-        "evaluate": ("evaluate:evaluate", "Evaluate a file of answers."),
-        "run": ("evaluate:run", "Send questions to a RAG application and evaluate its answers."),
-        "report": ("runs:report", "Rewrite the report of a run and print its tables."),
-        "compare": ("compare:compare", "Rank systems and test which differ significantly."),
-        "review": ("runs:review_target", "Review verdicts, grades or a test bank in the browser."),
-        "runs": ("runs:app", "List and open past runs."),
-        "demo": ("evaluate:demo", "Evaluate eight sample answers; needs no judge or API key."),
+        "evaluate": ("cli.evaluate:evaluate", "Evaluate a file of answers."),
+        "run": (
+            "cli.evaluate:run",
+            "Send questions to a RAG application and evaluate its answers.",
+        ),
+        "report": ("cli.runs:report", "Rewrite the report of a run and print its tables."),
+        "compare": ("cli.compare:compare", "Rank systems and test which differ significantly."),
+        "review": (
+            "cli.runs:review_target",
+            "Review verdicts, grades or a test bank in the browser.",
+        ),
+        "runs": ("cli.runs:app", "List and open past runs."),
+        "demo": ("cli.evaluate:demo", "Evaluate eight sample answers; needs no judge or API key."),
     },
     "Judge quality": {
-        "audit": ("evaluate:audit", "Test which errors in answers a judge notices."),
-        "meta-evaluate": ("compare:meta_evaluate", "Compare a judge with human labels."),
-        "optimize": ("optimize:optimize", "Optimize the prompt of an agent."),
-        "prompts": ("optimize:app", "List, show and compare prompts."),
-        "finetune": ("finetune:finetune", "Fine-tune a small model as a judge or verifier."),
-        "models": ("models:app", "Find local judges; list, check and export models."),
-        "serve": ("runs:serve", "Serve local models through an OpenAI-compatible API."),
+        "audit": ("studies.commands.audit:audit", "Test which errors in answers a judge notices."),
+        "meta-evaluate": (
+            "studies.commands.meta_evaluate:meta_evaluate",
+            "Compare a judge with human labels.",
+        ),
+        "optimize": ("cli.optimize:optimize", "Optimize the prompt of an agent."),
+        "prompts": ("cli.optimize:app", "List, show and compare prompts."),
+        "finetune": ("cli.finetune:finetune", "Fine-tune a small model as a judge or verifier."),
+        "models": ("cli.models:app", "Find local judges; list, check and export models."),
+        "serve": ("cli.runs:serve", "Serve local models through an OpenAI-compatible API."),
     },
     "Data": {
-        "corpus": ("corpus:app", "Build and search a corpus, and evaluate the search."),
-        "nuggets": ("nuggets:app", "Create and assign gold nuggets, and fit a nugget matcher."),
-        "convert": ("convert:convert", "Convert answers between formats."),
+        "corpus": ("cli.corpus:app", "Build and search a corpus, and evaluate the search."),
+        "nuggets": ("cli.nuggets:app", "Create and assign gold nuggets, and fit a nugget matcher."),
+        "convert": ("cli.convert:convert", "Convert answers between formats."),
     },
     "Studies": {
-        "synthesize": ("synthesize:synthesize", "Generate answers from papers with LLMs."),
-        "matrix": ("matrix:matrix", "Compare how several judges rate several systems."),
+        "synthesize": (
+            "studies.commands.synthesize:synthesize",
+            "Generate answers from papers with LLMs.",
+        ),
+        "matrix": (
+            "studies.commands.matrix:matrix",
+            "Compare how several judges rate several systems.",
+        ),
         "similarity": (
-            "studies:similarity",
+            "studies.commands.studies:similarity",
             "Measure how similar the answers of different systems are.",
         ),
-        "strategies": ("studies:strategies", "Compare prompting strategies of a judge."),
+        "strategies": (
+            "studies.commands.studies:strategies",
+            "Compare prompting strategies of a judge.",
+        ),
         "rationales": (
-            "studies:rationales",
+            "studies.commands.studies:rationales",
             "Check the reasons that a judge gives for its ratings.",
         ),
-        "verifiers": ("verifiers:app", "List, calibrate, measure and compare verifiers."),
+        "verifiers": (
+            "studies.commands.verifiers:app",
+            "List, calibrate, measure and compare verifiers.",
+        ),
     },
     "Rubric workbench": {
-        "testbank": ("testbank:app", "Create, import, edit and check test banks."),
-        "grade": ("grade:grade", "Grade passages by test bank items or by relevance."),
-        "grades": ("grades:app", "Analyse graded passages and use them to rank systems."),
+        "testbank": (
+            "workbench.commands.testbank:app",
+            "Create, import, edit and check test banks.",
+        ),
+        "grade": (
+            "workbench.commands.grade:grade",
+            "Grade passages by test bank items or by relevance.",
+        ),
+        "grades": (
+            "workbench.commands.grades:app",
+            "Analyse graded passages and use them to rank systems.",
+        ),
     },
     "Question-answer pairs": {
-        "qa": ("qa:app", "Generate question-answer pairs from papers and evaluate them.")
+        "qa": (
+            "qa.commands.pairs:app",
+            "Generate question-answer pairs from papers and evaluate them.",
+        )
     },
 }
-"""Commands by help heading, each with `module:function` and a summary."""
+"""Commands by help heading, each with `module:function` within ragassay and a summary."""
 
 
 class Commands(LazyGroup):

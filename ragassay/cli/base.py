@@ -57,7 +57,7 @@ class LazyCommands(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name not in self._loaded:
             module, _, attribute = self._targets[name].partition(":")
-            command = getattr(importlib.import_module(f"ragassay.cli.{module}"), attribute)
+            command = getattr(importlib.import_module(f"ragassay.{module}"), attribute)
             parent = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
             if isinstance(command, typer.Typer):
                 for info in command.registered_commands:
@@ -113,7 +113,7 @@ class LazyGroup(typer.core.TyperGroup):
     """
 
     table: ClassVar[Mapping[str, Mapping[str, tuple[str, str]]]]
-    """`module:function` and summary of each command, by heading and name."""
+    """`module:function` within ragassay and summary of each command, by heading and name."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

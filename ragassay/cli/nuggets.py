@@ -77,7 +77,7 @@ def create(
         review: Edit the lists in the browser instead of an editor.
         no_open: With --review: print the URL only.
     """
-    from ragassay.cli.testbank import edit_in_editor, require_terminal
+    from ragassay.cli.terminal import edit_in_editor, require_terminal
     from ragassay.formats.nuggetizer import drop_judged_below
     from ragassay.requests import open_run, read_input
 

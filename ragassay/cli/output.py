@@ -1,4 +1,4 @@
-"""Print runs, audits, graded passages and plans."""
+"""Print runs, audits and plans."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import dataclasses
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
@@ -23,8 +22,12 @@ from ragassay.cli.terminal import print_lines, print_sheets
 from ragassay.model_names import INSTRUMENTS, MINILM_VERIFIER
 from ragassay.models.availability import suggest_better_verifier
 from ragassay.records import Audit, Evaluation, Manifest, Outlined, Repeats, Summary, list_outlines
+from ragassay.reports.audit_report import (
+    build_certificate_sheet,
+    build_ratings_sheet,
+    build_short_attack_sheet,
+)
 from ragassay.reports.certificate import view_certificate
-from ragassay.reports.display import UNDECIDED, count_missing
 from ragassay.reports.findings_view import describe_undecided, summarize_main_findings
 from ragassay.reports.panel_view import describe_cascade, describe_panel, format_usd
 from ragassay.reports.provenance import describe_application, describe_usage, estimate_text
@@ -37,14 +40,6 @@ from ragassay.reports.text import count_text, describe_failures, describe_shortf
 from ragassay.runs.evaluate import Plan, RunResult
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
-from ragassay.studies.audit_report import (
-    build_certificate_sheet,
-    build_ratings_sheet,
-    build_short_attack_sheet,
-)
-
-if TYPE_CHECKING:
-    from ragassay.workbench.grading import Graded
 
 
 def print_stage(found: object, folder: Path, as_json: bool) -> None:
@@ -133,30 +128,6 @@ def _suggest_verifier(manifest: Manifest, summary: Summary) -> str:
     if compared and (manifest.judge, manifest.verifier) == (INSTRUMENTS, MINILM_VERIFIER):
         return suggest_better_verifier(load_settings().literature.cache_dir)
     return ""
-
-
-def print_graded(graded: Graded, folder: Path, testbank: Path | None) -> None:
-    """Print the coverage of each system, the grader, and the command to run next."""
-    from ragassay.workbench.evaluation_tables import build_cover_sheet
-    from ragassay.workbench.grading import GRADED_FILE, compute_covers
-
-    for kind, table in compute_covers(graded).items():
-        print_lines(f"By {kind}s:", style="bold")
-        print_sheets(build_cover_sheet(table))
-    missing = count_missing(graded.n_undecided, graded.n_unscored)
-    print_lines(f"Grades: {', '.join((f'{graded.n_grades} given', *missing))}.")
-    if graded.n_undecided:
-        print_lines(
-            f"The {UNDECIDED} grades must be decided by a judge. Use --escalate MODEL to call a "
-            f"judge for these grades only."
-        )
-    card = graded.run.manifest.grader_card
-    if card is not None:
-        print_lines(f"Grader: {card.description}")
-    path = folder / GRADED_FILE
-    bank_option = f" --testbank {testbank}" if testbank else ""
-    review = f"To review the grades: ragassay review {path}{bank_option}"
-    print_lines(f"Written to {path}", review, soft_wrap=True)
 
 
 def print_audit(audit: Audit, folder: Path) -> None:

@@ -6,12 +6,13 @@ Libraries for tables are imported only when they are needed.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
+from ragassay.errors import InputError
 from ragassay.records import Rejection, Score
 from ragassay.reports.sheets import (
     Sheet,
@@ -21,9 +22,6 @@ from ragassay.reports.sheets import (
     render_sheet_table,
 )
 from ragassay.safe_text import open_console
-
-if TYPE_CHECKING:
-    from ragassay.metrics.stats.aggregates import Matrix
 
 
 def print_lines(*lines: str, style: str = "", soft_wrap: bool = False) -> None:
@@ -100,20 +98,6 @@ def print_scores(scores: Mapping[str, Score], as_json: bool) -> None:
             typer.echo(f"{name:<8} {score.value:.3f}  [{', '.join(ends)}]  n={score.n}")
 
 
-def print_matrices(matrices: Sequence[Matrix], beside: Mapping[str, object] | None) -> None:
-    """Print matrices as tables, or as one JSON object.
-
-    Args:
-        beside: Additional fields of the JSON object. If None, tables are printed.
-    """
-    from ragassay.studies.matrix_tables import build_matrix_fields, build_matrix_sheet
-
-    if beside is not None:
-        print_json({**beside, "matrices": [build_matrix_fields(matrix) for matrix in matrices]})
-        return
-    print_sheets(*map(build_matrix_sheet, matrices))
-
-
 def show_sheets(
     sheets: Sequence[Sheet],
     csv: Path | None,
@@ -169,3 +153,33 @@ def show_and_write(
         texts = {f"{name}.csv": render_sheet_csv(sheet) for name, sheet in sheets.items()}
         texts |= {f"{name}.svg": plot for name, plot in (plots or {}).items()}
         print_written(write_files(out, texts))
+
+
+def require_terminal(alternative: str) -> None:
+    """Raise an error if the command does not run in a terminal.
+
+    Args:
+        alternative: Options that the error message suggests instead.
+
+    Raises:
+        InputError: The command does not run in a terminal.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise InputError(f"an editor requires a terminal; use {alternative} instead")
+
+
+def edit_in_editor(text: str) -> str:
+    """Open the text in the user's editor, and return the saved text.
+
+    Raises:
+        InputError: The editor cannot be started, or fails.
+    """
+    import click
+
+    try:
+        saved = click.edit(text, extension=".txt")
+    except click.ClickException as error:
+        raise InputError(
+            f"{error.message} Set EDITOR to your editor, or use --accept-all"
+        ) from error
+    return text if saved is None else saved

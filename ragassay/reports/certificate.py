@@ -17,6 +17,9 @@ from ragassay.reports.text import (
 
 TrustTone = Literal["good", "wary", "bad", "unscored"]
 
+CHANCE = 0.5
+"""Highest detection rate to expect from random ratings, because ties do not count as detected."""
+
 NOT_AUDITED = (
     "This judge was not audited. To measure how reliable it is on each score, run the same command "
     "with --audit 20."

@@ -28,6 +28,11 @@ from ragassay.records import (
     RecordFailure,
     Usage,
 )
+from ragassay.reports.audit_report import (
+    render_audit_html,
+    render_audit_markdown,
+    render_figures_csv,
+)
 from ragassay.runs.audit_job import AuditJob, AuditOptions, build_audit_job
 from ragassay.runs.engine import RunOutcome, run_records
 from ragassay.runs.evaluate import TASK_CHARS, Job, Plan, RunResult, build_manifest, plan
@@ -35,11 +40,6 @@ from ragassay.runs.folder import RunFolder, append_line, read_lines, write_atomi
 from ragassay.runs.preflight import Estimate, SharedCalls, estimate_cost
 from ragassay.runs.progress import Event, Listener
 from ragassay.settings import Settings
-from ragassay.studies.audit_report import (
-    render_audit_html,
-    render_audit_markdown,
-    render_figures_csv,
-)
 from ragassay.studies.audit_scores import (
     average_variant_ratings,
     build_perturbed_pairs,

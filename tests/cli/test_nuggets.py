@@ -10,11 +10,11 @@ import calls
 import pytest
 from fakes import WordEmbedder
 
-from ragassay.cli.testbank import edit_in_editor
 from ragassay.errors import InputError
 from ragassay.formats import read_assignments
 from ragassay.reports.text import count_text
 from ragassay.testing import Fault, ScriptedModel
+from ragassay.workbench.commands.testbank import edit_in_editor
 
 run = partial(calls.run, "nuggets")
 

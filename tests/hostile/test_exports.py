@@ -18,7 +18,7 @@ from ragassay.cli import app
 from ragassay.metrics.stats.aggregates import Matrix
 from ragassay.qa.view import QAReport
 from ragassay.records import Audit, Score
-from ragassay.studies.audit_report import (
+from ragassay.reports.audit_report import (
     render_audit_html,
     render_audit_markdown,
     render_figures_csv,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pytest
+from untrusted_texts import HOSTILE, LONG, MARKDOWN, RIGHT_TO_LEFT, SCRIPT, texts
 
 from ragassay.records import (
     AnswerSentence,
@@ -49,11 +50,8 @@ RUBRICS = (
     "completeness",
     "informativeness",
 )
-SCRIPT = "<script>alert('x')</script>"
-HOSTILE = f'{SCRIPT} {{{{ 7*7 }}}} {{% raw %}} %s ]]> --> " onload="x" <img src=https://e.x/p.png>'
-MARKDOWN = "a | b `code` **bold** [link](https://e.x) ![i](https://e.x/i.png)\n| c | d |\n# head"
-RIGHT_TO_LEFT = "يقلل الميتفورمين من السكر \U0001f9ea\u202e"
-LONG = "Metformin lowers hepatic glucose output in adults. " * 40
+__all__ = ["texts"]
+
 TIMEOUT = Failure(reason="timeout", detail="no reply in 60 s <b>")
 
 
@@ -65,22 +63,6 @@ class Run(NamedTuple):
     evaluations: tuple[Evaluation, ...]
     failures: tuple[RecordFailure, ...]
     rejections: tuple[Rejection, ...]
-
-
-class Texts(NamedTuple):
-    """The untrusted texts of the run."""
-
-    hostile: str = HOSTILE
-    script: str = SCRIPT
-    markdown: str = MARKDOWN
-    right_to_left: str = RIGHT_TO_LEFT
-    long: str = LONG
-
-
-@pytest.fixture(scope="session")
-def texts() -> Texts:
-    """The untrusted texts of the run."""
-    return Texts()
 
 
 def share(value: float | None, n: int = 8, n_unscored: int = 0) -> Score:

@@ -16,11 +16,7 @@ from rich.console import Console
 from ragassay.perturbations import ATTACKS
 from ragassay.qa.audit import PAIR_ATTACKS
 from ragassay.records import Audit, Score, TargetTrust
-from ragassay.reports.certificate import NOT_AUDITED, summarize_trust, view_certificate
-from ragassay.reports.html import render_html
-from ragassay.reports.markdown import render_markdown
-from ragassay.reports.sheets import render_sheet_table
-from ragassay.studies.audit_report import (
+from ragassay.reports.audit_report import (
     ATTACK_TITLES,
     build_certificate_sheet,
     build_ratings_sheet,
@@ -31,6 +27,10 @@ from ragassay.studies.audit_report import (
     render_figures_csv,
     view_groups,
 )
+from ragassay.reports.certificate import NOT_AUDITED, summarize_trust, view_certificate
+from ragassay.reports.html import render_html
+from ragassay.reports.markdown import render_markdown
+from ragassay.reports.sheets import render_sheet_table
 from ragassay.studies.audit_scores import average_variant_ratings, compute_attack_figures
 from ragassay.studies.certificate import certify
 

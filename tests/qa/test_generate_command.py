@@ -9,9 +9,9 @@ from pathlib import Path
 import calls
 import pytest
 
-from ragassay.cli.qa import ENDS, FLAWS
 from ragassay.formats.papers import read_pairs
 from ragassay.graphs.qa_state import FlawKind, QAEnd
+from ragassay.qa.commands.pairs import ENDS, FLAWS
 from ragassay.testing import Fault, ScriptedModel
 
 run = partial(calls.run, "qa", "generate")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
@@ -13,45 +12,21 @@ from typer import Argument, Option
 
 from ragassay.cli.base import OK, PARTIAL, choose_exit_code
 from ragassay.cli.options import Json, Quiet, add_options
-from ragassay.cli.terminal import print_notes, print_rejections, print_sheets
-from ragassay.cli.testbank_made import Kind, Target, create, import_bank, queries
+from ragassay.cli.terminal import (
+    edit_in_editor,
+    print_notes,
+    print_rejections,
+    print_sheets,
+    require_terminal,
+)
 from ragassay.errors import InputError
 from ragassay.options import Keywords, create_settings
 from ragassay.reports.display import count_text
 from ragassay.reports.labels import flatten_text
+from ragassay.workbench.commands.testbank_made import Kind, Target, create, import_bank, queries
 
 if TYPE_CHECKING:
     from ragassay.runs.banks import BankFile
-
-
-def require_terminal(alternative: str) -> None:
-    """Raise an error if the command does not run in a terminal.
-
-    Args:
-        alternative: Options that the error message suggests instead.
-
-    Raises:
-        InputError: The command does not run in a terminal.
-    """
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise InputError(f"an editor requires a terminal; use {alternative} instead")
-
-
-def edit_in_editor(text: str) -> str:
-    """Open the text in the user's editor, and return the saved text.
-
-    Raises:
-        InputError: The editor cannot be started, or fails.
-    """
-    import click
-
-    try:
-        saved = click.edit(text, extension=".txt")
-    except click.ClickException as error:
-        raise InputError(
-            f"{error.message} Set EDITOR to your editor, or use --accept-all"
-        ) from error
-    return text if saved is None else saved
 
 
 def open_bank_file(path: Path) -> BankFile:

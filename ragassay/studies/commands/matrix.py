@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Unpack
@@ -21,9 +21,8 @@ from ragassay.cli.options import (
     Words,
     add_options,
 )
-from ragassay.cli.synthesize import note_questions, print_plan
 from ragassay.cli.terminal import (
-    print_matrices,
+    print_json,
     print_notes,
     print_rejections,
     print_sheets,
@@ -36,8 +35,10 @@ from ragassay.process import run_sync
 from ragassay.records import Score
 from ragassay.reports.display import count_text
 from ragassay.runs.progress import Presenter
+from ragassay.studies.commands.synthesize import note_questions, print_plan
 
 if TYPE_CHECKING:
+    from ragassay.metrics.stats.aggregates import Matrix
     from ragassay.settings import Settings
     from ragassay.studies.matrix import JudgeMatrix
     from ragassay.studies.syntheses import GeneratedAnswers
@@ -240,3 +241,17 @@ def _convert_scores(value: Any) -> Any:
     if isinstance(value, Score):
         return value.model_dump(include={"value", "low", "high", "n", "n_unscored"})
     return {k: _convert_scores(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+def print_matrices(matrices: Sequence[Matrix], beside: Mapping[str, object] | None) -> None:
+    """Print matrices as tables, or as one JSON object.
+
+    Args:
+        beside: Additional fields of the JSON object. If None, tables are printed.
+    """
+    from ragassay.studies.matrix_tables import build_matrix_fields, build_matrix_sheet
+
+    if beside is not None:
+        print_json({**beside, "matrices": [build_matrix_fields(matrix) for matrix in matrices]})
+        return
+    print_sheets(*map(build_matrix_sheet, matrices))

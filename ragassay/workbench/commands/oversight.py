@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Option
 
-from ragassay.cli.grade import (
+from ragassay.cli.options import SkipEmpty
+from ragassay.cli.terminal import print_written
+from ragassay.workbench.commands.grade import (
     MinRating,
     Tables,
     add_grade_options,
     build_grade_filter,
     open_system_files,
 )
-from ragassay.cli.options import SkipEmpty
-from ragassay.cli.terminal import print_written
 
 if TYPE_CHECKING:
     from ragassay.runs.banks import GradedFile

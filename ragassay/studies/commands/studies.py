@@ -12,7 +12,6 @@ from ragassay.cli.base import OK, choose_exit_code
 from ragassay.cli.options import AnswersArgument, DryRun, Json, OnlyWhere, Quiet, add_options
 from ragassay.cli.terminal import (
     print_lines,
-    print_matrices,
     print_notes,
     print_rejections,
     print_sheets,
@@ -26,6 +25,7 @@ from ragassay.reports.display import count_text
 from ragassay.reports.labels import flatten_text
 from ragassay.runs.progress import show_progress
 from ragassay.safe_text import open_console
+from ragassay.studies.commands.matrix import print_matrices
 
 if TYPE_CHECKING:
     from ragassay.studies.rationales import ReasonAudit

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from untrusted_texts import texts
 
 from ragassay.qa.measures import find_covered_chunks, find_top_sentences
 from ragassay.qa.view import QAReport
@@ -26,6 +27,8 @@ from ragassay.records.qa import (
     PaperSection,
     RacarRating,
 )
+
+__all__ = ["texts"]
 
 N_SENTENCES = 24
 

@@ -11,10 +11,10 @@ from typer import Argument, Option
 from ragassay.cli.base import choose_audit_exit_code, choose_exit_code
 from ragassay.cli.options import DryRun, Json, Quiet, Strict, add_options
 from ragassay.cli.presenter import Terminal
-from ragassay.cli.qa_files import export, read
 from ragassay.cli.terminal import print_lines, print_notes
 from ragassay.options import EvaluateKeywords
 from ragassay.process import run_sync
+from ragassay.qa.commands.files import export, read
 from ragassay.reports.display import count_text
 from ragassay.safe_text import open_console
 

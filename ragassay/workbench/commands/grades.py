@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 import typer
 from typer import Argument, Option
 
-from ragassay.cli import oversight
 from ragassay.cli.base import choose_exit_code
-from ragassay.cli.grade import (
+from ragassay.cli.options import add_options
+from ragassay.cli.terminal import print_rejections
+from ragassay.options import EvaluateKeywords
+from ragassay.reports.display import count_text
+from ragassay.workbench.commands import oversight
+from ragassay.workbench.commands.grade import (
     Banks,
     Depth,
     GradesArgument,
@@ -24,10 +28,6 @@ from ragassay.cli.grade import (
     build_grade_filter,
     open_graded_file,
 )
-from ragassay.cli.options import add_options
-from ragassay.cli.terminal import print_rejections
-from ragassay.options import EvaluateKeywords
-from ragassay.reports.display import count_text
 
 if TYPE_CHECKING:
     from ragassay.formats.workbench.paragraphs import QueryParagraphs

@@ -14,8 +14,15 @@ from typer import Argument, Option
 from ragassay.cli.base import choose_exit_code
 from ragassay.cli.options import DryRun, Json, Quiet, add_options
 from ragassay.cli.presenter import Terminal
-from ragassay.cli.terminal import print_notes, print_rejections, show_sheets
+from ragassay.cli.terminal import (
+    print_lines,
+    print_notes,
+    print_rejections,
+    print_sheets,
+    show_sheets,
+)
 from ragassay.options import EvaluateKeywords
+from ragassay.reports.display import UNDECIDED, count_missing
 from ragassay.reports.sheets import Sheet
 
 if TYPE_CHECKING:
@@ -23,6 +30,7 @@ if TYPE_CHECKING:
     from ragassay.runs.banks import GradedFile
     from ragassay.workbench.evaluation import SystemFiles
     from ragassay.workbench.grades import GradeFilter, GradeKind
+    from ragassay.workbench.grading import Graded
 
 
 Words = Annotated[
@@ -240,7 +248,6 @@ def grade(
         like_original: Count a missing grade as correct with rating 1, as the original workbench
             does. By default, a missing grade is unscored.
     """
-    from ragassay.cli.output import print_graded
     from ragassay.requests import request_grading
 
     terminal = Terminal(quiet, as_json, options.get("out"))
@@ -254,3 +261,27 @@ def grade(
         bank = options.get("testbank")
         print_graded(graded, terminal.folder, bank if isinstance(bank, Path) else None)
     return choose_exit_code(graded.is_partial)
+
+
+def print_graded(graded: Graded, folder: Path, testbank: Path | None) -> None:
+    """Print the coverage of each system, the grader, and the command to run next."""
+    from ragassay.workbench.evaluation_tables import build_cover_sheet
+    from ragassay.workbench.grading import GRADED_FILE, compute_covers
+
+    for kind, table in compute_covers(graded).items():
+        print_lines(f"By {kind}s:", style="bold")
+        print_sheets(build_cover_sheet(table))
+    missing = count_missing(graded.n_undecided, graded.n_unscored)
+    print_lines(f"Grades: {', '.join((f'{graded.n_grades} given', *missing))}.")
+    if graded.n_undecided:
+        print_lines(
+            f"The {UNDECIDED} grades must be decided by a judge. Use --escalate MODEL to call a "
+            f"judge for these grades only."
+        )
+    card = graded.run.manifest.grader_card
+    if card is not None:
+        print_lines(f"Grader: {card.description}")
+    path = folder / GRADED_FILE
+    bank_option = f" --testbank {testbank}" if testbank else ""
+    review = f"To review the grades: ragassay review {path}{bank_option}"
+    print_lines(f"Written to {path}", review, soft_wrap=True)

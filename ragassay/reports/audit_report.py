@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ragassay.metrics.papers.answer_scores import LIKERT
 from ragassay.records import AttackFigure, Audit, Score, TargetTrust, Variant
 from ragassay.reports.certificate import (
+    CHANCE,
     EXPLANATION,
     WORDS,
     WORST_FIRST,
@@ -43,7 +44,6 @@ from ragassay.reports.sheets import (
     render_sheet_markdown,
 )
 from ragassay.reports.text import format_score, humanise
-from ragassay.studies.certificate import CHANCE
 
 ATTACK_TITLES = {
     "off_topic": "Off-topic sentence added at the end",

@@ -181,13 +181,15 @@ def test_edit_in_an_editor_asks_again_until_it_can_be_read(bank: Path, monkeypat
         changed = text.replace("Who began it?", "Who began jazz?")
         return f"{changed}oops!  here\n" if len(seen) == 1 else changed.replace("oops!  here\n", "")
 
-    monkeypatch.setattr("ragassay.cli.testbank.require_terminal", lambda way_out: None)
-    monkeypatch.setattr("ragassay.cli.testbank.edit_in_editor", editor)
+    monkeypatch.setattr(
+        "ragassay.workbench.commands.testbank.require_terminal", lambda way_out: None
+    )
+    monkeypatch.setattr("ragassay.workbench.commands.testbank.edit_in_editor", editor)
     shown, err = run("edit", bank, "--who", "Ada")
     assert "starts with 'oops!'" in err and "PROBLEM" in seen[1]
     assert "text: Who began it?" in shown
     assert read_bank_file(bank).banks[0].items[0].history[0].who == "Ada"
-    monkeypatch.setattr("ragassay.cli.testbank.edit_in_editor", lambda text: text)
+    monkeypatch.setattr("ragassay.workbench.commands.testbank.edit_in_editor", lambda text: text)
     assert "nothing changed" in run("edit", bank, "--who", "Ada")[0]
 
 

@@ -1,0 +1,1 @@
+"""Commands of studies of judges, systems and verifiers."""

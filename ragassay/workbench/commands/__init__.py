@@ -1,0 +1,1 @@
+"""Commands `testbank`, `grade` and `grades`."""
