@@ -101,7 +101,7 @@ class Frozen(BaseModel):
 
 
 SchemaVersion = Literal[2]
-"""Version of the JSON format of evaluations. Files of version 1 have no version field and can still
+"""Version of the JSON format of run folders. Files of version 1 have no version field and can still
 be read."""
 
 

@@ -169,6 +169,7 @@ class Manifest(Frozen):
         verifier_card: Model card of a verifier that is not the judge.
     """
 
+    schema_version: SchemaVersion = 2
     ragassay: str
     packages: dict[str, str] = Field(default_factory=dict)
     judge: str

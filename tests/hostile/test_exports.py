@@ -61,7 +61,7 @@ def matrix() -> Matrix:
 def qa_report() -> QAReport:
     from types import SimpleNamespace
 
-    from reports.qa.conftest import build_report
+    from qa.conftest import build_report
 
     texts = SimpleNamespace(right_to_left=hostile("r"), long=hostile("l"), markdown=hostile("m"))
     return build_report(hostile("q"), texts)
