@@ -23,7 +23,7 @@ from ragassay.errors import InputError
 from ragassay.options import Keywords, create_settings
 from ragassay.reports.display import count_text
 from ragassay.reports.labels import flatten_text
-from ragassay.workbench.commands.testbank_made import Kind, Target, create, import_bank, queries
+from ragassay.workbench.commands.testbank_create import Kind, Target, create, import_bank, queries
 
 if TYPE_CHECKING:
     from ragassay.runs.banks import BankFile
