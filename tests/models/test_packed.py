@@ -11,7 +11,7 @@ nn = LazyModule("torch.nn")
 torch = LazyModule("torch")
 
 pytestmark = pytest.mark.skipif(
-    not torch.backends.mkldnn.is_available(), reason="torch without oneDNN"
+    "not torch.backends.mkldnn.is_available()", reason="torch without oneDNN"
 )
 
 

@@ -6,19 +6,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
+from lazy import LazyModule
 from tiny_verifiers import tiny_encoder
-from transformers import AutoModel, AutoTokenizer
 
 from ragassay.errors import SettingsError
 from ragassay.models.embeddings import Embedder
+
+torch = LazyModule("torch")
+transformers = LazyModule("transformers")
 
 TEXTS = ["alpha lowers pressure", "beta raises pain in the trial of adults ."]
 
 
 def pooled(folder: str, text: str, pooling: str) -> np.ndarray:
     """Return the vector that transformers' own outputs give, of length 1."""
-    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModel.from_pretrained(folder)
     with torch.no_grad():
         found = model.eval()(**tokenizer([text], return_tensors="pt"))
     states = found.last_hidden_state[0]
@@ -79,7 +82,7 @@ def test_simcse_without_a_pooler_is_refused_by_name(tmp_path: Path) -> None:
     from transformers import DistilBertConfig, DistilBertModel
 
     folder = tmp_path / "sup-simcse-tiny"
-    tokenizer = AutoTokenizer.from_pretrained(tiny_encoder(tmp_path / "source"))
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_encoder(tmp_path / "source"))
     config = DistilBertConfig(
         vocab_size=len(tokenizer), dim=16, hidden_dim=16, n_layers=1, n_heads=2
     )

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -23,9 +24,12 @@ from ragassay.store import Store
 from ragassay.testing import ScriptedModel
 
 psutil = pytest.importorskip("psutil")
-pytest.importorskip("ray", reason="ragassay[ray] is not installed")
-
-pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.timeout(1200)]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.long,
+    pytest.mark.timeout(1200),
+    pytest.mark.skipif(find_spec("ray") is None, reason="ragassay[ray] is not installed"),
+]
 
 SAMPLE = ROOT / "examples" / "sample" / "answers.jsonl"
 SAME = ("evaluations.jsonl", "summary.json", "run.json", "report.html", "report.md")
