@@ -206,10 +206,10 @@ def render_html_pieces(
         states=STATES,
         columns=columns.values(),
         chunk=CHUNK,
-        **_list_finding_fields(report, _Parts(environment, columns, evaluations)),
         style=style,
         script=script,
         policy=build_content_policy(style, script),
+        **_list_finding_fields(report, _Parts(environment, columns, evaluations)),
     )
     return map(replace_controls, page)
 
@@ -220,7 +220,9 @@ render_html = join_result(render_html_pieces)
 
 def _list_finding_fields(report: ReportView, parts: _Parts) -> dict[str, object]:
     """Return the fields of the page template that show findings."""
-    cards = {level: rank_cards(parts.cards[level]) for level in LEVELS}
+    cards: dict[FindingLevel, tuple[FindingCard, ...]] = {
+        level: rank_cards(parts.cards[level]) for level in LEVELS
+    }
     n_hidden = sum(group.n_unlisted for group in report.secondary_findings)
     return {
         **cards,
