@@ -6,7 +6,7 @@ Full texts may not be used for training, so a paper consists of twelve abstracts
 and those of the eleven most similar questions. Each paper gets three questions: its own, a random
 one, and the most similar one that it does not answer. Bounds are cross-validated by question. The
 shipped model is fitted on all data. Wrongly rejecting a question is worse, so the bound of "1" has
-a lower risk. Computing the signals takes five minutes, and they are stored in `--work`.
+a lower risk. Computing the signals takes several minutes, and they are stored in `--work`.
 """
 
 from __future__ import annotations

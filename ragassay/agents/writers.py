@@ -111,14 +111,18 @@ class ExamWriter(Agent):
             n_unfounded = sum(bool(pairs[t]) and not stated.get(t) for t in kept)
             return WrittenExam(tuple(kept), answers, n_unfounded, usage)
 
-        mark = fence_mark([query, facet, *(d.title + d.text for d in sources)])
-        words = load_prompts().context
-        parts = [words.title if facet else words.query, fence_text(query, mark)]
-        parts += [words.subtopic, fence_text(facet, mark)] if facet else []
-        parts += [words.sources, fence_text(render_sources(sources), mark)] if sources else []
-        inputs = {"context": "\n".join(parts), "number": str(number)}
+        inputs = {"context": _build_exam_context(query, facet, sources), "number": str(number)}
         n_parts = math.ceil(number / ITEMS_PER_PART)
         return AgentRequest(signature, inputs, (), read, n_parts)
+
+
+def _build_exam_context(query: str, facet: str, sources: Sequence[Document]) -> str:
+    mark = fence_mark([query, facet, *(d.title + d.text for d in sources)])
+    words = load_prompts().context
+    parts = [words.title if facet else words.query, fence_text(query, mark)]
+    parts += [words.subtopic, fence_text(facet, mark)] if facet else []
+    parts += [words.sources, fence_text(render_sources(sources), mark)] if sources else []
+    return "\n".join(parts)
 
 
 def is_stated(answer: str, sources: Sequence[Document]) -> bool:

@@ -52,23 +52,8 @@ def build_run(
         SettingsError: A rubric is unknown, the agent search is used with a judge that does not
             support tool calls, or the verifier is not a natural-language inference model.
     """
-    files = [Path(name) for name in settings.evaluation.rubrics if is_rubric_file(name)]
-    own_rubrics = (*read_rubrics(files), *rubrics)
-    rated = [rubric for rubric in own_rubrics if isinstance(rubric, Rubric)]
-    criteria = [CriteriaEvaluator(one) for one in own_rubrics if isinstance(one, Criteria)]
-    available = join_rubrics(load_rubrics(settings.evaluation.rubric_set), rated)
-    own = [*map(find_evaluator, settings.evaluation.evaluators), *evaluators, *criteria]
-    registered = add_custom_evaluators(own)
-    parts = dict.fromkeys((*PARTS, *(one.part for one in registered)))
-    unknown = [part for part in settings.evaluation.only if part not in parts]
-    if unknown:
-        raise SettingsError(f"only: unknown part {unknown[0]!r}; choose from {', '.join(parts)}")
-    chosen = choose_rubrics(
-        settings.evaluation.rubrics, settings.evaluation.rubric_set, available, rated
-    )
-    rated_rubrics = {
-        name: available[name] for name in chosen if settings.evaluation.wants("rubrics")
-    }
+    rated_rubrics, criteria = _choose_rubrics(settings, rubrics)
+    registered = _register_evaluators(settings, (*evaluators, *criteria))
     judge, models = build_judge(settings, rated_rubrics), Models.from_settings(settings)
     Grading.from_settings(settings, judge, models.grader)  # raises an error for unsupported methods
     if not settings.judge.has_judge:
@@ -97,6 +82,31 @@ def build_run(
         arguments=RunArguments(settings, tuple(evaluators), tuple(rubrics)),
         limiter=RunLimiter.from_settings(settings),
     )
+
+
+def _choose_rubrics(
+    settings: Settings, rubrics: Sequence[Rubric | Criteria]
+) -> tuple[dict[str, Rubric], list[CriteriaEvaluator]]:
+    """Return the chosen rubrics by name, and an evaluator for each list of criteria."""
+    chosen, rubric_set = settings.evaluation.rubrics, settings.evaluation.rubric_set
+    own = (*read_rubrics([Path(name) for name in chosen if is_rubric_file(name)]), *rubrics)
+    rated = [rubric for rubric in own if isinstance(rubric, Rubric)]
+    available = join_rubrics(load_rubrics(rubric_set), rated)
+    names = choose_rubrics(chosen, rubric_set, available, rated)
+    wanted = {name: available[name] for name in names if settings.evaluation.wants("rubrics")}
+    return wanted, [CriteriaEvaluator(one) for one in own if isinstance(one, Criteria)]
+
+
+def _register_evaluators(
+    settings: Settings, custom: Sequence[Evaluator[Any]]
+) -> tuple[Evaluator[Any], ...]:
+    own = [*map(find_evaluator, settings.evaluation.evaluators), *custom]
+    registered = add_custom_evaluators(own)
+    parts = dict.fromkeys((*PARTS, *(one.part for one in registered)))
+    unknown = [part for part in settings.evaluation.only if part not in parts]
+    if unknown:
+        raise SettingsError(f"only: unknown part {unknown[0]!r}; choose from {', '.join(parts)}")
+    return registered
 
 
 def _explain_missing_judge(settings: Settings) -> str:

@@ -67,7 +67,6 @@ def build_evaluation(
     open_case, run = outcome.open_case, outcome.run
     record, case = open_case.record, open_case.case
     against = [finding for e in run.evaluators for finding in e.findings(outcome)]
-    verdicts = [v for group in outcome.verdicts.values() for v in group]
     spent = sum_usage_by_part(open_case, searches, run)
     scores: dict[str, Score] = {}
     for evaluator in run.evaluators:
@@ -90,7 +89,7 @@ def build_evaluation(
         exam=case.exam,
         pairs=case.pairs,
         signals=open_case.signals,
-        verdicts=tuple(verdicts),
+        verdicts=tuple(v for group in outcome.verdicts.values() for v in group),
         searches=tuple(searches),
         scores=scores,
         findings=(

@@ -149,18 +149,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
             )
         self.is_weighed = "judge" in self.parameters
         self.digest = _hash_source_code(says, name, of, *labels, *good, str(scale), version)
-        title = name.replace("_", " ").capitalize()
-        self.display = EvaluatorDisplay(
-            verdict=f"verdict of {name}",
-            verdicts=f"verdicts of {name}",
-            question=title,
-            kind=name,
-            group=name,
-            title=title,
-            direction="higher",
-            scores={f"{name}.{label}": ScoreDisplay(f"{title}: {label}") for label in self.labels}
-            | {f"{name}.score": ScoreDisplay(title, "higher")},
-        )
+        self.display = _build_display(name, self.labels)
 
     def is_wanted(self, run: Run) -> bool:
         """Return whether the evaluator is selected, or no specific parts are selected."""
@@ -311,6 +300,21 @@ class OwnEvaluator(Evaluator[OwnItem]):
         """Count one call per item and judge, although the function may make more."""
         n_judges = len(run.judge.members) or 1
         return len(self.get_cached_items(open_case, run)) * n_judges if self.is_weighed else 0
+
+
+def _build_display(name: str, labels: Sequence[str]) -> EvaluatorDisplay:
+    title = name.replace("_", " ").capitalize()
+    return EvaluatorDisplay(
+        verdict=f"verdict of {name}",
+        verdicts=f"verdicts of {name}",
+        question=title,
+        kind=name,
+        group=name,
+        title=title,
+        direction="higher",
+        scores={f"{name}.{label}": ScoreDisplay(f"{title}: {label}") for label in labels}
+        | {f"{name}.score": ScoreDisplay(title, "higher")},
+    )
 
 
 def _credit_label(label: str | None, wanted: Sequence[str]) -> float | None:

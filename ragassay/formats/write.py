@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ragassay.errors import InputError
 from ragassay.files import AnyPath
-from ragassay.formats.items import Item
+from ragassay.formats.items import Item, Place
 from ragassay.formats.nuggetizer import create_input_row, read_create_input
 from ragassay.formats.output import (
     Check,
@@ -24,7 +24,9 @@ from ragassay.formats.output import (
 )
 from ragassay.formats.ragas_deepeval import write_deepeval, write_ragas
 from ragassay.formats.ragassay_jsonl import read_ragassay
+from ragassay.formats.read import FORMATS
 from ragassay.formats.rows import assign_document_ids, restore_id
+from ragassay.formats.sniff import complete_format
 from ragassay.formats.trec_biogen import (
     build_biogen_2024_row,
     build_biogen_2024_run,
@@ -92,17 +94,36 @@ def write_answers(records: Iterable[Record], path: AnyPath, form: str) -> WriteR
         raise InputError(f"answers cannot be written as {form!r}; choose one of {known}")
     if form in QUESTION_FORMATS:
         records = _merge_by_topic(records)
-    to_row, reader = _LINES[form]
+    _, reader = _LINES[form]
     check = Check(path)
     with replace_file(path) as handle:
         for record in records:
-            handle.write(check(record, to_row(record), reader) + b"\n")
+            handle.write(check(record, _build_detectable_row(record, form), reader) + b"\n")
     return check.build_result()
 
 
 def write_records(records: Iterable[Record], path: AnyPath) -> WriteResult:
     """Write records as ragassay JSON lines; see `write_answers`."""
     return write_answers(records, path, "ragassay")
+
+
+def _build_detectable_row(record: Record, form: str) -> JsonRow:
+    """Convert a record to a line, without metadata that would make it a line of another format."""
+    to_row, _ = _LINES[form]
+    row = to_row(record)
+    if _is_detected(row, form):
+        return row
+    kept: dict[str, str] = {}
+    for key, text in record.metadata.items():
+        tried = kept | {key: text}
+        if _is_detected(to_row(record.model_copy(update={"metadata": tried})), form):
+            kept = tried
+    return to_row(record.model_copy(update={"metadata": kept}))
+
+
+def _is_detected(row: JsonRow, form: str) -> bool:
+    match = complete_format(Item(Place("", 0, "", ""), row).keys, FORMATS)
+    return match is not None and match.name == form
 
 
 def _write_biogen_2024(records: Iterable[Record], path: Path) -> WriteResult:

@@ -133,12 +133,7 @@ class JudgeLM(dspy.LM):
         self.has_decisions = takes_decisions(settings, litellm, bool(options.get("logprobs")))
         self._acompletion = litellm.acompletion
         self._caching = PromptCaching(settings)
-        is_openai = find_provider(settings.judge.model) == "openai"
-        self._lacks_key = (
-            is_openai
-            and needs_key(settings.judge.model, settings.judge.api_base)
-            and not (litellm.api_key or litellm.openai_key or _has_key(settings.judge.model))
-        )
+        self._lacks_key = _lacks_openai_key(settings.judge.model, settings.judge.api_base)
 
     async def acall(
         self, prompt: str | None = None, *, messages: Any = None, **kwargs: Any
@@ -322,8 +317,12 @@ class JudgeLM(dspy.LM):
         return typed
 
 
-def _has_key(model: str) -> bool:
-    return bool(import_litellm().validate_environment(model)["keys_in_environment"])
+def _lacks_openai_key(model: str, api_base: str | None) -> bool:
+    if find_provider(model) != "openai" or not needs_key(model, api_base):
+        return False
+    litellm = import_litellm()
+    has_key = litellm.api_key or litellm.openai_key
+    return not (has_key or litellm.validate_environment(model)["keys_in_environment"])
 
 
 def _describe_missing_key(model: str) -> str:

@@ -244,15 +244,15 @@ def write_gguf(merged: Merged, path: Path) -> None:
     import gguf
     from gguf.scripts.gguf_new_metadata import MetadataDetails, copy_with_new_metadata
 
-    source = gguf.GGUFReader(find_packaged_file(SMOLLM2_PACKAGE, ".gguf"))
-    _replace_changed(source, merged)
     keys, kinds = gguf.Keys.General, gguf.GGUFValueType
-    name = f"{source.fields[keys.NAME].contents()}, with ragassay's adapter {merged.name}"
-    metadata = {
-        keys.NAME: MetadataDetails(kinds.STRING, name),
-        keys.FILE_TYPE: MetadataDetails(kinds.UINT32, int(gguf.LlamaFileType.MOSTLY_F16)),
-    }
     with _open_new_path(path) as partial:
+        source = gguf.GGUFReader(find_packaged_file(SMOLLM2_PACKAGE, ".gguf"))
+        _replace_changed(source, merged)
+        name = f"{source.fields[keys.NAME].contents()}, with ragassay's adapter {merged.name}"
+        metadata = {
+            keys.NAME: MetadataDetails(kinds.STRING, name),
+            keys.FILE_TYPE: MetadataDetails(kinds.UINT32, int(gguf.LlamaFileType.MOSTLY_F16)),
+        }
         writer = gguf.GGUFWriter(
             partial, source.fields[keys.ARCHITECTURE].contents(), endianess=source.endianess
         )

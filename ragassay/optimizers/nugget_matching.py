@@ -114,17 +114,7 @@ def fit_matcher(
     import numpy as np
 
     pairs = np.concatenate([similarity.ravel() for similarity in data.similarities] or [[]])
-    if len(pairs) < FEWEST_PAIRS:
-        raise InputError(
-            f"found only {len(pairs)} pairs of gold and system nuggets; at least {FEWEST_PAIRS} "
-            "are required"
-        )
-    components = fit_mixture(pairs, seed)
-    threshold = _find_similarity(EVEN, components)
-    if threshold is None or pairs.max() < threshold:
-        raise InputError(
-            "the similarities do not form two groups: probably no two nuggets state the same fact"
-        )
+    components = _fit_two_groups(pairs, seed)
     held_out = _fit_mixtures(data, seed)
     by_case = held_out or [components] * len(data.cases)
     chosen = choose_trial(search_thresholds(data, by_case, n_trials, seed, on_trial))
@@ -146,6 +136,21 @@ def fit_matcher(
         objectives=chosen.objectives,
         agreement=chosen.agreement,
     )
+
+
+def _fit_two_groups(pairs: NDArray[np.floating], seed: int) -> Mixture:
+    if len(pairs) < FEWEST_PAIRS:
+        raise InputError(
+            f"found only {len(pairs)} pairs of gold and system nuggets; at least {FEWEST_PAIRS} "
+            "are required"
+        )
+    components = fit_mixture(pairs, seed)
+    threshold = _find_similarity(EVEN, components)
+    if threshold is None or pairs.max() < threshold:
+        raise InputError(
+            "the similarities do not form two groups: probably no two nuggets state the same fact"
+        )
+    return components
 
 
 def _fit_mixtures(data: MatchData, seed: int) -> list[Mixture]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,6 +33,7 @@ from ragassay.records import (
     Nugget,
     Record,
     RecordFailure,
+    Summary,
 )
 from ragassay.reports.text import count_text, summarize_run
 from ragassay.requests import EvaluationRequest
@@ -211,14 +212,10 @@ def write_report(notes: Path, out: Path) -> list[str]:
     manifest = Manifest.model_validate_json(manifest_json).model_copy(
         update={"answers": fingerprint}
     )
-    folder = RunFolder(out)
-    out.mkdir(parents=True, exist_ok=True)
     summary = summarize(evaluations, fingerprint.n_items, len(failures), 0)
-    write_atomically(folder.manifest_file, manifest.model_dump_json(indent=2))
-    write_lines(folder.evaluations_file, evaluations)
-    write_lines(folder.failures_file, [failures[name] for name in sorted(failures)])
-    write_atomically(folder.summary_file, summary.model_dump_json(indent=2))
-    folder.write_reports(summary)
+    _write_folder(
+        out, manifest, summary, evaluations, [failures[name] for name in sorted(failures)]
+    )
     total = count_text(fingerprint.n_items, "answer")
     lines = [
         summarize_run(summary),
@@ -229,3 +226,19 @@ def write_report(notes: Path, out: Path) -> list[str]:
             f"{count_text(n_others, 'answer')} used settings that the report does not show"
         )
     return lines
+
+
+def _write_folder(
+    out: Path,
+    manifest: Manifest,
+    summary: Summary,
+    evaluations: Sequence[Evaluation],
+    failures: Sequence[RecordFailure],
+) -> None:
+    folder = RunFolder(out)
+    out.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder.manifest_file, manifest.model_dump_json(indent=2))
+    write_lines(folder.evaluations_file, evaluations)
+    write_lines(folder.failures_file, failures)
+    write_atomically(folder.summary_file, summary.model_dump_json(indent=2))
+    folder.write_reports(summary)

@@ -53,7 +53,7 @@ from ragassay.reports.labels import (
 from ragassay.reports.panel_view import ESTIMATED, INDEPENDENT
 from ragassay.reports.prose_view import view_prose
 from ragassay.reports.provenance import BOUNDS_NOTE, describe_application, describe_participants
-from ragassay.reports.report_view import describe_reliability, view_report
+from ragassay.reports.report_view import ReportView, describe_reliability, view_report
 from ragassay.reports.run_sheets import COST_NOTE
 from ragassay.reports.text import AVERAGES_NOTE, count_text, describe_failures
 
@@ -191,12 +191,6 @@ def render_html_pieces(
     outlines = list_outlines(evaluations)
     columns = list_score_columns(outlines)
     lines = view_lines(summary, outlines)
-    parts = _Parts(environment, columns)
-    for number, evaluation in enumerate(evaluations, start=1):
-        parts.add(number, evaluation)
-    cards: dict[FindingLevel, tuple[FindingCard, ...]] = {
-        level: rank_cards(parts.cards[level]) for level in LEVELS
-    }
     page = environment.get_template(PAGE).generate(
         report=report,
         lead=summarize_main_findings(summary, outlines),
@@ -208,28 +202,36 @@ def render_html_pieces(
         n_answers=count_text(len(evaluations), "answer"),
         lines=lines,
         is_bounded=any(bar.worst is not None for line in lines for bar in line.bars),
-        primary=cards["primary"],
-        secondary=cards["secondary"],
-        more_secondary=describe_hidden_findings(
-            sum(group.n_unlisted for group in report.secondary_findings)
-        ),
-        n_static=N_STATIC,
-        unlisted=sum(group.n_unlisted for group in report.findings),
         systems=list(dict.fromkeys(e.system for e in outlines if e.system)),
-        kinds=_map_kind_titles(cards.values()),
         states=STATES,
         columns=columns.values(),
-        packs=parts.iter_packs(cards),
         chunk=CHUNK,
         style=style,
         script=script,
         policy=build_content_policy(style, script),
+        **_list_finding_fields(report, _Parts(environment, columns, evaluations)),
     )
     return map(replace_controls, page)
 
 
 render_html = join_result(render_html_pieces)
 """Render a run as an HTML page; see `render_html_pieces`."""
+
+
+def _list_finding_fields(report: ReportView, parts: _Parts) -> dict[str, object]:
+    """Return the fields of the page template that show findings."""
+    cards: dict[FindingLevel, tuple[FindingCard, ...]] = {
+        level: rank_cards(parts.cards[level]) for level in LEVELS
+    }
+    n_hidden = sum(group.n_unlisted for group in report.secondary_findings)
+    return {
+        **cards,
+        "more_secondary": describe_hidden_findings(n_hidden),
+        "n_static": N_STATIC,
+        "unlisted": sum(group.n_unlisted for group in report.findings),
+        "kinds": _map_kind_titles(cards.values()),
+        "packs": parts.iter_packs(cards),
+    }
 
 
 class _Parts:
@@ -239,14 +241,20 @@ class _Parts:
         columns: Titles of the scores for filtering and sorting, by key.
     """
 
-    def __init__(self, environment: Environment, columns: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        environment: Environment,
+        columns: Mapping[str, str],
+        evaluations: Iterable[Evaluation],
+    ) -> None:
         self._environment, self._columns = environment, columns
         self._index, self._answers, self._sources = map(Packer, ("index", "answers", "sources"))
         self._source_positions: dict[bytes, int] = {}
         self.cards: dict[FindingLevel, list[FindingCard]] = {level: [] for level in LEVELS}
+        for number, evaluation in enumerate(evaluations, start=1):
+            self._add_answer(number, evaluation)
 
-    def add(self, number: int, evaluation: Evaluation) -> None:
-        """Add an answer with its 1-based number on the page."""
+    def _add_answer(self, number: int, evaluation: Evaluation) -> None:
         cards: list[FindingCard] = []
         for level in LEVELS:
             level_cards = list_answer_cards(number, evaluation, level)

@@ -134,18 +134,9 @@ def build_review_item(
         opinions: Names and verdicts of several graders, if they are not in the verdict itself.
     """
     choices = list_review_choices(verdict, labels, hints or {}, n_labels)
-    model_choice: Value | None = verdict.choice
-    if choices == RIGHT and verdict.failure is None:
-        model_choice = True
+    is_written = choices == RIGHT and verdict.failure is None
     opinions = opinions or tuple(_list_opinions(verdict))
-    doubt = Doubt(
-        confidence=verdict.confidence,
-        entropy_bits=verdict.entropy_bits,
-        n_choices=len(choices),
-        spread=_compute_verdict_spread(verdict, [opinion for _, opinion in opinions], len(choices)),
-        state=verdict.state,
-        leads=leads,
-    )
+    doubt = _measure_doubt(verdict, [opinion for _, opinion in opinions], len(choices), leads)
     return ReviewItem(
         evaluator=verdict.evaluator,
         record=record,
@@ -155,7 +146,7 @@ def build_review_item(
         place=describe_verdict_place(verdict),
         item_text=item_text,
         system=system,
-        model_choice=model_choice,
+        model_choice=True if is_written else verdict.choice,
         tentative_choice=_find_tentative_choice(verdict, choices),
         word=summarize_verdict(verdict),
         tone=choose_verdict_tone(verdict),
@@ -167,16 +158,26 @@ def build_review_item(
         states=doubt.states,
         priority=doubt.priority,
         because=doubt.because,
-        opinions=tuple(
-            Opinion(
-                name,
-                summarize_verdict(opinion),
-                choose_verdict_tone(opinion),
-                describe_reason(opinion),
-            )
-            for name, opinion in opinions
-        ),
+        opinions=tuple(_build_opinion(name, opinion) for name, opinion in opinions),
         sentence=find_sentence_number(verdict),
+    )
+
+
+def _build_opinion(name: str, verdict: VerdictBase) -> Opinion:
+    tone = choose_verdict_tone(verdict)
+    return Opinion(name, summarize_verdict(verdict), tone, describe_reason(verdict))
+
+
+def _measure_doubt(
+    verdict: VerdictBase, opinions: Sequence[VerdictBase], n_choices: int, leads: bool
+) -> Doubt:
+    return Doubt(
+        confidence=verdict.confidence,
+        entropy_bits=verdict.entropy_bits,
+        n_choices=n_choices,
+        spread=_compute_verdict_spread(verdict, opinions, n_choices),
+        state=verdict.state,
+        leads=leads,
     )
 
 
@@ -251,9 +252,9 @@ def _find_tentative_choice(verdict: VerdictBase, choices: Sequence[Choice]) -> V
 
 def _list_opinions(verdict: VerdictBase) -> Iterator[tuple[str, VerdictBase]]:
     """Yield the name and verdict of each panel judge, or of the first and the second judge."""
-    for member in getattr(verdict, "members", ()):
+    for member in vars(verdict).get("members", ()):
         yield member.judge or "judge", member
-    before = getattr(verdict, "escalated_from", None)
+    before = vars(verdict).get("escalated_from")
     if before is not None:
         yield "first judge", before
         yield verdict.escalation.judge if verdict.escalation else "second judge", verdict
@@ -261,7 +262,7 @@ def _list_opinions(verdict: VerdictBase) -> Iterator[tuple[str, VerdictBase]]:
 
 def find_sentence_number(verdict: VerdictBase) -> int | None:
     """Return the number of the judged sentence, starting at 1, or None for the whole answer."""
-    return getattr(verdict, "sentence", None)
+    return vars(verdict).get("sentence")
 
 
 def describe_verdict_place(verdict: VerdictBase) -> str:
@@ -280,9 +281,9 @@ def describe_verdict_place(verdict: VerdictBase) -> str:
 
 def describe_reason(verdict: VerdictBase) -> str:
     """Return the reason for a verdict, including the reason for a failure."""
-    reason = getattr(verdict, "rationale", "") or getattr(verdict, "reason", "")
-    difference = getattr(verdict, "difference", "")
-    answer = getattr(verdict, "answer", "")
+    fields = vars(verdict)  # A pydantic model is slow to find that it lacks an attribute.
+    reason = fields.get("rationale") or fields.get("reason", "")
+    difference, answer = fields.get("difference"), fields.get("answer")
     parts = [
         reason,
         f"not supported: {difference}" if difference else "",
@@ -295,7 +296,7 @@ def describe_reason(verdict: VerdictBase) -> str:
 
 def list_verdict_texts(verdict: VerdictBase) -> tuple[str, ...]:
     """Return the texts that a verdict lists, such as nuggets or facts."""
-    listed = (entry for name in WRITTEN for entry in getattr(verdict, name, ()))
+    listed = (entry for name in WRITTEN for entry in vars(verdict).get(name, ()))
     return tuple(
         str(getattr(entry, "text", None) or getattr(entry, "nugget", entry)) for entry in listed
     )

@@ -94,28 +94,8 @@ def read_job(
         InputError: A file cannot be read.
         NoRecordError: There are no records.
     """
-    questions = Path(questions) if questions is not None else None
-    nuggets = Path(nuggets) if nuggets is not None else None
-    if isinstance(answers, str | Path):
-        path = Path(answers)
-        read = read_records(
-            path,
-            limit=limit,
-            questions=questions,
-            nuggets=nuggets,
-            answered=answered,
-            columns=columns,
-            only_questions=not answered,
-        )
-        records, form = read.records, read.format
-        name, sha256 = path.name, hash_files(path)
-    else:
-        read = _from_memory(answers, questions, nuggets, answered, columns)
-        records, form = read.records[:limit], "records"
-        name, sha256 = IN_MEMORY, _hash_records(read.records)
-    rejections = read.rejections
-    require_records(records, rejections, name)
-    fingerprint = FileFingerprint(name=name, sha256=sha256, n_items=len(records), format=form)
+    read, fingerprint = _read_answers(answers, limit, questions, nuggets, answered, columns)
+    records, rejections = read.records, read.rejections
     if testbank is not None:
         records, bank_rejections = add_exam_items(records, testbank)
         rejections = (*rejections, *bank_rejections)
@@ -130,6 +110,37 @@ def read_job(
         corpus_fingerprint=opened.fingerprint,
         note=opened.note,
     )
+
+
+def _read_answers(
+    answers: Answers,
+    limit: int | None,
+    questions: str | Path | None,
+    nuggets: str | Path | None,
+    answered: bool,
+    columns: Mapping[str, str] | None,
+) -> tuple[ReadResult, FileFingerprint]:
+    questions = Path(questions) if questions is not None else None
+    nuggets = Path(nuggets) if nuggets is not None else None
+    if isinstance(answers, str | Path):
+        path = Path(answers)
+        read = read_records(
+            path,
+            limit=limit,
+            questions=questions,
+            nuggets=nuggets,
+            answered=answered,
+            columns=columns,
+            only_questions=not answered,
+        )
+        name, sha256 = path.name, hash_files(path)
+    else:
+        every = _from_memory(answers, questions, nuggets, answered, columns)
+        read = replace(every, records=every.records[:limit], format="records")
+        name, sha256 = IN_MEMORY, _hash_records(every.records)
+    require_records(read.records, read.rejections, name)
+    n = len(read.records)
+    return read, FileFingerprint(name=name, sha256=sha256, n_items=n, format=read.format)
 
 
 def build_job(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import mean
 
@@ -170,49 +170,15 @@ def study_strategies(
     rubrics = build_run(judge_settings).rubrics
     records = study_job.job.records
     people, n_unknown = _match_ratings(records, study_job.labels, rubrics)
-    replies: dict[str, dict[Place, StrategyReply]] = {}
-    failures: list[RecordFailure] = []
-    limiter = RunLimiter.from_settings(settings)  # shared by all strategies
-
-    def judge_strategy(way: str, job: Job, strategy: str, agent: RubricJudge | None = None) -> None:
-        run = build_run(judge_settings.model_copy(update={"strategy": strategy}))
-        if agent is not None:
-            run = replace(run, agents=replace(run.agents, judge=agent))
-        folder = RunFolder(out / way) if out else None
-        replies[way], failed = _judge_answers(job, replace(run, limiter=limiter), folder, listen)
-        failures.extend(failed)
-
     pairs = choose_rated_examples(records, people, rubrics)
-    for strategy in STRATEGIES:
-        if strategy == FEW_SHOT:
-            examples = {key: pair.render() for key, pair in pairs.items()}
-            agent = RubricJudge(strategy, examples=examples)
-            judge_strategy(strategy, add_examples(study_job.job, pairs), strategy, agent)
-        else:
-            judge_strategy(strategy, study_job.job, strategy)
-    ratings = people or _collect_own_ratings(replies)
+    judging = _StrategyJudging(judge_settings, RunLimiter.from_settings(settings), out, listen)
+    judging.judge_strategies(study_job.job, pairs)
+    ratings = people or _collect_own_ratings(judging.replies)
     hints = {
         key: invert_rating(own, *rubrics[key[1]].bounds, inversion) for key, own in ratings.items()
     }
-    hint_texts = {key: build_expert_hint(rating) for key, rating in hints.items()}
-    judge_strategy(PERTURBED, _add_hints(study_job.job, hints), BASE, RubricJudge(BASE, hint_texts))
-    answers = {
-        name: tuple(
-            StrategyAnswer(
-                record_id=record.id,
-                question=identify_record_question(record),
-                people=tuple(people.get((record.id, name), ())),
-                replies={
-                    way: reply
-                    for way, own in replies.items()
-                    if (reply := own.get((record.id, name)))
-                },
-                hint=hints.get((record.id, name)),
-            )
-            for record in records
-        )
-        for name in rubrics
-    }
+    judging.judge_with_hints(study_job.job, hints)
+    answers = _group_replies(records, rubrics, people, judging.replies, hints)
     return StrategyStudy(
         judge=judge_settings.judge.model,
         n_answers=len(records),
@@ -228,9 +194,72 @@ def study_strategies(
             *list_study_notes(records, people, hints, rubrics, n_unknown),
             *describe_idle_hints(ratings, hints),
         ),
-        failures=tuple(failures),
+        failures=tuple(judging.failures),
         rejections=(*study_job.job.rejections, *study_job.rejections),
     )
+
+
+@dataclass(frozen=True)
+class _StrategyJudging:
+    """Judges answers in several ways: with each strategy, and with a hint.
+
+    Attributes:
+        limiter: Limiter that all ways share.
+        replies: Replies about the answers, keyed by way.
+    """
+
+    settings: Settings
+    limiter: RunLimiter
+    out: Path | None
+    listen: Listener
+    replies: dict[str, dict[Place, StrategyReply]] = field(default_factory=dict)
+    failures: list[RecordFailure] = field(default_factory=list)
+
+    def judge_strategies(self, job: Job, pairs: Mapping[Place, ExamplePair]) -> None:
+        examples = {key: pair.render() for key, pair in pairs.items()}
+        for strategy in STRATEGIES:
+            if strategy == FEW_SHOT:
+                agent = RubricJudge(strategy, examples=examples)
+                self._judge(strategy, add_examples(job, pairs), strategy, agent)
+            else:
+                self._judge(strategy, job, strategy)
+
+    def judge_with_hints(self, job: Job, hints: Mapping[Place, int]) -> None:
+        texts = {key: build_expert_hint(rating) for key, rating in hints.items()}
+        self._judge(PERTURBED, _add_hints(job, hints), BASE, RubricJudge(BASE, texts))
+
+    def _judge(self, way: str, job: Job, strategy: str, agent: RubricJudge | None = None) -> None:
+        run = build_run(self.settings.model_copy(update={"strategy": strategy}))
+        if agent is not None:
+            run = replace(run, agents=replace(run.agents, judge=agent))
+        run = replace(run, limiter=self.limiter)
+        folder = RunFolder(self.out / way) if self.out else None
+        self.replies[way], failed = _judge_answers(job, run, folder, self.listen)
+        self.failures.extend(failed)
+
+
+def _group_replies(
+    records: Sequence[Record],
+    rubrics: Iterable[str],
+    people: Mapping[Place, Sequence[int]],
+    replies: Mapping[str, Mapping[Place, StrategyReply]],
+    hints: Mapping[Place, int],
+) -> dict[str, tuple[StrategyAnswer, ...]]:
+    """Return the answers with their ratings, keyed by rubric."""
+
+    def build_answer(record: Record, key: Place) -> StrategyAnswer:
+        return StrategyAnswer(
+            record_id=record.id,
+            question=identify_record_question(record),
+            people=tuple(people.get(key, ())),
+            replies={way: own[key] for way, own in replies.items() if key in own},
+            hint=hints.get(key),
+        )
+
+    return {
+        name: tuple(build_answer(record, (record.id, name)) for record in records)
+        for name in rubrics
+    }
 
 
 def write_strategies(study: StrategyStudy, out: Path) -> tuple[Path, ...]:

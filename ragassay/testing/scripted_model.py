@@ -71,6 +71,13 @@ class ScriptedModel:
         any `api_key`.
     """
 
+    _log_file: TextIO | None = None
+    _port: int | None = None
+    _server: LoopbackServer | None = None
+    _loop: asyncio.AbstractEventLoop | None = None
+    _stop: asyncio.Event | None = None
+    _thread: threading.Thread | None = None
+
     def __init__(
         self,
         reply: Reply | None = None,
@@ -106,12 +113,6 @@ class ScriptedModel:
         self._requested_port = port
         self._batch_plan = batches
         self._log = None if log is None else Path(log)
-        self._log_file: TextIO | None = None
-        self._port: int | None = None
-        self._server: LoopbackServer | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stop: asyncio.Event | None = None
-        self._thread: threading.Thread | None = None
 
     @property
     def base_url(self) -> str:

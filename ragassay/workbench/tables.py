@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ragassay.formats import RubricBank, find_item_id
 from ragassay.records import Review
@@ -19,7 +19,7 @@ from ragassay.reports.sheets import (
     build_score_columns,
     build_text_columns,
 )
-from ragassay.workbench.agreement import GraderAgreement
+from ragassay.workbench.agreement import GraderAgreement, GraderPair
 from ragassay.workbench.oversight import CheckedItem, Grid, ItemUse, MissingPassage
 
 
@@ -233,27 +233,11 @@ def build_grader_sheets(found: GraderAgreement) -> tuple[Sheet, ...]:
     """Return a table of graders, one of Cohen's kappa, and one of Krippendorff's alpha."""
     names = dict.fromkeys(name for one in found.pairs for name in (one.first, one.second))
     numbers = {name: i for i, name in enumerate(names, start=1)}
-    graders = tuple((i, name) for name, i in numbers.items())
-    pair_columns = (
-        *(Column("kind", "Items"), Column("first"), Column("second"), Column("pair", "Graders")),
-        *(
-            *build_score_columns("equal", "Equal"),
-            *build_score_columns("kappa", "Kappa", "n", "Unscored"),
-        ),
-        *build_score_columns("rating_kappa", "of ratings"),
-    )
-    empty: tuple[Cell, ...] = (None,) * 7
-    pairs = tuple(
-        (
-            *(one.kind, one.first, one.second, f"{numbers[one.first]} and {numbers[one.second]}"),
-            *(*build_score_cells(one.covered.accuracy), *build_score_cells(one.covered.kappa)),
-            *(
-                build_score_cells(one.ratings.quadratic_kappa)
-                if one.ratings and one.ratings.quadratic_kappa
-                else empty
-            ),
-        )
-        for one in found.pairs
+    graders = Sheet(
+        "Graders",
+        (build_number_column("grader", "#"), Column("name", "Grader")),
+        tuple((i, name) for name, i in numbers.items()),
+        shows_all_rows=True,
     )
     alpha_columns = (
         *(Column("kind", "Items"), Column("of", "Of")),
@@ -266,17 +250,33 @@ def build_grader_sheets(found: GraderAgreement) -> tuple[Sheet, ...]:
         for kind, score in scores.items()
     )
     return (
-        Sheet(
-            "Graders",
-            (build_number_column("grader", "#"), Column("name", "Grader")),
-            graders,
-            shows_all_rows=True,
-        ),
-        Sheet(
-            "Pairs of graders: Cohen's kappa",
-            pair_columns,
-            pairs,
-            "covered or not; ratings with quadratic weights",
-        ),
+        graders,
+        _build_pairs_sheet(found.pairs, numbers),
         Sheet("All graders: Krippendorff's alpha", alpha_columns, alphas),
     )
+
+
+def _build_pairs_sheet(pairs: Sequence[GraderPair], numbers: Mapping[str, int]) -> Sheet:
+    columns = (
+        *(Column("kind", "Items"), Column("first"), Column("second"), Column("pair", "Graders")),
+        *(
+            *build_score_columns("equal", "Equal"),
+            *build_score_columns("kappa", "Kappa", "n", "Unscored"),
+        ),
+        *build_score_columns("rating_kappa", "of ratings"),
+    )
+    empty: tuple[Cell, ...] = (None,) * 7
+    rows = tuple(
+        (
+            *(one.kind, one.first, one.second, f"{numbers[one.first]} and {numbers[one.second]}"),
+            *(*build_score_cells(one.covered.accuracy), *build_score_cells(one.covered.kappa)),
+            *(
+                build_score_cells(one.ratings.quadratic_kappa)
+                if one.ratings and one.ratings.quadratic_kappa
+                else empty
+            ),
+        )
+        for one in pairs
+    )
+    note = "covered or not; ratings with quadratic weights"
+    return Sheet("Pairs of graders: Cohen's kappa", columns, rows, note)

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from ragassay.errors import InputError
@@ -172,6 +172,9 @@ def assert_nothing_lost(path: Path, record: Record, form: str) -> None:
 
 @SETTINGS
 @given(records(TEAMS))
+@example(RUN.model_copy(update={"metadata": {"is_ragtime": "", "note": "kept"}}))
+@example(RUN.model_copy(update={"metadata": {"documents": "", "metadata.task": "x"}}))
+@example(RUN.model_copy(update={"metadata": {"metadata.narrative_id": "1"}}))
 def test_runs(tmp_path: Path, record: Record):
     record = record.model_copy(update={"id": f"{record.system}/{record.topic}"})
     for form in ("trec-rag-2024", "trec-rag-2025", "biogen-2025-a", "biogen-2025-b"):

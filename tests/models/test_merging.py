@@ -112,6 +112,17 @@ def test_what_fails_half_way_leaves_nothing(tmp_path: Path, tokenizer: Any) -> N
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_existing_gguf_file_is_refused_before_the_packaged_file_is_read(
+    tmp_path: Path, plain: Any, tokenizer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gguf.GGUFReader", lambda path: pytest.fail("the file is read"))
+    path = tmp_path / "x.gguf"
+    path.write_text("mine")
+    with pytest.raises(InputError, match="already exists"):
+        write_gguf(Merged("x", "smollm2-135m", plain.model, tokenizer, ()), path)
+    assert path.read_text() == "mine"
+
+
 def test_a_change_that_gguf_has_no_place_for_is_refused(
     tmp_path: Path, plain: Any, tokenizer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

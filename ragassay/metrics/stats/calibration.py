@@ -91,13 +91,8 @@ def measure_calibration(
     confidence = np.array([c for c, *_ in known])
     right = np.array([r for _, r, _ in known])
     clusters = [q for *_, q in known]
-    # Rounded because 0.7 * 10 is slightly above 7, but 0.7 belongs to the bin that ends there.
-    ends = np.ceil((confidence * n_bins).round(9)).astype(int)
-    indices = np.clip(ends - 1, 0, n_bins - 1)
-    n = len(known)
-    cells = np.zeros((n, n_bins, 3))
-    cells[np.arange(n), indices] = np.column_stack([np.ones(n), confidence, right])
-    n_unscored = len(is_right) - n
+    cells = _sort_into_bins(confidence, right, n_bins)
+    n_unscored = len(is_right) - len(known)
     sums = sum_by_cluster(cells, clusters)
 
     def compute_errors(counts: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -105,10 +100,23 @@ def measure_calibration(
         return np.abs(drawn[:, :, 1] - drawn[:, :, 2]).sum(axis=1) / drawn[:, :, 0].sum(axis=1)
 
     return Calibration(
-        error=score_statistic(compute_errors, len(sums), n, n_unscored),
+        error=score_statistic(compute_errors, len(sums), len(known), n_unscored),
         brier=score_clustered_mean(list((confidence - right) ** 2), clusters, n_unscored),
         bins=tuple(_build_bin(i, n_bins, *cell) for i, cell in enumerate(cells.sum(axis=0))),
     )
+
+
+def _sort_into_bins(
+    confidence: NDArray[np.float64], right: NDArray[np.float64], n_bins: int
+) -> NDArray[np.float64]:
+    """Return (1, confidence, right) of each label in the label's bin, shape (n, n_bins, 3)."""
+    # Rounded because 0.7 * 10 is slightly above 7, but 0.7 belongs to the bin that ends there.
+    ends = np.ceil((confidence * n_bins).round(9)).astype(int)
+    n = len(confidence)
+    cells = np.zeros((n, n_bins, 3))
+    indices = np.clip(ends - 1, 0, n_bins - 1)
+    cells[np.arange(n), indices] = np.column_stack([np.ones(n), confidence, right])
+    return cells
 
 
 def _build_bin(

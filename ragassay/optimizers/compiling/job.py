@@ -263,18 +263,7 @@ class _RunningJob:
         self._steps.planned(self._opened.plan)
         self._steps.phase("the shipped prompt")
         before = self._measure_student(self._student)
-        self._steps.phase(self._job.optimizer)
-        setup = Search(
-            task=self._task,
-            taught=self._build_examples(self._opened.taught),
-            tried=self._build_examples(self._opened.tried),
-            n_budget=self._opened.n_budget,
-            seed=self._job.seed,
-            n_threads=self._n_threads,
-            task_lm=self._lm,
-            writer=self._writer,
-        )
-        best = search(self._job.optimizer, self._student, setup, work / "optimizer.log")
+        best = self._search(work / "optimizer.log")
         found = extract_predictor(best)
         self._steps.phase("the compiled prompt")
         after = before if found == shipped else self._measure_student(best)
@@ -309,6 +298,20 @@ class _RunningJob:
             n_shared=self._data.n_shared,
             n_asked=self._shared.memory.n_asked,
         )
+
+    def _search(self, log: Path) -> Student:
+        self._steps.phase(self._job.optimizer)
+        setup = Search(
+            task=self._task,
+            taught=self._build_examples(self._opened.taught),
+            tried=self._build_examples(self._opened.tried),
+            n_budget=self._opened.n_budget,
+            seed=self._job.seed,
+            n_threads=self._n_threads,
+            task_lm=self._lm,
+            writer=self._writer,
+        )
+        return search(self._job.optimizer, self._student, setup, log)
 
     def _measure_student(self, student: Student):
         return measure(student, self._task, self._data.dev, self._lm, self._n_threads)

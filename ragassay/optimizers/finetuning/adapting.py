@@ -111,7 +111,6 @@ def train(
         InputError: The checkpoints were made for other data or another tuning, or the adapter in
             `start` has another base model or rank.
     """
-    from peft import LoraConfig, get_peft_model
     from transformers import set_seed
     from transformers.trainer_utils import get_last_checkpoint
 
@@ -127,6 +126,19 @@ def train(
     else:
         _standardise(encoder, examples, tuning, seed)
     set_seed(seed)
+    _add_adapter(encoder, tuning, tensors)
+    options = build_trainer_options(work, epochs=epochs, steps=steps, seed=seed)
+    trainer = _build_trainer(encoder, examples, tuning, options)
+    trainer.train(resume_from_checkpoint=get_last_checkpoint(str(work)))
+    encoder.eval()
+    head = {f"head.{name}": tensor for name, tensor in encoder.head.state_dict().items()}
+    return _collect_factors(encoder.base) | head
+
+
+def _add_adapter(encoder: PairEncoder, tuning: Tuning, tensors: Mapping[str, Tensor]) -> None:
+    """Add low-rank factors to an encoder, with the values in `tensors` where these have any."""
+    from peft import LoraConfig, get_peft_model
+
     config = LoraConfig(
         r=tuning.rank,
         lora_alpha=int(SCALE * tuning.rank),
@@ -137,12 +149,6 @@ def train(
     for name, tensor in _collect_factors(encoder.base).items():
         if name in tensors:
             tensor.copy_(tensors[name])
-    options = build_trainer_options(work, epochs=epochs, steps=steps, seed=seed)
-    trainer = _build_trainer(encoder, examples, tuning, options)
-    trainer.train(resume_from_checkpoint=get_last_checkpoint(str(work)))
-    encoder.eval()
-    head = {f"head.{name}": tensor for name, tensor in encoder.head.state_dict().items()}
-    return _collect_factors(encoder.base) | head
 
 
 def create_encoder(job: EncoderJob, n_labels: int) -> PairEncoder:

@@ -107,17 +107,7 @@ def build_judge_examples(
         records, unperturbed = _read_training_answers(path)
         rated = read_median_ratings(path)
         chosen = [_cut_excerpt(record, seed) for record in sample_systems(unperturbed, n_systems)]
-        perturbed: dict[str, list[PerturbedAnswer]] = {}
-        made = perturb_answers(
-            chosen, attacks=ATTACKS, pools="fit", seed=seed, among=unperturbed
-        ).answers
-        whole_ids = {record.id: record for record in unperturbed}
-        uncut = [record for record in chosen if record == whole_ids[record.id]]
-        # A full redundant answer would stand out by its length among excerpts.
-        for one in (*made, *select_redundant_answers(records, uncut)):
-            # Clinical errors cannot be detected without the sources.
-            if one.family != "clinical" and one.attack not in UNSEEN:
-                perturbed.setdefault(one.original, []).append(one)
+        perturbed = _perturb_excerpts(chosen, unperturbed, records, seed)
         added = _add_sentences(chosen, unperturbed, seed)
         for n, record in enumerate(chosen, 1):
             say(f"{path.name}: {n} of {len(chosen)}")
@@ -126,7 +116,7 @@ def build_judge_examples(
             examples += _build_unperturbed_examples(
                 case, record, rated.get(record.id, {}), rng, source_chars
             )
-            for one in _draw_perturbed(perturbed.get(record.id, []), rng):
+            for one in _draw_perturbed(perturbed[record.id], rng):
                 case = convert_to_case(one.record, settings, corpus)
                 examples += _build_damaged_examples(case, one, rng, source_chars)
             for one in added[record.id]:
@@ -194,6 +184,22 @@ def _cut_excerpt(record: Record, seed: int) -> Record:
         return record
     last = extract_sentences(record.answer)[-rng.randint(*EXCERPT_SENTENCES) :]
     return record.model_copy(update={"answer": " ".join(last)})
+
+
+def _perturb_excerpts(
+    chosen: Sequence[Record], unperturbed: Sequence[Record], records: Sequence[Record], seed: int
+) -> dict[str, list[PerturbedAnswer]]:
+    """Return perturbed answers for ratings, keyed by the original answer's id."""
+    perturbed: dict[str, list[PerturbedAnswer]] = {record.id: [] for record in chosen}
+    made = perturb_answers(chosen, attacks=ATTACKS, pools="fit", seed=seed, among=unperturbed)
+    whole = {record.id: record for record in unperturbed}
+    # A full redundant answer would stand out by its length among excerpts.
+    uncut = [record for record in chosen if record == whole[record.id]]
+    for one in (*made.answers, *select_redundant_answers(records, uncut)):
+        # Clinical errors cannot be detected without the sources.
+        if one.family != "clinical" and one.attack not in UNSEEN:
+            perturbed[one.original].append(one)
+    return perturbed
 
 
 def _add_sentences(

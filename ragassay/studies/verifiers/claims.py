@@ -362,31 +362,15 @@ def fit(
         InputError: If there are no training claims, training and held-out claims overlap, or the
             verifier is already fitted or has only two labels.
     """
-    import numpy as np
-
     marks = hash_claims(learnt)
     if len(exclude_groups(held, marks)) < len(held):
         raise InputError(
             "some held-out claims share their text or document with the training claims; split "
             "the claims by text and document"
         )
-    model = require_verifier(name, cache_dir, n_labels)
-    if isinstance(model, FittedVerifier):
-        raise InputError(
-            f"{name} is already fitted; pass the verifier that was fitted, {model.fitted.verifier}"
-        )
-    if get_label_count(model) < n_labels:
-        raise InputError(f"{name} has only two labels; pass --labels 2")
+    model = _require_unfitted_verifier(name, cache_dir, n_labels)
     train, test = (compute_label_shares(model, side, step=step) for side in (learnt, held))
-    is_scored = np.logical_not(np.isnan(train).any(axis=1))
-    truth = [_fold_label(claim.label, n_labels) for claim in compress(learnt, is_scored.tolist())]
-    if n_labels == 2:
-        best, _ = find_best_threshold(
-            train[is_scored][:, SUPPORTS].tolist(), [label == SUPPORTS for label in truth]
-        )
-        thresholds = Thresholds(supports=best)
-    else:
-        thresholds, _ = find_best_thresholds(train[is_scored], truth)
+    thresholds = _fit_thresholds(train, learnt, n_labels)
 
     def compute_objective(shares: NDArray[np.float64], claims: Sequence[LabelledClaim]) -> Score:
         return compare_label_shares(shares, claims, n_labels).averages[0].f1
@@ -404,3 +388,30 @@ def fit(
         texts=tuple(sorted(marks)),
         seed=seed,
     )
+
+
+def _require_unfitted_verifier(
+    name: str, cache_dir: Path, n_labels: Literal[2, 3]
+) -> EntailmentModel:
+    model = require_verifier(name, cache_dir, n_labels)
+    if isinstance(model, FittedVerifier):
+        raise InputError(
+            f"{name} is already fitted; pass the verifier that was fitted, {model.fitted.verifier}"
+        )
+    if get_label_count(model) < n_labels:
+        raise InputError(f"{name} has only two labels; pass --labels 2")
+    return model
+
+
+def _fit_thresholds(
+    shares: NDArray[np.float64], claims: Sequence[LabelledClaim], n_labels: Literal[2, 3]
+) -> Thresholds:
+    import numpy as np
+
+    is_scored = np.logical_not(np.isnan(shares).any(axis=1))
+    truth = [_fold_label(claim.label, n_labels) for claim in compress(claims, is_scored.tolist())]
+    if n_labels == 2:
+        supported = shares[is_scored][:, SUPPORTS].tolist()
+        best, _ = find_best_threshold(supported, [label == SUPPORTS for label in truth])
+        return Thresholds(supports=best)
+    return find_best_thresholds(shares[is_scored], truth)[0]
