@@ -274,7 +274,7 @@ def _read_yescieval(text: str, rubric: str) -> PublishedRating:
         raise UnparsableReplyError(f"{error} in {text[:200]!r}") from error
     field = fields["rating"]
     rating = convert_value("rating", field.value, Literal[1, 2, 3, 4, 5])
-    require_no_correction(text, field, rating, Literal[1, 2, 3, 4, 5])
+    require_no_correction(text, field, {rating}, Literal[1, 2, 3, 4, 5])
     named = _YESCIEVAL_NAME.search(text[max(0, field.start - 300) : field.start])
     if named and named[1].strip().casefold() != rubric.casefold():
         raise UnparsableReplyError(f"the reply rates {named[1].strip()!r}, not {rubric!r}")
