@@ -16,7 +16,8 @@ from typing import Any, Literal
 
 import dspy
 
-from ragassay.agents.replies import convert_value, read_reply, require_no_correction
+from ragassay.agents.replies import read_reply, require_no_correction
+from ragassay.agents.reply_values import convert_value
 from ragassay.agents.sampling import ModelCall
 from ragassay.errors import ExtraError, UnparsableReplyError
 from ragassay.model_names import SCALE, FormName, JudgeForm

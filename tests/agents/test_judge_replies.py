@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pytest
 
 from ragassay.agents.base import SharedPrefixAdapter
-from ragassay.agents.replies import convert_value, list_required_fields
+from ragassay.agents.reply_values import convert_value, list_required_fields
 from ragassay.agents.rubric_judge import build_rating_signature
 from ragassay.errors import RefusedError, UnparsableReplyError
 from ragassay.records import Assignment
