@@ -290,17 +290,21 @@ def _repair(text: str, start: int, names: Sequence[str], wanted: Sequence[str]) 
     if is_open and any(isinstance(fields.get(name), list) for name in names):
         raise ValueError("broken JSON: the reply is incomplete and ends inside a list")
     return {
-        name: Field(
-            replace_surrogates(_unquote(value, text[at : at + 1])), at, _find_value_end(text, at)
-        )
+        name: Field(replace_surrogates(_clean_value(value, text[at:end])), at, end)
         for name, value in fields.items()
         for at in offsets[name]
+        for end in [_find_value_end(text, at)]
     }
 
 
-def _unquote(value: Any, first: str) -> Any:
-    is_curly = isinstance(value, str) and first in ("\u2018", "\u201c")
-    return value.strip("\u2018\u2019\u201c\u201d") if is_curly else value
+def _clean_value(value: Any, written: str) -> Any:
+    """Return a text without curly quotation marks, or a number with the words around it."""
+    if isinstance(value, str):
+        is_curly = written[:1] in ("\u2018", "\u201c")
+        return value.strip("\u2018\u2019\u201c\u201d") if is_curly else value
+    number = re.split("//|#|/[*]", written)[0].strip()  # without a comment
+    is_changed = type(value) is int and number != str(value)
+    return number if is_changed else value
 
 
 def _select_fields(repaired: Any, names: Sequence[str], wanted: Sequence[str]) -> dict[str, Any]:
@@ -335,5 +339,7 @@ def _find_values(text: str, start: int, name: str) -> list[int]:
 
 
 def _find_value_end(text: str, start: int) -> int:
-    match = re.compile(rf"[{_QUOTES}]?[^,}}\n{_QUOTES}]{{0,99}}").match(text, start)
+    # "1, 2 or 3" without quotation marks is one value.
+    rest = rf"(?:[^,}}\n{_QUOTES}]|,(?=\s{{0,9}}\d)){{0,99}}"
+    match = re.compile(rf"[{_QUOTES}]?{rest}").match(text, start)
     return match.end() if match else start

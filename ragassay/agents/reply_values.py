@@ -159,6 +159,8 @@ def _parse_rating(value: str, labels: Sequence[Any]) -> Any:
     if top and int(top[1]) != max(labels):
         raise ValueError("the rating is on a different scale")
     rest = rest[top.end() :] if top else rest
+    if re.match(r"[-+?](?!\w)", rest):
+        raise ValueError("the rating is uncertain")
     if re.search(r"\d", value[: first.start()] + rest):
         raise ValueError("the value contains more than one number")
     if int(first[1]) not in labels:
@@ -167,8 +169,9 @@ def _parse_rating(value: str, labels: Sequence[Any]) -> Any:
 
 
 def normalize_label(label: str) -> str:
-    """Return a label in lowercase without punctuation, except for a sign before a digit."""
-    return re.sub(r"(?!^-\d|[<>\u2264\u2265]\s?\d)[\W_]", "", label).casefold()
+    """Return a label in lowercase without punctuation, except for signs at a digit."""
+    signs = r"^-\d|[<>\u2264\u2265]\s?\d|(?<=\d)[-+?](?!\w)"
+    return re.sub(rf"(?!{signs})[\W_]", "", label).casefold()
 
 
 def find_label(word: str, labels: Sequence[Any]) -> Any:
