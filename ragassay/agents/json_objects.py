@@ -125,7 +125,7 @@ def unwrap_fields(
     depth: int = 0,
 ) -> dict[str, Field]:
     """Return fields by name. Unwrap the only nested object while a `wanted` field is missing."""
-    matching = _match_fields(fields, names)
+    matching = match_fields(fields, names)
     if all(name in matching for name in wanted) or depth == MOST_DEPTH:
         return matching
     nested = [
@@ -153,7 +153,7 @@ def _read_nested(text: str, key: str, field: Field) -> dict[str, Field] | None:
         return None
 
 
-def _match_fields(fields: Mapping[str, Field], names: Sequence[str]) -> dict[str, Field]:
+def match_fields(fields: Mapping[str, Field], names: Sequence[str]) -> dict[str, Field]:
     """Return fields by name, except fields with two values, as in "rating" and "final_rating"."""
     by_plain_name: dict[str, list[Field]] = {}
     for key, field in fields.items():

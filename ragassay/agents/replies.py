@@ -14,7 +14,7 @@ from ragassay.agents.json_objects import (
     Field,
     JsonObject,
     find_objects,
-    normalize_name,
+    match_fields,
     unwrap_fields,
 )
 from ragassay.agents.reply_values import find_label, normalize_label, strip_bounds
@@ -128,7 +128,7 @@ def _read_first_turn(text: str) -> tuple[str, str, list[JsonObject]]:
     objects = find_objects(text)
     complete = [o for o in objects if not o.problem]
     outside = "".join(_blank_objects(text, complete))
-    turn = _NEXT_TURN.search(outside, complete[0].end) if complete else None
+    turn = _NEXT_TURN.search(outside, text.index("{")) if "{" in text else None
     end = turn.start() if turn else len(text)
     return text[:end], outside[:end], [o for o in objects if o.start < end]
 
@@ -313,14 +313,10 @@ def _select_fields(repaired: Any, names: Sequence[str], wanted: Sequence[str]) -
         for _ in range(MOST_DEPTH):
             if not isinstance(option, dict):
                 break
-            by_plain_name = {normalize_name(str(key)): value for key, value in option.items()}
-            fields = {
-                name: by_plain_name[normalize_name(name)]
-                for name in names
-                if normalize_name(name) in by_plain_name
-            }
-            if all(name in fields for name in wanted):
-                return fields
+            fields = {str(key): Field(value, 0, 0) for key, value in option.items()}
+            matching = match_fields(fields, names)
+            if all(name in matching for name in wanted):
+                return {name: field.value for name, field in matching.items()}
             inner = [
                 value
                 for key, value in option.items()

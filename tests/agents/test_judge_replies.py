@@ -121,6 +121,9 @@ TWO_OBJECTS: tuple[tuple[str, int | None], ...] = (
     (f'{OTHER}\nFinal: {{"rating": 4, "final_rating": 3}}', None),
     (f"{VERDICT}<|im_end|>\n<|im_start|>user\nNext.<|im_end|>\n{OTHER}", 4),
     (f"{VERDICT}</s>[INST] Next. [/INST] {OTHER}", 4),
+    (f"{{'rating': 4, 'rationale': 'x'}}\n\nUser: Next.\n\nAssistant: {OTHER}", 4),
+    ("{'rating': 4, 'rationale': 'x', 'final_rating': 2}", None),
+    (f"{OTHER}\nBetter: {{'rating': 4, 'rationale': 'x'}}", None),
     (f'{VERDICT}\n\nHuman: Next.\n\nAssistant: {{"rating": 1, "rationale": "x', 4),
 )
 
