@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -14,14 +15,8 @@ from typing import Annotated, Any, ClassVar
 import dspy
 import pydantic
 
-from ragassay.agents.replies import (
-    convert_value,
-    is_label,
-    is_refusal,
-    list_required_fields,
-    read_reply,
-    require_no_correction,
-)
+from ragassay.agents.replies import is_refusal, read_reply, require_no_correction
+from ragassay.agents.reply_values import convert_value, is_label, list_required_fields
 from ragassay.agents.sampling import (
     ModelCall,
     add_distribution,
@@ -101,8 +96,9 @@ class SharedPrefixAdapter(dspy.Adapter):
                     raise
                 values[name] = convert_value(name, None, kind)
         labels = [name for name in required if is_label(types[name])]
-        if len(labels) == 1:
-            require_no_correction(text, fields[labels[0]], values[labels[0]], types[labels[0]])
+        if labels:
+            verdict = {values[name] for name in labels}
+            require_no_correction(text, fields[labels[-1]], verdict, types[labels[-1]])
         return values
 
 
@@ -129,8 +125,10 @@ def _build_messages(context: str, between: str, *parts: str) -> list[dict[str, A
 
 
 def _unquote(completion: str) -> str:
-    """Decode a reply that is a JSON string containing an object."""
+    """Decode a reply that is a JSON string containing an object, with or without its quotes."""
     text = completion.strip()
+    if re.match(r'\{(?:\\n|\s){0,99}\\"', text):
+        text = f'"{text}"'
     if text[:2] != '"{':
         return completion
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from ragassay.text.faults import replace_surrogates
@@ -79,7 +79,7 @@ def _read_object(text: str, position: int) -> tuple[dict[str, Field], int]:
         key, position = _decode(text, _expect(text, position, '"') - 1)
         start = _skip_space(text, _expect(text, position, ":"))
         value, end = _decode(text, start)
-        if key in fields:
+        if key in fields and fields[key].value != value:
             raise _BrokenJsonError(f"field {key!r} occurs twice", end)
         fields[key] = Field(replace_surrogates(value), start, end)
         position = _skip_space(text, end)
@@ -125,21 +125,24 @@ def unwrap_fields(
     depth: int = 0,
 ) -> dict[str, Field]:
     """Return fields by name. Unwrap the only nested object while a `wanted` field is missing."""
-    matching = _match_fields(fields, names)
+    matching = match_fields(fields, names)
     if all(name in matching for name in wanted) or depth == MOST_DEPTH:
         return matching
     nested = [
         inner
         for key, field in fields.items()
-        if not WRAPPERS.search(key) and (inner := _read_nested(text, field)) is not None
+        if not WRAPPERS.search(key) and (inner := _read_nested(text, key, field)) is not None
     ]
     if len(nested) != 1:
         return matching
     return unwrap_fields(text, nested[0], names, wanted, depth + 1)
 
 
-def _read_nested(text: str, field: Field) -> dict[str, Field] | None:
+def _read_nested(text: str, key: str, field: Field) -> dict[str, Field] | None:
     value = field.value
+    if key == "arguments" and isinstance(value, str) and value.startswith("{"):
+        inner = _read_nested(value, "", Field({}, 0, len(value))) or {}
+        return {name: replace(one, start=field.start, end=field.end) for name, one in inner.items()}
     is_list_of_one = isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict)
     if not (isinstance(value, dict) or is_list_of_one):
         return None
@@ -150,16 +153,23 @@ def _read_nested(text: str, field: Field) -> dict[str, Field] | None:
         return None
 
 
-def _match_fields(fields: Mapping[str, Field], names: Sequence[str]) -> dict[str, Field]:
-    exact = {name: fields[name] for name in names if name in fields}
+def match_fields(fields: Mapping[str, Field], names: Sequence[str]) -> dict[str, Field]:
+    """Return fields by name, except fields with two values, as in "rating" and "final_rating"."""
     by_plain_name: dict[str, list[Field]] = {}
     for key, field in fields.items():
-        by_plain_name.setdefault(normalize_name(key), []).append(field)
+        if key not in names:
+            plain_name = _REVISED.sub("", normalize_name(key))
+            by_plain_name.setdefault(plain_name, []).append(field)
+    matching: dict[str, Field] = {}
     for name in names:
-        others = by_plain_name.get(normalize_name(name), [])
-        if name not in exact and len(others) == 1:
-            exact[name] = others[0]
-    return exact
+        exact = [fields[name]] if name in fields else []
+        same = exact + by_plain_name.get(normalize_name(name), [])
+        if same and all(field.value == same[0].value for field in same):
+            matching[name] = same[0]
+    return matching
+
+
+_REVISED = re.compile(r"^(?:final|revised|corrected|updated|adjusted)(?=.)")
 
 
 def normalize_name(name: str) -> str:

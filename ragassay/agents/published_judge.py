@@ -16,7 +16,8 @@ from typing import Any, Literal
 
 import dspy
 
-from ragassay.agents.replies import convert_value, read_reply, require_no_correction
+from ragassay.agents.replies import read_reply, require_no_correction
+from ragassay.agents.reply_values import convert_value
 from ragassay.agents.sampling import ModelCall
 from ragassay.errors import ExtraError, UnparsableReplyError
 from ragassay.model_names import SCALE, FormName, JudgeForm
@@ -274,7 +275,7 @@ def _read_yescieval(text: str, rubric: str) -> PublishedRating:
         raise UnparsableReplyError(f"{error} in {text[:200]!r}") from error
     field = fields["rating"]
     rating = convert_value("rating", field.value, Literal[1, 2, 3, 4, 5])
-    require_no_correction(text, field, rating, Literal[1, 2, 3, 4, 5])
+    require_no_correction(text, field, {rating}, Literal[1, 2, 3, 4, 5])
     named = _YESCIEVAL_NAME.search(text[max(0, field.start - 300) : field.start])
     if named and named[1].strip().casefold() != rubric.casefold():
         raise UnparsableReplyError(f"the reply rates {named[1].strip()!r}, not {rubric!r}")

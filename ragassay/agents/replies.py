@@ -1,13 +1,12 @@
-"""Find the verdict in a judge's reply, and parse the values."""
+"""Find the verdict in a judge's reply."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal, get_args, get_origin
+from collections.abc import Iterable, Sequence, Set
+from typing import Any, get_args
 
 import json_repair
-from dspy.adapters.utils import parse_value
 
 from ragassay.agents.json_objects import (
     MOST_DEPTH,
@@ -15,171 +14,34 @@ from ragassay.agents.json_objects import (
     Field,
     JsonObject,
     find_objects,
-    normalize_name,
+    match_fields,
     unwrap_fields,
 )
+from ragassay.agents.reply_values import find_label, normalize_label, strip_bounds
 from ragassay.errors import UnparsableReplyError
 from ragassay.text.faults import find_reasoning, replace_surrogates
 
-_NUMBER = re.compile(r"(?<![\w.,-])[+]?(\d{1,4})(?:\.0{1,9})?(?![\w,]|\.\d)")
-_OF = re.compile(r"\s{0,9}(?:/|out of|of)\s{0,9}(\d{1,4})(?![\w.,]*\d)", re.IGNORECASE)
-_RANGE = re.compile(r"\d\s{0,9}(?:-|\u2013|to|or|and)\s{0,9}\d", re.IGNORECASE)
-_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-
-
-def list_required_fields(types: Mapping[str, Any]) -> list[str]:
-    """Return the required fields of a reply, given the types of all fields in order.
-
-    The last label or rating and all fields before it, such as the reasoning, are required. Later
-    fields, such as a rationale, may be missing. If there is no label, all fields are required.
-    """
-    labels = [n for n, kind in enumerate(types.values()) if is_label(kind)]
-    return list(types)[: labels[-1] + 1 if labels else len(types)]
-
-
-def is_label(annotation: Any) -> bool:
-    """Return whether a type is a `Literal` of labels or ratings."""
-    return get_origin(strip_bounds(annotation)) is Literal
-
-
-def convert_value(name: str, value: Any, annotation: Any) -> Any:
-    """Parse a value as its declared type.
-
-    Case and punctuation of labels are ignored. "supported" and "supports: ..." match the label
-    "supports". "4/5" and "4 out of 5" are read as 4 if 5 is the highest rating. Length constraints
-    are not checked.
-
-    Raises:
-        UnparsableReplyError: The value has the wrong type or matches no label.
-
-    Example:
-        >>> convert_value("rating", "4/5", Literal[1, 2, 3, 4, 5])
-        4
-        >>> convert_value("label", "Not relevant.", Literal["neutral", "not_relevant"])
-        'not_relevant'
-    """
-    kind = strip_bounds(annotation)
-    try:
-        if get_origin(kind) is Literal:
-            return _parse_label(value, get_args(kind))
-        if kind is str:
-            return _parse_text(value)
-        if isinstance(value, bool) is not (kind is bool):
-            raise ValueError("the value has the wrong type")
-        if get_origin(kind) is list:
-            return _parse_list(value, kind)
-        return parse_value(value, kind)
-    except (ValueError, TypeError, RecursionError) as error:
-        raise UnparsableReplyError(
-            f"field {name!r} has the invalid value {str(value)[:100]!r}"
-        ) from error
-
-
-def strip_bounds(annotation: Any) -> Any:
-    """Remove `Annotated` constraints from a type and the type of its items."""
-    if get_origin(annotation) is Annotated:
-        return strip_bounds(get_args(annotation)[0])
-    if get_origin(annotation) is list:
-        return list[strip_bounds(get_args(annotation)[0])]
-    return annotation
-
-
-def _parse_text(value: Any) -> str:
-    """Return a value as text. None becomes an empty string, and a list of strings is joined."""
-    if value is None:
-        return ""
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return " ".join(value)
-    if not isinstance(value, str):
-        raise TypeError("the value has the wrong type")
-    # Control characters come from unescaped backslashes, as in \beta and \frac.
-    return value.replace("\b", "\\b").replace("\f", "\\f")
-
-
-def _parse_list(value: Any, kind: Any) -> Any:
-    item = get_args(kind)[0]
-    if not isinstance(value, list):
-        value = [] if value is None else [value]
-    if item is str or get_origin(item) is Literal:
-        return [convert_value("item", element, item) for element in value]
-    return parse_value(value, kind)
-
-
-def _parse_label(value: Any, labels: Sequence[Any]) -> Any:
-    if isinstance(value, list) and len(value) == 1:
-        value = value[0]
-    if isinstance(value, bool) and not any(isinstance(label, bool) for label in labels):
-        raise ValueError("the value has the wrong type")
-    for label in labels:
-        if value == label and isinstance(value, bool) is isinstance(label, bool):
-            return label
-    if not isinstance(value, str):
-        raise ValueError("the label is unknown")
-    by_word: Mapping[str, Any] = {_normalize(str(label)): label for label in labels}
-    if _normalize(value) in by_word:
-        return by_word[_normalize(value)]
-    if any(isinstance(label, int) for label in labels):
-        return _parse_rating(value, labels)
-    head, *reason = _REASON.split(value, maxsplit=1)
-    matches = [
-        label
-        for word, label in by_word.items()
-        if _stem_label(word) == _stem_label(_normalize(head))
-    ]
-    next_word = re.search(r"\w+", " ".join(reason))
-    if len(matches) != 1 or (next_word and _normalize(next_word[0]) in {*_HEDGES, *by_word}):
-        raise ValueError("the label is unknown")
-    return matches[0]
-
-
-_REASON = re.compile(r"[:,;(\u2013\u2014]|\s-|-\s|\.\s")
-"""Separator between a label and the reason after it."""
-_HEDGES = frozenset("or and but not no only partial partially partly in somewhat weakly".split())
-
-
-def _stem_label(word: str) -> str:
-    """Return a normalized label without verb endings, so that "supported" matches "supports"."""
-    return re.sub(r"(?<=\w{5})(?:s|ed|ing)$", "", "notrelevant" if word == "irrelevant" else word)
-
-
-def _parse_rating(value: str, labels: Sequence[Any]) -> Any:
-    """Return the rating in a text with a single number, such as "4/5" or "4 (good)"."""
-    word = value.strip().casefold()
-    number, rest = (_WORDS.index(word), "") if word in _WORDS else (None, value)
-    if number is None:
-        first = _NUMBER.search(value)
-        if first is None or _RANGE.search(value):
-            raise ValueError("the value contains no number")
-        number, rest = int(first[1]), value[first.end() :]
-        top = _OF.match(rest)
-        if top and int(top[1]) != max(labels):
-            raise ValueError("the rating is on a different scale")
-        rest = rest[top.end() :] if top else rest
-        if re.search(r"\d", value[: first.start()] + rest):
-            raise ValueError("the value contains more than one number")
-    if number not in labels:
-        raise ValueError("the rating is outside the scale")
-    return number
-
-
-def _normalize(label: str) -> str:
-    """Return a label in lowercase without punctuation, except for a minus sign."""
-    return re.sub(r"(?!^-\d)[\W_]", "", label).casefold()
-
-
 _QUOTES = "\"'`\u201c\u201d\u2018\u2019"
+_WIDE = re.compile(
+    rf"(?<=[{_QUOTES}])\s{{0,9}}\uff1a|(?<=[\d{_QUOTES}])\s{{0,9}}\uff0c(?=\s{{0,99}}[{_QUOTES}])"
+)
+"""Colon or comma in Chinese typography, between the parts of an object."""
 _LOOSE_OPENING = re.compile(
     r"\{(?=\s{0,99}(?:(?://|#)[^\n]{0,200}\s{1,99}|/\*[^*]{0,200}\*/\s{0,99})?"
-    rf"[{_QUOTES}]?[^\W\d]\w{{0,40}}[{_QUOTES}]?\s{{0,9}}:)"
+    rf"[{_QUOTES}]?[^\W\d]\w{{0,40}}[{_QUOTES}]?\s{{0,9}}[:\uff1a])"
 )
 """Start of an object that has unusual or no quotation marks, or a comment."""
 
 _BARE_FIELD = re.compile(rf"\s{{0,99}}[{_QUOTES}]\w{{1,40}}[{_QUOTES}]\s{{0,9}}:")
 
 _REFUSAL = re.compile(
-    r"\W{0,9}(?:i['\u2019]?m sorry|i am sorry|sorry|i apologi[sz]e|as an ai\b"
-    r"|i (?:cannot|can['\u2019]t|could not|won['\u2019]t|will not|am (?:unable|not able)"
-    r"|must decline))",
+    r"\W{0,9}(?:unfortunately,? )?(?:(?:i['\u2019]?m |i am )?sorry|i apologi[sz]e"
+    r"|as an? (?:ai|(?:large )?language model)\b|i must decline"
+    r"|(?:es )?tut mir leid|(?:je suis )?d\u00e9sol\u00e9|lo siento|\u5f88?\u62b1\u6b49"
+    r"|i(?: (?:cannot|can['\u2019]t|won['\u2019]t|will not)"
+    r"|(?: am|['\u2019]m) (?:unable|not able) to)\W{0,3}"
+    r"(?:$|(?:answer|assess|assist|comply|continue|do|engage|evaluate|fulfil+|grade|help|judge"
+    r"|label|provide|rate|respond|review|score)\b))",
     re.IGNORECASE,
 )
 MOST_REPAIRED_CHARS = 50_000
@@ -203,24 +65,17 @@ def read_reply(
         4
     """
     wanted = tuple(names if required is None else required)
-    objects = find_objects(text)
-    outside = "".join(_blank_objects(text, (o for o in objects if not o.problem)))
+    text, outside, objects = _read_first_turn(text)
     reasoning = find_reasoning(outside)
     begin = max((end for _, end in reasoning), default=0)
-    if begin and not outside[begin:].strip() and not any(o.start >= begin for o in objects):
+    objects = [o for o in objects if o.start >= begin]
+    if begin and not outside[begin:].strip() and not objects:
         raise ValueError("the reply has reasoning but no verdict")
-    broken = [o for o in objects if o.problem and o.start >= begin]
-    verdict: dict[str, Field] = {}
-    problem, last = "no JSON object", begin
-    for candidate in objects:
-        if candidate.problem or candidate.start < begin:
-            continue
-        fields = unwrap_fields(text, candidate.fields, names, wanted)
-        if not (missing := [name for name in wanted if name not in fields]):
-            verdict, last = fields, candidate.end
-        elif not verdict:
-            problem = f"no field {missing[0]!r}"
-    after = next((o for o in broken if o.start >= last and _has_any_field(text, o, wanted)), None)
+    broken = [o for o in objects if o.problem]
+    complete = [o for o in objects if not o.problem]
+    verdict, last, problem = _find_verdict(text, outside, complete, names, wanted)
+    last = max(last, begin)
+    after = next((o for o in broken if o.start >= last and _has_any_field(text, o, names)), None)
     if after is None and verdict:
         _reject_quoted(text, broken, last)
         return verdict
@@ -230,54 +85,131 @@ def read_reply(
     return _repair(text, start, names, wanted)
 
 
-_CUE = re.compile(
-    r"\b(?:final(?:ly)?|actual(?:ly)?|revis(?:e|ed|ing|ion)|correct(?:ed|ion)|on reflection"
-    r"|second thoughts?|reconsider(?:ed|ing)?|instead|chang(?:e|ed|ing))\b",
+def _find_verdict(
+    text: str,
+    outside: str,
+    objects: Sequence[JsonObject],
+    names: Sequence[str],
+    wanted: Sequence[str],
+) -> tuple[dict[str, Field], int, str]:
+    """Return the fields of the last object with all wanted fields, its end, and what is missing.
+
+    Raises:
+        ValueError: A later object has some of the wanted fields or is ambiguous.
+    """
+    verdict: dict[str, Field] = {}
+    problem, last = "no JSON object", 0
+    for candidate in objects:
+        fields = unwrap_fields(text, candidate.fields, names, wanted)
+        missing = [name for name in wanted if name not in fields]
+        if not missing:
+            if any(verdict[name].value != fields[name].value for name in wanted if verdict):
+                _require_correction(outside[last : candidate.start])
+            verdict, last = fields, candidate.end
+        elif verdict and _has_any_field(text[: candidate.end], candidate, wanted):
+            raise ValueError(f"the last object has no single field {missing[0]!r}")
+        else:
+            problem = f"no field {missing[0]!r}"
+    return verdict, last, problem
+
+
+_NEXT_TURN = re.compile(
+    r"<\|(?:im_end|eot_id|endoftext)\|>|<\|im_start\|>user|<end_of_turn>|</s>|\[INST\]"
+    r"|^(?:User|Human): ",
+    re.MULTILINE,
+)
+
+
+def _read_first_turn(text: str) -> tuple[str, str, list[JsonObject]]:
+    """Return a reply before any invented next turn, its text outside of objects, and its objects.
+
+    Models that miss their stop token continue with another question and its verdict.
+    """
+    objects = find_objects(text)
+    complete = [o for o in objects if not o.problem]
+    outside = "".join(_blank_objects(text, complete))
+    turn = _NEXT_TURN.search(outside, text.index("{")) if "{" in text else None
+    end = turn.start() if turn else len(text)
+    return text[:end], outside[:end], [o for o in objects if o.start < end]
+
+
+_ASIDE = re.compile(
+    r"\b(?:draft|initial(?:ly)?|original(?:ly)?|previous(?:ly)?|considered|e\.g|example|at first"
+    r"|before|had|if|or|alternatively|(?:would|could|might) (?:have|be|get))\b",
     re.IGNORECASE,
 )
+
+
+def _require_correction(between: str) -> None:
+    """Check that the text between two different verdicts does not make the second an aside.
+
+    Raises:
+        ValueError: The objects are items of a list, or the second may be a draft or an example.
+    """
+    lead = re.split(r"[.!?]\s{1,9}(?=[A-Z])|\n", between.strip())[-1]
+    if lead == "," or _ASIDE.search(lead):
+        raise ValueError("the reply has two different verdicts")
+
+
+_CUE = re.compile(
+    r"(?<![^\W_])(?:final(?:ly)?|actual(?:ly)?|revis(?:e|ed|ing|ion)|correct(?:ed|ing|ion)"
+    r"|on (?:reflection|(?:further|closer|second) \w+)|re-?(?:read|check|consider|evaluat)\w{0,5}"
+    r"|second thoughts?|instead|chang(?:es?|ed|ing)|adjust(?:ed|ing)?|updat(?:ed|ing)|wait|hmm"
+    r"|sorry|mistake|edit|should (?:be|get|have been)|make (?:it|that)|go(?:ing)? with|settle"
+    r"|deserves|merits|downgrad(?:ed|ing)|lower(?:ed|ing)?|reduced?|rais(?:e|ed|ing)|conclusion"
+    r"|boxed|I(?: would| will|['\u2019](?:d|ll))? (?:rate|give|say|score)|result"
+    r"|ratings?|score|grade|verdict|label|answer(?=\W{0,4}(?:[:=>]|is\b)))(?![^\W_])",
+    re.IGNORECASE,
+)
+"""Words with which a text changes or states a verdict."""
 _NAMED = re.compile(
-    r"(?:[:=>\u2192]|\b(?:is|be|becomes?|to|as|it|give|assign|rating|score|grade|verdict|label"
-    r"|answer|actually|finally|instead|correction)\b,?)(?:\san?\s)?[\s*_`\"']{0,9}"
-    r"(\d+(?:\s?(?:/|out of|of)\s?\d+)?|[^\W\d]+(?:[ _-][^\W\d]+)?)"
+    r"(?:[]:=>{|\u2013\u2014\u2192]|\b(?:is|(?<!to )(?<!not )be|(?<!would have )been|becomes?|to|as"
+    r"|at|on|(?<!not give )it|that|this|with|(?<!not )give|say|get|assign|deserves|merits|rating"
+    r"|(?<!would )score|grade|verdict|label|answer|actually|finally|instead|correction|wait)\b,?)"
+    r"(?:\san?\s)?[\s*_`\"']{0,9}(?!is\b)"
+    r"(\d+(?:\s?(?:/|out of|of)\s?\d+)?|[^\W\d_]{1,40}(?:[ _-][^\W\d_]{1,40})?)"
     r"(?!(?<=\n\d)[.)])"  # the number of a list item
-    r"(?=[\s*_`\"')]{0,9}(?:\Z|\n|[.,;:!](?!\d)"
-    r"|\b(?:instead|because|since|as|given|rather|not|for|due|and|but)\b))",
+    r"(?=[\s*_`\"')}$]{0,9}(?:\Z|\n|[.,;:!<|](?!\d)"
+    r"|\b(?:after|instead|because|since|as|given|rather|not|for|due|and|but|is|seems)\b))",
     re.IGNORECASE,
 )
 """A value that the text presents as the verdict, such as "rating is 2" or "to a 2"."""
+_ALONE = re.compile(r"^[^\w\n]{0,99}(\w+)[^\w\n]{0,99}$", re.MULTILINE)
+"""A value that is a line of its own, such as "**2**"."""
 
 
-def require_no_correction(text: str, field: Field, value: Any, annotation: Any) -> None:
+def require_no_correction(text: str, field: Field, values: Set[Any], annotation: Any) -> None:
     """Check that the text after the object does not change the verdict.
 
-    Text without a cue such as "final" or "actually" is ignored.
+    A number without a cue such as "final" or "rating" before it is ignored.
+
+    Args:
+        field: Last field of the verdict.
+        values: All labels or ratings of the verdict.
 
     Raises:
         UnparsableReplyError: The text mentions another label or rating.
     """
-    objects = [o for o in find_objects(text) if not o.problem]
-    rest = "".join(_blank_objects(text, objects))[field.end :]
-    if not any(o.start <= field.start < o.end for o in objects):
+    _, outside, objects = _read_first_turn(text)
+    rest = outside[field.end :]
+    if not any(o.start <= field.start < o.end for o in objects if not o.problem):
         rest = rest.rpartition("}")[2]
-    if not _CUE.search(rest):
-        return
     labels = get_args(strip_bounds(annotation))
-    named = {_find_label(word, labels) for word in _NAMED.findall(rest)} - {None}
-    if not named:
-        words = {_normalize(str(label)): label for label in labels if len(str(label)) > 5}
-        named = {words[word] for word in map(_normalize, rest.split()) if word in words}
-        named = set() if value in named else named
-    if named - {value}:
+    words = _ALONE.findall(rest)
+    cue = _CUE.search(rest)
+    if cue:
+        rest = rest[rest.rfind("\n", 0, cue.start()) + 1 :]
+    if cue or not any(isinstance(label, int) for label in labels):
+        words += _NAMED.findall(rest)
+    named = {find_label(word, labels) for word in words} - {None}
+    if cue and not named:
+        long = {normalize_label(str(label)): label for label in labels if len(str(label)) > 5}
+        named = {long[word] for word in map(normalize_label, rest.split()) if word in long}
+        named = set() if values & named else named
+    if named - values:
         raise UnparsableReplyError(
-            f"the text after the value {value!r} contradicts it: {rest.strip()[:200]!r}"
+            f"the text after the verdict contradicts it: {rest.strip()[:200]!r}"
         )
-
-
-def _find_label(word: str, labels: Sequence[Any]) -> Any:
-    try:
-        return _parse_label(word, labels)
-    except ValueError:
-        return None
 
 
 def is_refusal(text: str) -> bool:
@@ -349,6 +281,7 @@ def _repair(text: str, start: int, names: Sequence[str], wanted: Sequence[str]) 
     if is_open and any(offsets[name][0] > min(optional, default=len(text)) for name in wanted):
         raise ValueError("broken JSON: the reply is incomplete")
     brace = "" if rest.lstrip().startswith("{") else "{"
+    rest = _WIDE.sub(lambda sign: ":" if "\uff1a" in sign[0] else ",", rest)
     try:
         repaired = json_repair.loads(brace + rest, skip_json_loads=True)
     except (ValueError, RecursionError) as error:
@@ -357,17 +290,21 @@ def _repair(text: str, start: int, names: Sequence[str], wanted: Sequence[str]) 
     if is_open and any(isinstance(fields.get(name), list) for name in names):
         raise ValueError("broken JSON: the reply is incomplete and ends inside a list")
     return {
-        name: Field(
-            replace_surrogates(_unquote(value, text[at : at + 1])), at, _find_value_end(text, at)
-        )
+        name: Field(replace_surrogates(_clean_value(value, text[at:end])), at, end)
         for name, value in fields.items()
         for at in offsets[name]
+        for end in [_find_value_end(text, at)]
     }
 
 
-def _unquote(value: Any, first: str) -> Any:
-    is_curly = isinstance(value, str) and first in ("\u2018", "\u201c")
-    return value.strip("\u2018\u2019\u201c\u201d") if is_curly else value
+def _clean_value(value: Any, written: str) -> Any:
+    """Return a text without curly quotation marks, or a number with the words around it."""
+    if isinstance(value, str):
+        is_curly = written[:1] in ("\u2018", "\u201c")
+        return value.strip("\u2018\u2019\u201c\u201d") if is_curly else value
+    number = re.split("//|#|/[*]", written)[0].strip()  # without a comment
+    is_changed = type(value) is int and number != str(value)
+    return number if is_changed else value
 
 
 def _select_fields(repaired: Any, names: Sequence[str], wanted: Sequence[str]) -> dict[str, Any]:
@@ -376,14 +313,10 @@ def _select_fields(repaired: Any, names: Sequence[str], wanted: Sequence[str]) -
         for _ in range(MOST_DEPTH):
             if not isinstance(option, dict):
                 break
-            by_plain_name = {normalize_name(str(key)): value for key, value in option.items()}
-            fields = {
-                name: by_plain_name[normalize_name(name)]
-                for name in names
-                if normalize_name(name) in by_plain_name
-            }
-            if all(name in fields for name in wanted):
-                return fields
+            fields = {str(key): Field(value, 0, 0) for key, value in option.items()}
+            matching = match_fields(fields, names)
+            if all(name in matching for name in wanted):
+                return {name: field.value for name, field in matching.items()}
             inner = [
                 value
                 for key, value in option.items()
@@ -395,11 +328,14 @@ def _select_fields(repaired: Any, names: Sequence[str], wanted: Sequence[str]) -
 
 def _find_values(text: str, start: int, name: str) -> list[int]:
     pattern = r"[\s_-]?".join(re.escape(part) for part in name.split("_"))
-    key = rf"(?:[{{,\n]|\A)\s{{0,99}}[{_QUOTES}]?{pattern}[{_QUOTES}]?\s{{0,9}}:\s{{0,9}}"
+    start_of_key = rf"(?:[{{,\uff0c\n]|\A)\s{{0,99}}[{_QUOTES}]?"
+    key = rf"{start_of_key}{pattern}[{_QUOTES}]?\s{{0,9}}[:\uff1a]\s{{0,9}}"
     # The line break allows for a comment before the name.
     return [match.end() for match in re.compile(key, re.IGNORECASE).finditer(text, start)]
 
 
 def _find_value_end(text: str, start: int) -> int:
-    match = re.compile(rf"[{_QUOTES}]?[^,}}\n{_QUOTES}]{{0,99}}").match(text, start)
+    # "1, 2 or 3" without quotation marks is one value.
+    rest = rf"(?:[^,}}\n{_QUOTES}]|,(?=\s{{0,9}}\d)){{0,99}}"
+    match = re.compile(rf"[{_QUOTES}]?{rest}").match(text, start)
     return match.end() if match else start

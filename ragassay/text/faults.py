@@ -50,7 +50,8 @@ TAGS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"(?:<\|start\|>assistant)?<\|channel\|>(?:analysis|commentary)<\|message\|>",
-        r"(?:<\|end\|>(?:<\|start\|>assistant)?)?<\|channel\|>final<\|message\|>",
+        r"(?:<\|end\|>(?:<\|start\|>assistant)?)?<\|channel\|>final"
+        r"(?:\s?<\|constrain\|>\w{1,20})?<\|message\|>",
         "<|channel|>analysis<|message|>Hm.<|end|><|channel|>final<|message|>It falls.",
     ),
     (

@@ -9,9 +9,10 @@ from typing import Any, Literal
 import pytest
 
 from ragassay.agents.base import SharedPrefixAdapter
-from ragassay.agents.replies import convert_value, list_required_fields
+from ragassay.agents.reply_values import convert_value, list_required_fields
 from ragassay.agents.rubric_judge import build_rating_signature
 from ragassay.errors import RefusedError, UnparsableReplyError
+from ragassay.records import Assignment
 
 VERDICT = '{"rating": 4, "rationale": "It names the trial."}'
 
@@ -72,6 +73,58 @@ REPLIES: tuple[tuple[str, int | None], ...] = (
     ('{"score": 4, "rationale": "x"}', None),
     ('{"rationale": "y', None),
     ("I would say 4/5.", None),
+    ('{"rating": "four out of five", "rationale": "x"}', 4),
+    ('{"rating": "three to four", "rationale": "x"}', None),
+    ('{"rating": "4 (of 5.0)", "rationale": "x"}', 4),
+    ('{"rating": "less than 4", "rationale": "x"}', None),
+    ('{"rating": ">3", "rationale": "x"}', None),
+    ('{"rating": "3+", "rationale": "x"}', None),
+    ('{"rating": "4?", "rationale": "x"}', None),
+    ('{"rating": 1 | 2 | 3 | 4 | 5, "rationale": "x"}', None),
+    ('{"rating": 1, 2 or 3, "rationale": "x"}', None),
+    ('{"rating": 4 or 5, "rationale": "x"}', None),
+    ('{"rating": 4 -> 2, "rationale": "x"}', None),
+    ('{"rating": 4 out of 10, "rationale": "x"}', None),
+    ('{"rating": <4, "rationale": "x"}', None),
+    ('{"rating": 4 (good), "rationale": "x"}', 4),
+    ('{"rating": 4 // was 3\n, "rationale": "x"}', 4),
+    ('{"rating": "Below average (2)", "rationale": "x"}', 2),
+    ('{"rating": 4, "rationale": "x", "rating": 4}', 4),
+    ('{"rating": 4, "rationale": "x", "rating": 2}', None),
+    ('{"rating": 4, "Rating": 2, "rationale": "x"}', None),
+    ('{"rating": 4, "final_rating": 2, "rationale": "x"}', None),
+    ('{"initial_rating": 2, "final_rating": 4, "rationale": "x"}', 4),
+    ('{"rating": 4, "max_rating": 5, "rationale": "x"}', 4),
+    ('{\\n \\"rating\\": 4,\\n \\"rationale\\": \\"x\\"}', 4),
+    ('{"rating"\uff1a4\uff0c"rationale"\uff1a"x"}', 4),
+    (json.dumps({"name": "rate", "arguments": VERDICT}), 4),
+    (json.dumps({"rationale": VERDICT}), None),
+    (
+        '<|channel|>analysis<|message|>{"rating": 1}?<|end|><|start|>assistant'
+        f"<|channel|>final <|constrain|>json<|message|>{VERDICT}",
+        4,
+    ),
+)
+
+OTHER = '{"rating": 2, "rationale": "It names no dose."}'
+
+TWO_OBJECTS: tuple[tuple[str, int | None], ...] = (
+    (f"I considered {OTHER} but settled on {VERDICT}", 4),
+    (f"### Draft\n{OTHER}\n### Final\n{VERDICT}", 4),
+    (f"{OTHER}\nMy draft missed the trial. Final verdict: {VERDICT}", 4),
+    (f"Final: {VERDICT}\n(My initial draft was {OTHER})", None),
+    (f"{VERDICT} If it named no trial, it would be {OTHER}", None),
+    (f"{VERDICT} or {OTHER}", None),
+    (f"[{VERDICT}, {OTHER}]", None),
+    (f"[{VERDICT}, {VERDICT}]", 4),
+    (f'{OTHER}\nFinal: {{"rationale": "It names the tr', None),
+    (f'{OTHER}\nFinal: {{"rating": 4, "final_rating": 3}}', None),
+    (f"{VERDICT}<|im_end|>\n<|im_start|>user\nNext.<|im_end|>\n{OTHER}", 4),
+    (f"{VERDICT}</s>[INST] Next. [/INST] {OTHER}", 4),
+    (f"{{'rating': 4, 'rationale': 'x'}}\n\nUser: Next.\n\nAssistant: {OTHER}", 4),
+    ("{'rating': 4, 'rationale': 'x', 'final_rating': 2}", None),
+    (f"{OTHER}\nBetter: {{'rating': 4, 'rationale': 'x'}}", None),
+    (f'{VERDICT}\n\nHuman: Next.\n\nAssistant: {{"rating": 1, "rationale": "x', 4),
 )
 
 
@@ -86,6 +139,10 @@ def test_replies_as_judges_write_them() -> None:
     assert {reply: rating_of(reply) for reply, _ in REPLIES} == dict(REPLIES)
 
 
+def test_an_aside_or_another_turn_is_not_taken_for_the_verdict() -> None:
+    assert {reply: rating_of(reply) for reply, _ in TWO_OBJECTS} == dict(TWO_OBJECTS)
+
+
 def test_shared_cases(shared: Path) -> None:
     lines = (shared / "cases" / "replies.jsonl").read_text(encoding="utf-8").splitlines()
     cases = [json.loads(line) for line in lines]
@@ -94,7 +151,7 @@ def test_shared_cases(shared: Path) -> None:
 
 
 UNREAD = {
-    # The last complete object counts, whatever the words around it say.
+    # An object that may be an example: asked again rather than guessed.
     "verdict, then a sample object in an explanatory note",
     # Two ratings in JSON that is broken: asked again rather than guessed.
     "rationale quotes an object of the judged answer, unescaped",
@@ -117,10 +174,26 @@ def test_blind_cases() -> None:
         "I'm sorry, but I can't assist with that.",
         "<think>It asks for a dose.</think>\n\nI\u2019m sorry, I can\u2019t.",
         "As an AI, I must not rate it.",
+        "I cannot.",
+        "Unfortunately, I'm not able to evaluate medical content.",
+        "Es tut mir leid, aber ich kann dabei nicht helfen.",
     ],
 )
 def test_refusal_is_named(reply: str) -> None:
     with pytest.raises(RefusedError, match="refused"):
+        SharedPrefixAdapter().parse(build_rating_signature((1, 5)), reply)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I cannot find a dose in the answer, so the rating is 2.",
+        "I'm unable to verify the second claim. Rating: 3",
+        "The answer says that it cannot help with that.",
+    ],
+)
+def test_prose_about_the_answer_is_no_refusal(reply: str) -> None:
+    with pytest.raises(UnparsableReplyError):
         SharedPrefixAdapter().parse(build_rating_signature((1, 5)), reply)
 
 
@@ -144,6 +217,21 @@ CORRECTIONS: tuple[tuple[str, int | None], ...] = (
     ("\nThe revised guideline is of 2.5 mg; the final dose is 4 mg.", 5),
     ("\nA rating of 4 is for answers without a dose.", 5),
     ("\nThank you.", 5),
+    ("\nHmm, wait. The source says 14%, not 40%. I'll go with 2.", None),
+    ("\nThe second claim has no source, so I lower my rating to 2.", None),
+    ("\nSorry, the rating above should be 3, not 5.", None),
+    ("\nThe dose is missing.\n\n**Rating:** 3/5", None),
+    ("\nrating: 3\nrationale: The dose is missing.", None),
+    ("\nOverall, I would rate this answer 2 out of 5.", None),
+    ("\n$\\boxed{3}$", None),
+    ("\n<final_rating>3</final_rating>", None),
+    ("\n**3**", None),
+    ("\nRating: 5", 5),
+    ("\nThe rating of 5 was given as one dose is missing.", 5),
+    ("\nConfidence: 3/5", 5),
+    ("\nBreakdown:\n- Accuracy: 4/5\n- Clarity: 5/5\nFinal rating: 5", 5),
+    ("\nRating scale:\n1 - poor\n2 - weak\n5 - excellent", 5),
+    ("\nTo be a 4, it would have to lack a dose. This rating stands.", 5),
 )
 
 
@@ -187,6 +275,7 @@ Label = Literal["supports", "neutral", "not_relevant", "contradicts"]
         ("Not-relevant - it is about mice.", "not_relevant"),
         ("neutral, as neither is named", "neutral"),
         ("contradicted (the dose is 2 mg)", "contradicts"),
+        ("Contradiction", "contradicts"),
     ],
 )
 def test_labels_are_compared_without_case_and_punctuation(said: Any, label: str) -> None:
@@ -200,11 +289,31 @@ def test_labels_are_compared_without_case_and_punctuation(said: Any, label: str)
         *("not supports", "not supported", "partially supports", "partially supported"),
         *("does not support", "supports, but not the dose", "supports (partially)"),
         *("neutral - contradicts", "unsupported", "the passage supports it"),
+        *("supports, although only in part", "supports, mostly", "yes"),
     ],
 )
 def test_another_label_is_none(said: Any) -> None:
     with pytest.raises(UnparsableReplyError):
         convert_value("label", said, Label)
+
+
+@pytest.mark.parametrize(
+    ("said", "label"),
+    [
+        ("partially supported", "partial_support"),
+        ("does not support", "not_support"),
+        ("unsupported", "not_support"),
+        ("no support", "not_support"),
+        ("supported", "support"),
+    ],
+)
+def test_labels_of_assignments_are_read_in_other_forms(said: str, label: str) -> None:
+    assert convert_value("assignment", said, Assignment) == label
+
+
+def test_a_boolean_is_yes_or_no() -> None:
+    assert convert_value("enough", True, Literal["yes", "no"]) == "yes"
+    assert convert_value("enough", False, Literal["yes", "no"]) == "no"
 
 
 def label_of(reply: str) -> str | None:
@@ -228,8 +337,25 @@ def test_words_behind_the_object_that_change_its_label_are_no_verdict() -> None:
         "Final verdict: supported, as it never contradicts the claim.": "supports",
         "Actually, it supports the claim rather than contradicts it.": "supports",
         "The passage contradicts nothing.": "supports",
+        "Hmm, the dose differs, so the verdict should be contradicts.": None,
+        "I would label it neutral.": None,
+        "**Contradicts**": None,
+        "'Contradicts' would need another dose.": "supports",
     }.items():
         assert label_of(f'Draft: {{"verdict": "supports"}}\n{words}') == label, words
+
+
+def test_words_that_change_one_of_several_ratings_are_no_verdict() -> None:
+    import dspy
+
+    fields: Any = {f"rating_{n}": (Literal[1, 2, 3, 4], dspy.OutputField()) for n in (1, 2)}
+    signature = dspy.make_signature({"context": (str, dspy.InputField()), **fields}, "Rate.")
+    reply = '{"rating_1": 3, "rating_2": 1}\n'
+    for words in ("Actually, rating_2 should be 4.", 'Correction: {"rating_2": 4}'):
+        with pytest.raises(UnparsableReplyError):
+            SharedPrefixAdapter().parse(signature, reply + words)
+    read = SharedPrefixAdapter().parse(signature, reply + "Final ratings: 3, 1.")
+    assert read == {"rating_1": 3, "rating_2": 1}
 
 
 def test_a_list_that_breaks_off_is_not_taken_for_a_whole_one() -> None:
