@@ -114,6 +114,19 @@ SAME = (
     ("Secondly, as Figure 3B shows, swelling falls.", "Swelling falls."),
     ("Swelling falls (Lopez & Chan, 2017; doi: 10.1000/xyz123).", "Swelling falls."),
     ("Swelling falls (version 2.1 of the guideline; call 1-800-222-1222).", "Swelling falls."),
+    ("One in eight women is affected.", "The prevalence in women was 12.4%."),
+    ("1 in 4 women is affected.", "The prevalence in women was 24.7%."),
+    ("Three out of four patients responded.", "A response was seen in 75.3% of patients."),
+    ("Glucose was above 126 mg/dL.", "Fasting glucose was at least 7.0 mmol/L."),
+    ("Creatinine was 177 \u00b5mol/L.", "Serum creatinine was 2.0 mg/dL."),
+    ("Fever is a temperature above 38 \u00b0C.", "Fever is a temperature above 100.4 \u00b0F."),
+    ("Patients lost 10 kg.", "Patients lost 22 lb on average."),
+    ("Platelets were 150,000/\u00b5L.", "The platelet count was 150 \u00d7 10^9/L."),
+    ("CD4 counts were 350 cells/mm3.", "The CD4 count was 350 cells per \u00b5L."),
+    ("Sensitivity was 87%.", "The sensitivity was 0.87 (95% CI 0.80 to 0.92)."),
+    ("Not more than 10% had nausea.", "Nausea occurred in 9.5% of patients."),
+    ("The trial enrolled 12.345 patients.", "The trial enrolled 12,345 patients."),
+    ("Trisomy 21 is common.", "Down syndrome is common."),
 )
 ABSENT = (
     (
@@ -138,6 +151,33 @@ ABSENT = (
     ("Symptoms resolved within 24 months.", "Symptoms resolved after 4.6 days."),
     ("The hospital stay was shorter after 2 weeks.", "The hospital stay was 6 days shorter."),
     ("The 24-month follow-up showed benefits.", "The follow-up of 4.6 days showed benefits."),
+    # Within the bound, but far from it.
+    ("Fewer than 5% of patients had bleeding.", "Bleeding occurred in 1.2% of patients."),
+    ("Over 1,000 patients were enrolled.", "The trial enrolled 4,744 patients."),
+    # A change and a level.
+    ("Survival increased by 3 months.", "Median survival was 15 months."),
+    ("LDL fell by 50 mg/dL.", "LDL was 130 mg/dL at baseline."),
+    ("Costs rose by $500.", "Costs were $4,200 per patient."),
+    # Another group, dose, time or analysis.
+    ("At 12 weeks, 45% had responded.", "At 24 weeks, 62% had responded."),
+    ("Pain fell by 2 points at month 3.", "Pain fell by 4 points at month 12."),
+    ("Patients on 20 mg lost 5 kg.", "Patients on 10 mg lost 3 kg."),
+    ("In 2015, prevalence was 8%.", "In 2010, prevalence was 6%."),
+    ("Men had a mean age of 60 years.", "The women's mean age was 55 years."),
+    ("The dose was 10 mg in adults.", "Children were given 5 mg."),
+    ("Stage I survival is 90%.", "Stage IV survival is 15%."),
+    ("Group A had 12% mortality.", "Group B had 20% mortality."),
+    ("Survival was 70% with surgery.", "Survival was 50% without surgery."),
+    ("Efficacy against infection was 60%.", "Efficacy against death was 90%."),
+    ("Serious adverse events occurred in 5%.", "Adverse events occurred in 60%."),
+    ("Acute infection lasts 2 weeks.", "Chronic infection lasts 26 weeks."),
+    ("Fasting glucose was 100 mg/dL.", "Postprandial glucose was 180 mg/dL."),
+    ("Statins reduce LDL by 30%.", "Ezetimibe reduces LDL by 18%."),
+    ("The relative risk reduction was 30%.", "The absolute risk reduction was 2.1%."),
+    ("Mortality fell by 3 percentage points.", "Mortality fell by 30%."),
+    ("Patients took 10 mg three times a day.", "Patients took 30 mg per day."),
+    ("Treatment lasted 12 weeks.", "Patients were followed for 52 weeks."),
+    ("It is not true that 90% recover.", "60% recover."),
 )
 OTHER = (
     ("The trial enrolled 1,250 patients.", "A total of 1,520 patients were enrolled in the trial."),
@@ -183,6 +223,14 @@ OTHER = (
         "With the drug, HbA1c fell by 0.8 percentage points.",
     ),
     ("Patients fasted for 8 minutes.", "Patients fasted for 8 days."),
+    ("Patients lost 10 kg.", "Patients lost 10 lb on average."),
+    ("The vaccine is stored at -20 \u00b0C.", "The vaccine is stored at -70 \u00b0C."),
+    ("One in three women relapsed.", "Relapse was seen in 13% of women."),
+    ("In men, prevalence was 12%.", "Prevalence in men was 21%."),
+    ("Grade 3 toxicity occurred in 30%.", "Grade 3 toxicity was seen in 13% of patients."),
+    ("Fewer than 5% of patients had bleeding.", "Bleeding occurred in 25% of patients."),
+    ("The CD4 count was 350 cells/mm3.", "The CD4 count was 200 cells/mm3."),
+    ("The infusion is given over 4 hours.", "The infusion is given over 1 hour."),
 )
 
 
