@@ -295,8 +295,10 @@ def _score_likeness(one: NumberMention, other: NumberMention, has_companion: boo
         least = STRICT
     else:
         least = ALIKE if slip or head else PLAIN
-    if slip <= LONG_SLIP and wanted - other.words - other.topic and back - one.words:
-        # Either side has a word of its own, as in "acute" and "chronic".
+    is_unit_slip = one.quantity.value == other.quantity.value
+    has_own_words = wanted - other.words - other.topic and back - one.words
+    if has_own_words and slip <= LONG_SLIP and not is_unit_slip:
+        # As in "acute" and "chronic".
         return 0.0
     if cover < least[0] or (back and cover_back < least[1]):
         return 0.0
