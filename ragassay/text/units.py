@@ -83,7 +83,7 @@ _FIRST = re.compile(rf"(?P<symbol>{SYMBOL})(?:{_EXPONENT})?(?![^\W_])")
 _NEXT = re.compile(
     rf"(?P<by>\s?/\s?|\sper\s|\s?[\u00b7\u22c5*.]?\s?)(?P<symbol>{SYMBOL})(?:{_EXPONENT})?(?![^\W_])"
 )
-_PER_VOLUME = re.compile(r"(?:(?:cells?|copies|CFU|platelets)\s?)?(?:/|per\s)\s?", re.IGNORECASE)
+_PER_VOLUME = re.compile(rf"(?:(?:cells?|copies|CFU|platelets)\s?)?(?:/|per\s)\s?{_FIRST.pattern}")
 _RAISED = str.maketrans("\u207b\u00b9\u00b2\u00b3\u2212\u2013", "-123--")
 _PER_SURFACE = re.compile(
     r"(?:\s?/\s?|\s?\(?per\s|\s?[\u00b7\u22c5*.]?\s?)1[.,\u00b7]73[\s\u00a0\u2009\u202f-]?m"
@@ -177,11 +177,14 @@ def read_unit(text: str, start: int) -> Unit | None:
 
 def _read_per_volume(text: str, start: int) -> Unit | None:
     """Return the unit of a count in a volume, such as "cells/\u00b5L" and "/mm3"."""
-    per = _PER_VOLUME.match(text, start)
-    volume = read_unit(text, per.end()) if per else None
-    if volume is None or volume.powers != (("m", 3),):
+    match = _PER_VOLUME.match(text, start)
+    if not match:
         return None
-    return Unit(1 / volume.factor, (("m", -3),), volume.end)
+    factor, powers = _UNITS[match["symbol"]]
+    exponent = int((match["exponent"] or "1").translate(_RAISED))
+    if [(base, power * exponent) for base, power in powers] != [("m", 3)]:
+        return None
+    return Unit(1 / factor**exponent, (("m", -3),), match.end())
 
 
 def read_rate(text: str, start: int) -> Unit | None:
