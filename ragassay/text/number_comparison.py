@@ -219,6 +219,8 @@ def _is_comparable(one: NumberMention, other: NumberMention) -> bool:
         return False
     if is_contrast(one.qualifiers, other.qualifiers):
         return False
+    if one.kind == "share" and _is_rate(one) != _is_rate(other):
+        return False
     if one.kind == "time" and not _is_one_duration(one, other):
         return False
     if not one.names <= other.words | other.topic:
@@ -227,6 +229,11 @@ def _is_comparable(one: NumberMention, other: NumberMention) -> bool:
         return _find_counted_noun(one) == _find_counted_noun(other)
     # The nouns counted by either rate must occur around the other number.
     return set(one.noun[-1:]) <= other.words | other.topic and set(other.noun[-1:]) <= one.words
+
+
+def _is_rate(one: NumberMention) -> bool:
+    """Return whether a share is written as a rate, such as "per 100,000"."""
+    return one.quantity.unit is not None and one.quantity.unit.numbered_from is not None
 
 
 def _meets_bound(bound: NumberMention, one: NumberMention) -> bool:

@@ -198,7 +198,7 @@ def find_unit_end(one: Quantity, text: str) -> int:
     end, numbered_from = max(one.end, one.unit.end), one.unit.numbered_from
     if numbered_from is not None and numbered_from - one.end <= 1:
         return end
-    if re.search(r"\s\S*\d|^\s?[-\u2013,/]\s?\d", text[one.end : end]):
+    if re.search(r"\s[^\w\s]?\d|^\s?[-\u2013,/]\s?\d", text[one.end : end]):
         return one.end
     points = _POINTS.match(text, end)
     return points.end() if points and end > one.end else end

@@ -271,9 +271,10 @@ def _is_near(claimed: NumberMention, amount: Fraction, stated: NumberMention | N
         is_wider = mine < amount if claimed.bound == "over" else mine > amount
         return is_wider and off <= COARSE * amount
     bounds = ((claimed.bound, mine, amount), (stated.bound if stated else "", amount, mine))
+    is_p = claimed.kind == "p"
     return any(
-        (bound == "over" and least <= value <= BEYOND * least)
-        or (bound == "under" and (value <= least <= BEYOND * value or claimed.kind == "p"))
+        (bound == "over" and least <= value and (is_p or value <= BEYOND * least))
+        or (bound == "under" and value <= least and (is_p or least <= BEYOND * value))
         for bound, least, value in bounds
     )
 

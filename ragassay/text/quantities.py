@@ -50,6 +50,7 @@ _NUMBER = re.compile(
     r"(?![0-9])(?:[.\u00b7](?P<rest>[0-9]{1,20}))?"
     r"|(?P<whole>[0-9]{1,20})(?![0-9])"
     r"(?:[.\u00b7](?P<point>[0-9]{1,20})|,(?P<comma>[0-9]{1,20})(?!,[0-9]))?"
+    r"|(?<=[\s(=<>\u2264\u2265~\u2212-])\.(?P<naked>[0-9]{1,20})"
     r"|(?P<part>[\u00bd\u2153\u2154\u00bc\u00be]))(?![0-9])"
 )
 _PARTS = {"\u00bd": "1/2", "\u2153": "1/3", "\u2154": "2/3", "\u00bc": "1/4", "\u00be": "3/4"}
@@ -110,7 +111,9 @@ _COUNTED = re.compile(
 )
 _LOCANTS = re.compile(r"(?:,[0-9]+'?)*['\u2032]?-\(?(?:[0-9,]+-)?[^\W\d_]")
 _SUFFIX = re.compile(r"(?<=0)s\b|[xX\u00d7](?![^\W_])|-?fold\b")
-_NAMED = re.compile(r"(?<!\bpH)(?:[^\W\d_]|[^\W\d_][-\u2010\u2011]|[^\W\d_][-\u2010]?\()$")
+_NAMED = re.compile(
+    r"(?<!\bpH)(?:[^\W\d_]|[^\W\d_][-\u2010\u2011]|[^\W\d_][-\u2010]?\(|[^\W\d_]\^)$"
+)
 # "s\u22121", "12.3(4)"
 _SMALL_PRINT = re.compile(r"[0-9]\($|(?:[^\W\d_]|\))[\u2212\u2013]$")
 _ABOUT = re.compile(
@@ -207,8 +210,8 @@ def _parse_number(text: str, match: re.Match[str]) -> Quantity:
         return _build_share(start, end, Fraction(_PARTS.get(match[0], match[0])))
     if match["share"]:
         return Quantity(start, start + 1, Fraction(match["share"][0]))
-    groups = re.split(r"[^0-9]", match["thousands"] or match["whole"])
-    decimals = match["rest"] or match["point"] or match["comma"] or ""
+    groups = re.split(r"[^0-9]", match["thousands"] or match["whole"] or "0")
+    decimals = match["rest"] or match["point"] or match["comma"] or match["naked"] or ""
     whole = "".join(groups)
     value = Fraction(int(whole + decimals), 10 ** len(decimals))
     parts = [groups[0], match["comma"]] if match["comma"] else groups if " " in match[0] else []

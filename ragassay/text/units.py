@@ -205,7 +205,8 @@ def read_rate(text: str, start: int) -> Unit | None:
     number = int(re.sub(r"\D", "", match["number"] or "1"))
     number *= _RATE_SCALES[(match["scale"] or "").lower()]
     time = (match["time"] or match["each"] or match["yearly"] or match["short"] or "").lower()
-    if not time and (number == 1 or match["slash"] or not _is_share(text, match)):
+    is_fraction = match["slash"] and number < 1000
+    if not time and (number == 1 or is_fraction or not _is_share(text, match)):
         return None
     factor, powers = Fraction(1, number), tuple[_Power, ...]()
     if time:

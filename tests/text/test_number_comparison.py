@@ -127,6 +127,10 @@ SAME = (
     ("Not more than 10% had nausea.", "Nausea occurred in 9.5% of patients."),
     ("The trial enrolled 12.345 patients.", "The trial enrolled 12,345 patients."),
     ("Trisomy 21 is common.", "Down syndrome is common."),
+    ("Mortality did not differ (P = .52).", "Mortality was similar (p=0.52)."),
+    ("The effect was not significant (p > 0.05).", "It was not significant (P = .43)."),
+    ("Incidence was 12/100,000.", "Incidence was 120 per million."),
+    ("BMI of 30 kg/m^2 or more is obesity.", "Obesity is a BMI \u226530 kg/m2."),
 )
 ABSENT = (
     (
@@ -178,6 +182,8 @@ ABSENT = (
     ("Patients took 10 mg three times a day.", "Patients took 30 mg per day."),
     ("Treatment lasted 12 weeks.", "Patients were followed for 52 weeks."),
     ("It is not true that 90% recover.", "60% recover."),
+    ("Prevalence in men was 1492 per 100,000.", "Among infected men, prevalence was 61%."),
+    ("The difference was significant (p < 0.05).", "The groups did not differ (p = 0.62)."),
 )
 OTHER = (
     ("The trial enrolled 1,250 patients.", "A total of 1,520 patients were enrolled in the trial."),
