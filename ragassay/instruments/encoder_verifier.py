@@ -18,13 +18,19 @@ from ragassay.models.entailment import (
     SUPPORTS,
     EntailmentModel,
     as_contradiction,
+    as_neutral,
     can_read_documents,
     find_unsupported_spans,
     get_label_count,
     get_model_bounds,
 )
 from ragassay.records import VERDICT_SETS, Comparison, EvidenceSpan, Failure, Usage, Verdict
-from ragassay.text.differences import Difference, find_absent_numbers, find_difference
+from ragassay.text.differences import (
+    Difference,
+    find_absent_numbers,
+    find_difference,
+    has_number_of_others,
+)
 from ragassay.text.faults import compare_languages
 from ragassay.text.roles import explain_unconfirmed
 from ragassay.text.search import ALL_WORDS, N_WORDS, extract_passage
@@ -50,15 +56,19 @@ def explain_difference(difference: Difference) -> Failure:
     return Failure.leave_open(f'the tentative label is "supports", but a {change}')
 
 
-def weigh_labels(shares: Sequence[float], difference: Difference | None) -> Sequence[float]:
+def weigh_labels(
+    shares: Sequence[float], difference: Difference | None, is_partial: bool = False
+) -> Sequence[float]:
     """Adjust the label probabilities to a difference found by a rule.
 
     If the text states another value for a number in the claim, the probability of "supports" is
-    added to that of "contradicts".
+    added to that of "contradicts". Otherwise, if `is_partial`, a number of the claim comes from
+    another cited document, and the text cannot contradict the claim as a whole.
     """
-    if difference is None or difference.kind != "number":
-        return shares
-    return as_contradiction(shares)
+    if difference and difference.kind == "number":
+        return as_contradiction(shares)
+    is_contradiction = max(shares) == shares[CONTRADICTS]
+    return as_neutral(shares) if is_partial and is_contradiction else shares
 
 
 def choose_bound_kind(best: int, verdict: Verdict, difference: Difference | None) -> str:
@@ -124,7 +134,8 @@ class EncoderVerifier:
         difference = find_difference(claim, sentences, title, beside)
         absent = () if beside is None else find_absent_numbers(claim, sentences, title, beside)
         if self._by_rule:
-            shares = weigh_labels(shares, difference)
+            is_partial = has_number_of_others(claim, sentences, title, beside or ())
+            shares = weigh_labels(shares, difference, is_partial)
         best = max(range(len(shares)), key=shares.__getitem__)
         verdict, bits = (
             self._choose_verdict(best, claim, text),

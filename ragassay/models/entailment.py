@@ -124,6 +124,11 @@ def as_contradiction(shares: Sequence[float]) -> list[float]:
     return [0.0, shares[SUPPORTS] + shares[CONTRADICTS], shares[NEUTRAL]]
 
 
+def as_neutral(shares: Sequence[float]) -> list[float]:
+    """Return label probabilities with the probability of contradiction added to that of neutral."""
+    return [shares[SUPPORTS], 0.0, shares[CONTRADICTS] + shares[NEUTRAL]]
+
+
 def explain_doubt(
     bounds: Sequence[Bound],
     labels: Sequence[str],

@@ -126,6 +126,24 @@ def find_absent_numbers(
     return tuple(dict.fromkeys(absent))
 
 
+def has_number_of_others(
+    claim: str, sentences: Sequence[str], title: str, beside: Sequence[str]
+) -> bool:
+    """Return whether a number in a claim is in another cited document, but not in this one.
+
+    Such a claim combines several documents, and each of them confirms only part of it.
+
+    Example:
+        >>> claim = "Mortality was 12% in men and 8% in women."
+        >>> has_number_of_others(claim, ["12% of men died."], "", ["8% of women died."])
+        True
+    """
+    own = compare_numbers(claim, _join_texts(sentences, title, ())[0])
+    missing = [n for n, one in enumerate(own) if one.verdict != "same"]
+    others = (compare_numbers(claim, text) for text in (beside if missing else ()))
+    return any(other[n].verdict == "same" for other in others for n in missing)
+
+
 def is_other_value(words: str) -> bool:
     """Return whether the words of a difference say that the document gives another value.
 

@@ -11,6 +11,7 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
 from ragassay.text.number_context import GENERIC, PEOPLE
@@ -22,6 +23,7 @@ from ragassay.text.number_mentions import (
     is_same,
     read_mentions,
 )
+from ragassay.text.number_qualifiers import is_contrast
 
 NumberVerdict = Literal["same", "absent", "other"]
 
@@ -90,13 +92,20 @@ def compare_numbers(claim: str, text: str) -> list[ComparedNumber]:
     known = [_find_same_numbers(one, stated) for one in claimed]
     in_order = _RESPECTIVELY.search(claim) or _RESPECTIVELY.search(text)
     swapped = {} if in_order else _find_swapped(claimed, known)
+    missing = [
+        not fitting and not can_compute_number(one, stated, text)
+        for one, fitting in zip(claimed, known, strict=True)
+    ]
     compared: list[ComparedNumber] = []
     for index, one in enumerate(claimed):
         verdict, other, arm = "same", None, ""
         if index in swapped:
             verdict, (other, arm) = "other", swapped[index]
-        elif not known[index] and not can_compute_number(one, stated, text):
+        elif missing[index]:
             other = _find_other_value(index, claimed, known, stated)
+            others = [claimed[n] for n, is_missing in enumerate(missing) if is_missing]
+            if other and _has_other_condition(one, other, others, stated):
+                other = None
             silent = "same" if completes_share(one, stated) else "absent"
             verdict = "other" if other else silent
         span = (other.start, other.end) if other else None
@@ -154,6 +163,27 @@ def _find_other_value(
     return best
 
 
+def _has_other_condition(
+    one: NumberMention,
+    other: NumberMention,
+    missing: Sequence[NumberMention],
+    stated: Sequence[NumberMention],
+) -> bool:
+    """Return whether two sentences also differ in a number of another kind, such as the dose."""
+    around = {_find_measure(n) for n in stated if n.sentence == other.sentence}
+    around -= {_find_measure(one)}
+    return any(
+        two.sentence == one.sentence and _find_measure(two) in around
+        for two in missing
+        if not two.in_interval and two.kind not in ("p", "bare")
+    )
+
+
+def _find_measure(one: NumberMention) -> tuple[str, Fraction | None]:
+    """Return the kind and scale of a number, so that a dose in mg is not a weight in kg."""
+    return one.kind, one.quantity.unit.factor if one.quantity.unit else None
+
+
 def _has_companion(
     index: int, other: NumberMention, known: Sequence[Sequence[NumberMention]]
 ) -> bool:
@@ -180,7 +210,16 @@ def _has_same_neighbour(
 def _is_comparable(one: NumberMention, other: NumberMention) -> bool:
     if one.kind != other.kind or other.in_interval or one.partner != other.partner:
         return False
-    if one.kind == "share" and one.change != other.change:
+    if one.change != other.change and one.kind not in ("fold", "ratio"):
+        return False
+    if _meets_bound(one, other) or _meets_bound(other, one):
+        return False
+    # The second end of a range has a clause of its own, without the negation.
+    if one.is_negated != other.is_negated and not one.partner:
+        return False
+    if is_contrast(one.qualifiers, other.qualifiers):
+        return False
+    if one.kind == "share" and _is_rate(one) != _is_rate(other):
         return False
     if one.kind == "time" and not _is_one_duration(one, other):
         return False
@@ -190,6 +229,19 @@ def _is_comparable(one: NumberMention, other: NumberMention) -> bool:
         return _find_counted_noun(one) == _find_counted_noun(other)
     # The nouns counted by either rate must occur around the other number.
     return set(one.noun[-1:]) <= other.words | other.topic and set(other.noun[-1:]) <= one.words
+
+
+def _is_rate(one: NumberMention) -> bool:
+    """Return whether a share is written as a rate, such as "per 100,000"."""
+    return one.quantity.unit is not None and one.quantity.unit.numbered_from is not None
+
+
+def _meets_bound(bound: NumberMention, one: NumberMention) -> bool:
+    """Return whether a number is within a bound: 3.2 % is fewer than 5 %."""
+    if one.bound in ("over", "under"):
+        return False
+    is_within = one.amount <= bound.amount if bound.bound == "under" else one.amount >= bound.amount
+    return bound.bound in ("over", "under") and is_within
 
 
 def _is_rest(one: NumberMention, other: NumberMention) -> bool:
@@ -233,7 +285,9 @@ def _score_likeness(one: NumberMention, other: NumberMention, has_companion: boo
     mine = one.near if len(one.near) > 1 else one.near | one.lead
     theirs = other.near if len(other.near) > 1 else other.near | other.lead
     wanted = {word for word in mine if word in other.words or word not in other.topic}
-    back = {word for word in other.near if word in one.words or word not in other.topic}
+    # A number in the first sentence is about the words next to it, not about all of the topic.
+    topic = other.topic if other.sentence else frozenset[str]()
+    back = {word for word in other.near if word in one.words or word not in topic}
     if one.bound in ("over", "under"):
         wanted, back = wanted - _AGE, back - _AGE
     if not wanted and not has_companion:
@@ -248,6 +302,11 @@ def _score_likeness(one: NumberMention, other: NumberMention, has_companion: boo
         least = STRICT
     else:
         least = ALIKE if slip or head else PLAIN
+    is_unit_slip = one.quantity.value == other.quantity.value
+    has_own_words = wanted - other.words - other.topic and back - one.words
+    if has_own_words and slip <= LONG_SLIP and not is_unit_slip:
+        # As in "acute" and "chronic".
+        return 0.0
     if cover < least[0] or (back and cover_back < least[1]):
         return 0.0
     return cover + cover_back + 0.25 * slip + head + 0.25 * len(one.near & other.near)

@@ -14,7 +14,8 @@ _CONCEPTS = {
     "enrol": "enrol enroll enrolled randomise randomised randomize randomized recruit recruited "
     "include included comprise comprised assign assigned allocate allocated enrolment enrollment "
     "participated",
-    "follow": "follow followed follow-up followup follow-ups last lasted lasts duration",
+    "follow": "follow followed follow-up followup follow-ups",
+    "last": "last lasted lasts duration",
     "dose": "dose doses dosage dosages dosed take takes took taken receive received receives "
     "give given gave administer administered administration",
     "die": "die died dies death deaths dead fatal fatality mortality",
@@ -43,20 +44,20 @@ PEOPLE = frozenset(
 )
 """Stems of words for people, such as a trial's patients or participants."""
 
-GENERIC = PEOPLE | frozenset(
-    "studi trial group arm cohort sampl total overal altogeth averag mean median percent percentag "
-    "proport share number rate risk ratio odd hazard interv confid ci hr or rr n p point "
-    "year day week month hour minut second mg kg g ml l mmol mm hg mcg microgram gram "
-    "occur seen see report found find observ show shown result had have reach develop "
+GENERIC = PEOPLE - {"adult"} | frozenset(
+    "studi trial group arm cohort sampl total overal altogeth averag mean median percent "
+    "percentag proport share number rate risk ratio odd hazard interv confid ci hr or rr n p "
+    "point year day week month hour minut second mg kg g ml l mmol mm hg mcg microgram gram occur "
+    "seen see report found find observ show shown result present had have reach develop everi "
     "compar respect approxim rough near almost around least most half third quarter fifth tenth "
     "one two three four five six seven eight nine ten twice time fold onc hundr thousand million "
     "lower higher less fewer more greater reduc reduct increas decreas declin fell fall rose rise "
     "drop cut rais lowest highest great differ chang signific statist associ relat adjust absolut "
-    "use effect level valu treatment therapi drug medic recommend rang estim accord data "
-    "author research analysi review paper articl evid base baselin end first also howev thus "
-    "said becam did about up down into out over under onli per each all both other anoth some "
-    "made make becom remain use usual common typic general known typical particular well "
-    "enrol out-of of follow person-year patient-year participant-year woman-year women-year".split()
+    "use effect level valu treatment therapi drug medic recommend rang estim accord data author "
+    "research analysi review paper articl evid base baselin end first also howev thus said becam "
+    "did about up down into out over under onli per each all both other anoth some made make "
+    "becom remain use usual common typic general known typical particular well enrol out-of of "
+    "follow person-year patient-year participant-year woman-year women-year".split()
 )
 """Stems of words that are too general to show what a number measures."""
 
@@ -109,16 +110,18 @@ BEFORE, AFTER, NEAR, LEAD = 48, 60, 90, 300
 words, and at the start of a sentence."""
 
 _HEDGE = r"(?:(?:the|a|an|of|than|to|by|as|at|for|in|ages?)\s){0,3}"
-_SIGN = r"[-\u2212\u2013+]?"
+_SIGN = r"[-\u2212\u2013+]?[$\u20ac\u00a3\u00a5]?"
 _OVER = re.compile(
-    r"(?:\b(?:more|greater|higher|longer|larger|older) than|\bover|\babove|\bexceed(?:s|ed|ing)?"
-    r"|\bat least|\bno (?:less|fewer) than|\bnot less than|\bminimum(?: of)?|\bbeyond|\bas \w+ as"
+    r"(?:(?<!\bno )(?<!\bnot )\b(?:more|greater|higher|longer|larger|older) than|\bover|\babove"
+    r"|(?<!\bnot )\bexceed(?:s|ed|ing)?|\bat least|\bno (?:less|fewer) than|\bnot less than"
+    r"|\bminimum(?: of)?|\bbeyond|\bas \w+ as"
     rf"|[>\u2265])\s?{_HEDGE}{_SIGN}$",
     re.IGNORECASE,
 )
 _UNDER = re.compile(
     r"(?:\b(?:less|fewer|lower|shorter|smaller|younger) than|\bunder|\bbelow|\bup to|\bat most"
-    rf"|\bno (?:more|greater|longer) than|\bmaximum(?: of)?|\bwithin|[<\u2264])\s?{_HEDGE}{_SIGN}$",
+    r"|\bnot? (?:more|greater|higher|longer|larger|older) than|\bnot exceed"
+    rf"|\bmaximum(?: of)?|\bwithin|[<\u2264])\s?{_HEDGE}{_SIGN}$",
     re.IGNORECASE,
 )
 _ABOUT = re.compile(
@@ -174,7 +177,7 @@ _CLAUSE = re.compile(
 """Matches a separator between clauses, which counts if each clause contains a number."""
 _CHANGE_BEFORE = re.compile(
     r"\b(?:by|reduction|increase|decrease|decline|drop|rise|improvement|difference|change|benefit"
-    r"|gain|loss|excess|gap)\s(?:(?:[^\W\d][\w-]*\s){1,7}(?:of|was|is|by)\s)?(?:(?:of|was|is|in|about|approximately|around|nearly|almost|some|only"
+    r"|gain|loss|lost|gained|excess|gap)\s(?:(?:[^\W\d][\w-]*\s){1,7}(?:of|was|is|by)\s)?(?:(?:of|was|is|in|about|approximately|around|nearly|almost|some|only"
     r"|up|to|as|much|more|less|than|over|at|least|just|roughly|an?|estimated|average|mean)\s){0,4}"
     rf"{_SIGN}$",
     re.IGNORECASE,
@@ -195,7 +198,7 @@ def find_unit_end(one: Quantity, text: str) -> int:
     end, numbered_from = max(one.end, one.unit.end), one.unit.numbered_from
     if numbered_from is not None and numbered_from - one.end <= 1:
         return end
-    if re.search(r"\s\S*\d|^\s?[-\u2013,/]\s?\d", text[one.end : end]):
+    if re.search(r"\s[^\w\s]?\d|^\s?[-\u2013,/]\s?\d", text[one.end : end]):
         return one.end
     points = _POINTS.match(text, end)
     return points.end() if points and end > one.end else end

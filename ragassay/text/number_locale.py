@@ -28,6 +28,12 @@ _COUNTED = re.compile(
 )
 """Matches a counted noun after a number, which therefore has no decimals."""
 
+_PEOPLE = re.compile(
+    r"(?<![\w.,/-])([1-9][0-9]{0,2})\.(?=[0-9]{3}\s(?:patients|participants|people|persons|adults"
+    r"|children|women|men|individuals|subjects)\b(?!\sper))"
+)
+"""Matches the point in a number of people, which has no decimals in any language."""
+
 _WORD = re.compile(r"[^\W\d_]+")
 _ENGLISH = frozenset(
     "the of and with was were is are to for by from at this that which who had have has not than "
@@ -55,6 +61,7 @@ def _groups_by_points(text: str) -> bool:
 def write_english_numbers(text: str) -> str:
     """Write "3.730" as "3,730" in a text whose language groups digits with points.
 
+    In other texts, only numbers of people ("3.730 patients") are changed.
     The length of the text does not change. A decimal comma becomes a point only before three digits
     and a unit, where it would be read as a thousands separator.
 
@@ -64,8 +71,10 @@ def write_english_numbers(text: str) -> str:
         >>> write_english_numbers("A dose of 3.730 mg was given.")
         'A dose of 3.730 mg was given.'
     """
-    if not _EITHER.search(text) or not _groups_by_points(text):
+    if not _EITHER.search(text):
         return text
+    if not _groups_by_points(text):
+        return _PEOPLE.sub(r"\1,", text)
     return _EITHER.sub(lambda match: _convert_number(text, match), text)
 
 

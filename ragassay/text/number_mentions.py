@@ -31,8 +31,10 @@ from ragassay.text.number_context import (
     is_in_interval,
     is_period,
 )
+from ragassay.text.number_qualifiers import Qualifier, find_qualifiers
 from ragassay.text.quantities import Quantity, read_quantities
 from ragassay.text.sentences import split_sentences
+from ragassay.text.units import MOLAR_MASS_G
 
 _NEGATION = re.compile(r"\b(?:not|no|nor|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 _DAY_S = 86_400
@@ -59,6 +61,7 @@ class NumberMention:
         lead: Stems of the words between the start of the sentence and its first number.
         change: Whether the number is the size of a difference, as in "5% lower".
         period: Whether the number is a period over which something was measured.
+        qualifiers: Words that restrict the number to a group, a dose or a point in time.
         topic: Stems of the words in the first sentence of the text, which may be its title.
     """
 
@@ -81,6 +84,7 @@ class NumberMention:
     is_negated: bool
     change: bool
     period: bool
+    qualifiers: frozenset[Qualifier]
     topic: frozenset[str]
 
 
@@ -157,6 +161,7 @@ def _read_sentence(
             is_negated=bool(_NEGATION.search(" ".join(near))),
             change=is_change(before, after),
             period=kind == "time" and is_period(before),
+            qualifiers=find_qualifiers(f"{near[0]}{text[start:last]}{near[1]}", lead_text),
             topic=topic,
         )
 
@@ -192,6 +197,7 @@ _FOLD_WORDS = (
 )
 RATE = "month-1"
 """Kind of rates such as "12 per 1,000 person-years" and "1.2 % a year", whose unit is 1/month."""
+_MASS_IN_VOLUME, _MOLES_IN_VOLUME = "g1 m-3", "m-3 mol1"
 _UNITLESS = frozenset({"bare", "count", "ratio", "p", "year"})
 
 
@@ -213,12 +219,35 @@ def is_same(claimed: NumberMention, stated: NumberMention) -> bool:
             _convert_to_yearly(stated).amount,
             _convert_to_yearly(stated),
         )
+    if {claimed.kind, stated.kind} == {_MASS_IN_VOLUME, _MOLES_IN_VOLUME}:
+        return _is_same_concentration(claimed, stated)
+    if {claimed.kind, stated.kind} == {"celsius1", "fahrenheit1"}:
+        celsius, fahrenheit = sorted((claimed, stated), key=lambda one: one.kind)
+        return abs(celsius.amount * 9 / 5 + 32 - fahrenheit.amount) <= 1
+    if _is_written_as_decimal(claimed, stated) or _is_written_as_decimal(stated, claimed):
+        return _is_near(claimed, stated.amount, stated)
     if claimed.kind in _UNITLESS or stated.kind in _UNITLESS:
         values = {abs(value) for value in (stated.quantity.value, *stated.quantity.also)}
         return abs(claimed.quantity.value) in values or (
             {claimed.kind, stated.kind} <= _UNITLESS and _is_near(claimed, stated.amount, stated)
         )
     return False
+
+
+def _is_written_as_decimal(share: NumberMention, one: NumberMention) -> bool:
+    """Return whether a number may be a share without a percent sign, such as 0.87 for 87 %."""
+    is_decimal = one.kind in ("bare", "ratio") and one.amount < 1 and one.quantity.digits > 1
+    return share.kind == "share" and is_decimal
+
+
+def _is_same_concentration(one: NumberMention, other: NumberMention) -> bool:
+    """Return whether a mass and an amount in moles are equal, such as 126 mg/dL of glucose."""
+    mass, moles = (one, other) if one.kind == _MASS_IN_VOLUME else (other, one)
+    masses = (MOLAR_MASS_G[word] for word in one.words if word in MOLAR_MASS_G)
+    return any(
+        abs(Fraction(per_mole) * moles.amount - mass.amount) <= COARSE * mass.amount
+        for per_mole in masses
+    )
 
 
 def _convert_to_yearly(one: NumberMention) -> NumberMention:
@@ -242,9 +271,10 @@ def _is_near(claimed: NumberMention, amount: Fraction, stated: NumberMention | N
         is_wider = mine < amount if claimed.bound == "over" else mine > amount
         return is_wider and off <= COARSE * amount
     bounds = ((claimed.bound, mine, amount), (stated.bound if stated else "", amount, mine))
+    is_p = claimed.kind == "p"
     return any(
-        (bound == "over" and least <= value <= BEYOND * least)
-        or (bound == "under" and (value <= least <= BEYOND * value or claimed.kind == "p"))
+        (bound == "over" and least <= value and (is_p or value <= BEYOND * least))
+        or (bound == "under" and value <= least and (is_p or least <= BEYOND * value))
         for bound, least, value in bounds
     )
 

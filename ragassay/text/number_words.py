@@ -9,13 +9,13 @@ from fractions import Fraction
 _ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
 _ONES += " fifteen sixteen seventeen eighteen nineteen"
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_SMALL = {word: number for number, word in enumerate(_ONES.split())}
-_SMALL |= {word: 10 * number for number, word in enumerate(_TENS.split(), start=2)}
+SMALL_NUMBERS = {word: number for number, word in enumerate(_ONES.split())}
+SMALL_NUMBERS |= {word: 10 * number for number, word in enumerate(_TENS.split(), start=2)}
 SCALES = {"dozen": 12, "hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9}
 SCALES |= {"trillion": 10**12}
 _SHARES = {"half": 2, "halves": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "tenth": 10}
 _SCALE_WORDS = "|".join(SCALES)
-_WORD = "|".join(sorted([*_SMALL, *SCALES], key=len, reverse=True))
+_WORD = "|".join(sorted([*SMALL_NUMBERS, *SCALES], key=len, reverse=True))
 _SPELLED = re.compile(
     rf"\b(?:(?:an?[\s-](?={_SCALE_WORDS}))?(?:{_WORD})(?:(?:-|\s|\sand\s)(?:{_WORD})(?=\b|fold\b)){{0,12}}"
     rf"(?:[\s-](?P<share>(?:{'|'.join(_SHARES)})s?)\b)?|an?[\s-](?P<a>third|quarter|fifth|tenth)(?=\sof\b)"
@@ -47,8 +47,8 @@ def _compute_value(words: list[str]) -> int:
     """Return the value of number words, such as 205,000 for "two hundred and five thousand"."""
     total = part = 0
     for word in words:
-        if word in _SMALL:
-            part += _SMALL[word]
+        if word in SMALL_NUMBERS:
+            part += SMALL_NUMBERS[word]
         elif word in ("hundred", "dozen"):
             part = (part or 1) * SCALES[word]
         elif word in SCALES:

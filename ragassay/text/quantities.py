@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ragassay.text.number_locale import write_english_numbers
-from ragassay.text.number_words import SCALES, find_number_words
+from ragassay.text.number_words import SCALES, SMALL_NUMBERS, find_number_words
 from ragassay.text.units import SYMBOL, Unit, read_rate, read_unit
 
 _PLAIN_NUMBER = re.compile(r"\d+(?:[.,\u00b7]\d+)*")
@@ -45,11 +45,12 @@ _RAISED = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207a\u2
 _LOWERED = str.maketrans(_RAISED + "\u2212\u2013\u2010\u2011", "0123456789+-----")
 _NUMBER = re.compile(
     r"(?<![0-9])(?:"
-    r"(?P<share>[1-4]/[2-5])(?![0-9/.,%])"
+    r"(?P<share>[1-4]/[2-5])(?![0-9/%]|[.,][0-9])"
     r"|(?P<thousands>[1-9][0-9]{0,2}(?:(?:,[0-9]{3}){1,5}|(?:[ \u00a0\u2009\u202f][0-9]{3}){1,5}))"
     r"(?![0-9])(?:[.\u00b7](?P<rest>[0-9]{1,20}))?"
     r"|(?P<whole>[0-9]{1,20})(?![0-9])"
     r"(?:[.\u00b7](?P<point>[0-9]{1,20})|,(?P<comma>[0-9]{1,20})(?!,[0-9]))?"
+    r"|(?<=[\s(=<>\u2264\u2265~\u2212-])\.(?P<naked>[0-9]{1,20})"
     r"|(?P<part>[\u00bd\u2153\u2154\u00bc\u00be]))(?![0-9])"
 )
 _PARTS = {"\u00bd": "1/2", "\u2153": "1/3", "\u2154": "2/3", "\u00bc": "1/4", "\u00be": "3/4"}
@@ -78,7 +79,7 @@ _MONTHS = (
     r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 )
 _POINTERS = re.compile(
-    rf"\b(?:{_NUMBERED}|no(?=\.)|vitamin|chromosome|exon|hepatitis|factor)\b\.?\s?{_ITEM}"
+    rf"\b(?:{_NUMBERED}|no(?=\.)|vitamin|chromosome|trisomy|exon|hepatitis|factor)\b\.?\s?{_ITEM}"
     rf"(?:\s?(?:[-\u2013/]|\bor\b|\band\b|\bto\b)\s?{_ITEM})?{_ENDS}"
     rf"|\b(?:{_PAPERS})\s[1-9][0-9]?(?:(?:,|,?\s(?:and|or))?\s[1-9][0-9]?){{0,9}}"
     r"(?=[\])]?(?:[.,;:)](?![0-9])|\s(?:and|or|in|is|was|has|had|found|showed|reported|says?|states?)\b|$))"
@@ -110,7 +111,9 @@ _COUNTED = re.compile(
 )
 _LOCANTS = re.compile(r"(?:,[0-9]+'?)*['\u2032]?-\(?(?:[0-9,]+-)?[^\W\d_]")
 _SUFFIX = re.compile(r"(?<=0)s\b|[xX\u00d7](?![^\W_])|-?fold\b")
-_NAMED = re.compile(r"(?<!\bpH)(?:[^\W\d_]|[^\W\d_][-\u2010\u2011]|[^\W\d_][-\u2010]?\()$")
+_NAMED = re.compile(
+    r"(?<!\bpH)(?:[^\W\d_]|[^\W\d_][-\u2010\u2011]|[^\W\d_][-\u2010]?\(|[^\W\d_]\^)$"
+)
 # "s\u22121", "12.3(4)"
 _SMALL_PRINT = re.compile(r"[0-9]\($|(?:[^\W\d_]|\))[\u2212\u2013]$")
 _ABOUT = re.compile(
@@ -121,9 +124,12 @@ _ABOUT = re.compile(
 _JOINED = re.compile(
     rf"-?\s?(?:{_DASH}|\bto\b|\band\b|\bor\b|,|,\s(?:and|or)|\u00b1|\+/-|/|:)\s?|\s?\u00d7\s?"
 )
+_WORDS = "|".join(word for word, number in SMALL_NUMBERS.items() if number)
 _IN_MANY = re.compile(
-    r"(?<![\w.,-])([1-9][0-9]{0,2})\s(?:in|out of)\s(?:every\s)?"
-    r"(10|20|50|100|1,?000|10,?000)(?=\s[a-z])"
+    r"(?<![\w.,-])(?:(?P<part>[1-9][0-9]{0,2})\s(?:in|out of)\s(?:every\s)?"
+    r"(?P<whole>10|20|50|100|1,?000|10,?000|(?<=\b1\sin\s)[2-9]|(?<=\sout\sof\s)[1-9][0-9]{0,3})"
+    rf"|(?P<part_word>{_WORDS})\s(?:in|out of)\s(?:every\s)?(?P<whole_word>{_WORDS}))(?=\s[a-z])",
+    re.IGNORECASE,
 )
 _AGAINST = re.compile(
     r"(?:\s(?:with|in|on|for|among)(?:\s[^\W\d][\w-]*){1,4})?,?\s"
@@ -204,8 +210,8 @@ def _parse_number(text: str, match: re.Match[str]) -> Quantity:
         return _build_share(start, end, Fraction(_PARTS.get(match[0], match[0])))
     if match["share"]:
         return Quantity(start, start + 1, Fraction(match["share"][0]))
-    groups = re.split(r"[^0-9]", match["thousands"] or match["whole"])
-    decimals = match["rest"] or match["point"] or match["comma"] or ""
+    groups = re.split(r"[^0-9]", match["thousands"] or match["whole"] or "0")
+    decimals = match["rest"] or match["point"] or match["comma"] or match["naked"] or ""
     whole = "".join(groups)
     value = Fraction(int(whole + decimals), 10 ** len(decimals))
     parts = [groups[0], match["comma"]] if match["comma"] else groups if " " in match[0] else []
@@ -257,7 +263,11 @@ def _parse_exponent(match: re.Match[str]) -> int:
 def _read_number_words(text: str) -> Iterator[Quantity]:
     """Yield numbers written as words, and shares such as "9 in 10 patients"."""
     for match in _IN_MANY.finditer(text):
-        value = Fraction(int(match[1]), int(match[2].replace(",", "")))
+        part, whole = (
+            SMALL_NUMBERS.get(word.lower()) or int(word.replace(",", ""))
+            for word in (match["part"] or match["part_word"], match["whole"] or match["whole_word"])
+        )
+        value = Fraction(part, whole)
         if value < 1 and not read_unit(text, match.end() + 1):
             yield _build_share(*match.span(), value)
     for start, end, value in find_number_words(text):

@@ -51,8 +51,14 @@ _PLAIN: dict[str, _Meaning] = {
     **{name: _define_unit("1/10000000000", m=1) for name in ("\u212b", "\u00c5")},
     **{name: _define_unit(1, **{name: 1}) for name in ("rpm", "dB")},
     "\u2030": _define_unit("1/1000"),
-    "\u00b0F": _define_unit(1, fahrenheit=1),
+    **{
+        name: _define_unit(1, fahrenheit=1)
+        for name in ("\u00b0F", "\u00baF", "\u2109", "degrees Fahrenheit")
+    },
     "cc": _define_unit("1/1000000", m=3),
+    **{name: _define_unit("45359237/100000", g=1) for name in ("lb", "lbs", "pound", "pounds")},
+    **{name: _define_unit("2835/100", g=1) for name in ("oz", "ounce", "ounces")},
+    **{name: _define_unit("254/10000", m=1) for name in ("inch", "inches")},
     "mcg": _define_unit("1/1000000", g=1),
     "atm": _define_unit(101325, Pa=1),
 }
@@ -77,12 +83,20 @@ _FIRST = re.compile(rf"(?P<symbol>{SYMBOL})(?:{_EXPONENT})?(?![^\W_])")
 _NEXT = re.compile(
     rf"(?P<by>\s?/\s?|\sper\s|\s?[\u00b7\u22c5*.]?\s?)(?P<symbol>{SYMBOL})(?:{_EXPONENT})?(?![^\W_])"
 )
+_PER_VOLUME = re.compile(rf"(?:(?:cells?|copies|CFU|platelets)\s?)?(?:/|per\s)\s?{_FIRST.pattern}")
 _RAISED = str.maketrans("\u207b\u00b9\u00b2\u00b3\u2212\u2013", "-123--")
 _PER_SURFACE = re.compile(
     r"(?:\s?/\s?|\s?\(?per\s|\s?[\u00b7\u22c5*.]?\s?)1[.,\u00b7]73[\s\u00a0\u2009\u202f-]?m"
     r"(?:\^?[({]?[-\u2212\u2013\u207b]?[2\u00b2][)}]?)(?![^\W_])\)?"
 )
 """Matches the body surface area in a filtration rate, which is not a separate quantity."""
+MOLAR_MASS_G = {
+    **{"glucos": "180.16", "sugar": "180.16", "lactat": "90.08", "creatinin": "113.12"},
+    **{"cholesterol": "386.65", "ldl": "386.65", "hdl": "386.65", "triglycerid": "885.4"},
+    **{"bilirubin": "584.66", "urat": "168.11", "uric": "168.11", "bun": "28.01", "urea": "60.06"},
+    **{"calcium": "40.08", "magnesium": "24.31", "phosphat": "30.97", "vitamin": "400.64"},
+}
+"""Grams per mole of substances in blood, by stem. Vitamin D is measured as 25-hydroxyvitamin D."""
 _SPACE = r"[\s\u00a0\u2009\u202f]"
 _PEOPLE = r"persons?|patients?|people|population|inhabitants|residents|women|men|adults|children"
 _EVENTS = re.compile(
@@ -136,7 +150,7 @@ def read_unit(text: str, start: int) -> Unit | None:
     """
     match, end = _FIRST.match(text, start), start
     if not match:
-        return None
+        return _read_per_volume(text, start)
     factor, powers = Fraction(1), dict[str, int]()
     for n_more in range(MOST_FACTORS):
         exponent = int((match["exponent"] or "1").translate(_RAISED))
@@ -161,6 +175,18 @@ def read_unit(text: str, start: int) -> Unit | None:
     )
 
 
+def _read_per_volume(text: str, start: int) -> Unit | None:
+    """Return the unit of a count in a volume, such as "cells/\u00b5L" and "/mm3"."""
+    match = _PER_VOLUME.match(text, start)
+    if not match:
+        return None
+    factor, powers = _UNITS[match["symbol"]]
+    exponent = int((match["exponent"] or "1").translate(_RAISED))
+    if [(base, power * exponent) for base, power in powers] != [("m", 3)]:
+        return None
+    return Unit(1 / factor**exponent, (("m", -3),), match.end())
+
+
 def read_rate(text: str, start: int) -> Unit | None:
     """Return the rate after a number, such as "per 1,000 person-years", or None if there is none.
 
@@ -179,7 +205,8 @@ def read_rate(text: str, start: int) -> Unit | None:
     number = int(re.sub(r"\D", "", match["number"] or "1"))
     number *= _RATE_SCALES[(match["scale"] or "").lower()]
     time = (match["time"] or match["each"] or match["yearly"] or match["short"] or "").lower()
-    if not time and (number == 1 or match["slash"] or not _is_share(text, match)):
+    is_fraction = match["slash"] and number < 1000
+    if not time and (number == 1 or is_fraction or not _is_share(text, match)):
         return None
     factor, powers = Fraction(1, number), tuple[_Power, ...]()
     if time:

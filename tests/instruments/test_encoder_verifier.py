@@ -194,6 +194,28 @@ def test_a_contradiction_needs_a_witness_and_a_number_is_one(
     assert (found.tentative_label == "contradicts") == (said is None)
 
 
+@each_case(
+    ("text", "beside", "label"),
+    [
+        ("Alpha lowers pressure by 5 mm.", ["Beta lowers pressure by 2 mm."], "neutral"),
+        ("Alpha lowers pressure.", ["Alpha by 5 mm, beta by 2 mm."], "neutral"),
+        # Nobody states the 2, or this text alone states both.
+        ("Alpha lowers pressure by 5 mm.", ["Beta lowers pressure."], "contradicts"),
+        ("Alpha by 5 mm, beta by 2 mm.", ["Beta lowers pressure by 2 mm."], "contradicts"),
+        ("Alpha lowers pressure by 5 mm.", [], "contradicts"),
+        # Another value is a difference of its own.
+        ("Alpha lowers pressure by 50 mm.", ["Beta lowers pressure by 2 mm."], "contradicts"),
+    ],
+)
+def test_half_of_a_claim_from_two_documents_is_no_contradiction(
+    text: str, beside: list[str], label: Verdict
+):
+    verifier = EncoderVerifier(Fixed(*CONTRADICTION), WordEmbedder(), by_rule=True)  # type: ignore[arg-type]
+    claim = "Alpha lowers pressure by 5 mm and beta by 2 mm."
+    found = verifier.compare(claim, text, beside=beside)
+    assert (found.verdict or found.tentative_label) == label
+
+
 def test_a_number_that_the_text_does_not_state_is_kept_apart_and_changes_no_verdict():
     verifier = EncoderVerifier(Fixed(*SUPPORT), WordEmbedder(), by_rule=True)  # type: ignore[arg-type]
     claim = "Alpha lowers pressure in 340 men."
