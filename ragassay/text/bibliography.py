@@ -35,10 +35,20 @@ _TITLE_BEFORE = re.compile(
 )
 _LABEL = re.compile(
     r"[\s*>]{0,20}(?:\\?\[\^?(?P<square>[\w.-]{1,12})\\?\]:?|\u3010(?P<lens>\d{1,3})\u3011|\((?P<round>\d{1,3})\)|(?P<plain>\d{1,3})[.):]"
+    r"|(?P<letter>(?-i:[a-z]|[ivx]{2,5}|I|[IVX]{2,5}))[.)](?=\s)"
     r"|<sup>\[?(?P<sup>\d{1,3})\]?</sup>|(?P<raised>[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]{1,3})"
     r"|(?:source|doc|document|ref|reference)\s?(?P<word>\d{1,3})\s?[:.)])[ \t]{0,8}(?=\S)",
     re.IGNORECASE,
 )
+POSITION = re.compile(
+    r"\W{0,4}(?:source|document|doc|passage|snippet|context|evidence|abstract|chunk)"
+    r"\s?(?:no\.?\s?|#)?(\d{1,3})(?![\w./])",
+    re.IGNORECASE,
+)
+"""Matches the start of a reference that is the position of a source, such as "Source 2"."""
+
+_POSITION_ALONE = re.compile(rf"{POSITION.pattern}\s?(?:[.]?\s?|[(,;].*)", re.IGNORECASE)
+_NEXT_ENTRY = re.compile(r"[;,.]?\s{1,3}(?=\[\^?(?:\d{1,3}|[a-z])\]\s)|;\s{1,3}(?=\d{1,3}[.)]\s)")
 _ITEM = re.compile(r"[\s>]{0,20}(?:[-*+\u2022\u2013\u25cf])[ \t]{1,8}(?=\S)")
 _DEFINITION = re.compile(
     r"[ \t]{0,3}\[\^[\w.-]{1,40}\]:[ \t]{0,8}\S|[ \t]{0,3}\[\d{1,3}\]:[ \t]{1,8}<?https?://"
@@ -64,6 +74,13 @@ _MARKS_ALONE = re.compile(
     r"|PMIDs?(?=[:\s\d])|:|(?<!\d)\d{1,8}(?!\d))+[.]?",
     re.IGNORECASE,
 )
+_CITED_ALONE = re.compile(rf"(?:{_MARKS_ALONE.pattern})|<?https?://[^\s<>]+>?[.*_]*", re.IGNORECASE)
+_CITES = re.compile(
+    r"\[[^\[\]\n]{1,40}\]|[\u3010\u00b9\u00b2\u00b3\u2074-\u2079]|\^\d|<(?:sup|cite)|https?://|\bPMID"
+    r"|\((?:\d{1,3}|[^()\n]{1,80}\b(?:19|20)\d\d)[^()\n]{0,80}\)|\b(?:source|doc(?:ument)?) \d",
+    re.IGNORECASE,
+)
+"""Matches most citation marks, and some text that is no mark."""
 _MARK = re.compile(r"[\[\u3010](?:PMIDs?:?\s?)?\d{1,8}(?:\s?[,\u2013-]\s?\d{1,3}){0,20}[\]\u3011]")
 _RAISED = str.maketrans(
     "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079", "0123456789"
@@ -152,10 +169,11 @@ def _mark_lines(
 ) -> dict[int, str]:
     """Return the kind of each line, "title", "entry" or "" for text, keyed by start offset."""
     kinds = {line.start: "" for line in lines}
+    attached = _find_source_lines(lines, blocks)
     n = 0
     while n < len(lines):
         line, n = lines[n], n + 1
-        if blocks[line.block].kind == "row":
+        if blocks[line.block].kind == "row" or line.start in attached:
             continue
         if _DEFINITION.match(line.text):
             kinds[line.start] = "entry"
@@ -173,10 +191,25 @@ def _mark_lines(
     for line in reversed(lines[1:]):  # a list at the end without a title
         if kinds[line.start]:
             continue
-        if not _is_reference(line, titles):
+        if line.start in attached or not _is_reference(line, titles):
             break
         kinds[line.start] = "entry"
     return kinds
+
+
+def _find_source_lines(lines: Sequence[_BibliographyLine], blocks: Sequence[Block]) -> set[int]:
+    """Return the starts of lines such as "Source: [1]" that cite the unmarked text above them.
+
+    A single such line below several paragraphs lists the sources of the answer instead.
+    """
+    found = [n for n, line in enumerate(lines) if line.rest and _CITED_ALONE.fullmatch(line.rest)]
+    attached: set[int] = set()
+    for before, n in itertools.pairwise([-1, *found]):
+        above = [one for one in lines[before + 1 : n] if blocks[one.block].kind != "heading"]
+        is_close = len(found) > 1 or len({one.block for one in above}) == 1
+        if above and is_close and not any(_CITES.search(one.text) for one in above):
+            attached.add(lines[n].start)
+    return attached
 
 
 def _is_list(section: Sequence[_BibliographyLine], titles: Sequence[str], is_clear: bool) -> bool:
@@ -210,6 +243,7 @@ def _is_reference(line: _BibliographyLine, titles: Sequence[str]) -> bool:
     is_raised = label["raised"] or label["sup"] or label["lens"]
     return bool(
         _IDENTIFIES.search(body)
+        or _POSITION_ALONE.fullmatch(body)
         or _has_title(body, titles)
         or ((is_raised or label["square"]) and _ADDRESS.search(body))
         or (is_raised and _YEAR.search(body))
@@ -234,16 +268,23 @@ def _parse_references(lines: Sequence[_BibliographyLine]) -> list[Reference]:
         body, label = rest or line.text, _LABEL.match(rest) if rest else line.label
         if _MARKS_ALONE.fullmatch(body) and (rest or not label):
             continue
-        text = _strip_label(body)
+        text, *more = _NEXT_ENTRY.split(_strip_label(body)) if label else [body]
         if label:
-            name = next(part for part in label.groups() if part).translate(_RAISED)
-            references.append(Reference(str(int(name)) if name.isdigit() else name, text))
+            references.append(_build_reference(label, text))
+            references += [
+                _build_reference(m, one[m.end() :]) for one in more if (m := _LABEL.match(one))
+            ]
         elif not references or _starts_entry(line, references):
             references.append(Reference(str(len(references) + 1), text))
         else:
             last = references[-1]
             references[-1] = Reference(last.label, f"{last.text} {text}")
     return references
+
+
+def _build_reference(label: re.Match[str], text: str) -> Reference:
+    name = next(part for part in label.groups() if part).translate(_RAISED)
+    return Reference(str(int(name)) if name.isdigit() else name, text)
 
 
 def _starts_entry(line: _BibliographyLine, previous: Sequence[Reference]) -> bool:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from ragassay.records import Article, Citation, Document
-from ragassay.text.bibliography import Reference
+from ragassay.text.bibliography import POSITION, Reference
 from ragassay.text.citation_markers import expand, extract_doi, is_list, strip_identifier
 from ragassay.text.citation_styles import (
     Target,
@@ -22,13 +22,6 @@ _IDENTIFIERS = re.compile(
     r"PMIDs?[:\s]{0,3}(\d{1,9})|(https?://[^\s<>\")]{1,2000})|\b(10\.\d{4,9}/[^\s,;]{1,200})",
     re.IGNORECASE,
 )
-_DEFINITION = re.compile(rf"\s?<?(?:doi[:\s]{{0,3}})?(?:{_IDENTIFIERS.pattern})", re.IGNORECASE)
-_POSITION = re.compile(
-    r"\W{0,4}(?:source|document|doc|passage|snippet|context|evidence|abstract|chunk)"
-    r"\s?(?:no\.?\s?|#)?(\d{1,3})(?![\w./])",
-    re.IGNORECASE,
-)
-"""Matches the start of a reference that is the position of a source, such as "Source 2"."""
 
 _HEAD_CHARS = 600
 """Number of characters at the start of a source that are searched for its authors and year."""
@@ -76,14 +69,9 @@ class CitationResolver:
         self._source_ids = frozenset(s.id for s in sources)
         self._titles = _map_titles(sources)
         self._references = {one.label.casefold(): one for one in reversed(references)}
-        # The definition "[a]: https://..." turns "[a]" into a mark.
-        defined = {
-            label
-            for label, one in self._references.items()
-            if _DEFINITION.match(one.text) or _POSITION.match(one.text)
-        }
+        # The reference "[a] Trial A" turns "[a]" into a mark.
         named = {one.casefold() for s in sources for one in (s.id, s.title) if one.strip()}
-        self.names = frozenset(name for name in named | defined if not name.isdigit())
+        self.names = frozenset(name for name in named | set(self._references) if not name.isdigit())
         self.names |= {f"^{label}" for label in self._references}
         self._by_reference: dict[str, str | None] = {}
         self._is_from_zero = False
@@ -274,7 +262,7 @@ class CitationResolver:
         ]
         if len(named) == 1:
             return named[0]
-        position = _POSITION.match(text)
+        position = POSITION.match(text)
         if position is None or self._is_from_zero:
             return None
         return self._get_source_id(int(position[1]) - 1)

@@ -365,6 +365,23 @@ def test_closing_sources_are_no_statement_and_no_citation() -> None:
         assert statements(f"It fell [3].\n\n{closing}") == [("It fell.", [C])], closing
 
 
+@each_case(
+    ("answer", "cited"),
+    [
+        ("It fell.\nSource: [1]\n\nIt rose.\n*Source: PMID 27182818*", [[A], [B]]),
+        ("It fell.\n\nSource: [1]\n\nIt rose.\n\nSources: [2], [3]", [[A], [B, C]]),
+        ("- It fell.\n  Source: [1]\n- It rose.\n  Source: [2]", [[A], [B]]),
+        ("It fell.\n\nSource: [1]", [[A]]),
+        ("It fell.\n\nIt rose.\n\nSources: [1], [2]", [[], []]),
+        ("It fell [3]. It rose (Source 1).\nSources: [1], [3]", [[C], [A]]),
+    ],
+)
+def test_a_source_line_cites_the_unmarked_text_above_it(
+    answer: str, cited: list[list[str]]
+) -> None:
+    assert statements(answer) == list(zip(["It fell.", "It rose."], cited, strict=False))
+
+
 def test_numbers_are_ids_where_all_are_ids_of_sources() -> None:
     sources = tuple(Document(id=name, text="T") for name in ("3", "1", "7"))
     (sentence,) = read("It fell [3] [7] [1].", sources)
@@ -476,6 +493,15 @@ def test_the_last_items_of_a_list_are_statements_though_they_name_authors_and_pa
         ("It rose [a]. It fell [b].\n\n[a]: Source 2\n[b]: Source 1", [B, A]),
         ("It rose.[^1] It fell.[^2]\n\n[^1]: Source 2\n[^2]: Document 1, a trial", [B, A]),
         ("It rose [1]. It fell [2].\n\nReferences:\n[1] Source 2\n[2] Source 1", [B, A]),
+        ("It rose [a]. It fell [b].\n\n[a] Source 2\n[b] Source 1", [B, A]),
+        ("It rose [a]. It fell [b].\n\n- [a] = Doc 2 (p. 3)\n- [b] = Doc 1", [B, A]),
+        ("It rose [a]. It fell [b].\n\n[a] Cohort B\n[b] Trial A", [B, A]),
+        ("It rose [a]. It fell [b].\n\nSources:\na. Cohort B\nb. Trial A", [B, A]),
+        ("It rose [I]. It fell [II].\n\nReferences\nI. Cohort B\nII. Trial A", [B, A]),
+        ("It rose [lee]. It fell [kim].\n\nReferences:\n[lee] Cohort B\n[kim] Trial A", [B, A]),
+        ("It rose [1]. It fell [2].\n\n1. Source 2\n2. Source 1", [B, A]),
+        ("It rose [1]. It fell [2].\n\nSources: [1] Cohort B; [2] Trial A", [B, A]),
+        ("It rose [1]. It fell [2].\n\nReferences: 1. PMID 27182818; 2. PMID 31415926", [B, A]),
     ],
 )
 def test_the_answer_defines_what_a_letter_or_number_cites(answer: str, cited: list[str]) -> None:
