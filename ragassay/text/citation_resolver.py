@@ -58,7 +58,12 @@ class CitationResolver:
             for s in reversed(sources)
             if isinstance(s, Article) and s.doi
         }
-        by_url = {normalize_identifier(s.url): s.id for s in reversed(sources) if s.url}
+        by_url = {
+            key: s.id
+            for s in reversed(sources)
+            for key in (normalize_identifier(s.url), parse_address(s.url).value)
+            if key
+        }
         by_id = {
             key: s.id
             for s in reversed(sources)

@@ -63,7 +63,7 @@ _PREFIX = re.compile(
     r"(?:(?:see|cf|e\.g|i\.e|viz|also|from|per|in|as in|adapted from|data from|taken from"
     r"|reviewed in|reported in|reviewed by|according to|based on|cited in|cited from|citing"
     r"|supported by|siehe|vgl|v\u00e9ase|ver)\b[.,:]{0,2}\s{1,3}(?:also\s)?"
-    rf"|(?:{WORDS}|evidence|PubMed|via)s?\s?[:\uff1a]\s{{0,3}}(?=\D|\d{{4,}}|\S))",
+    rf"|(?:{WORDS}|evidence|PubMed(?!\s?:\s?\d)|via|ClinicalTrials\.gov)s?\s?[:\uff1a]\s{{0,3}}(?=\D|\d{{4,}}|\S))",
     re.IGNORECASE,
 )
 
@@ -118,7 +118,7 @@ NO_AUTHORS = frozenset(
 
 ENTRIES: tuple[tuple[TargetKind, str, str], ...] = (
     # kind, pattern with the target in the group "value", example
-    ("pmid", r"(?:PubMed\s?(?:ID)?|PMIDs?|pmid)[\s:#=_]{0,3}(?P<value>\d{1,9})", "PMID: 123"),
+    ("pmid", r"(?:PubMed\s?(?:ID)?|PMIDs?|pmid)[\s:#=_-]{0,3}(?P<value>\d{1,9})", "PMID: 123"),
     ("address", r"<?(?P<value>(?:https?://|www\.)[^\s<>]{1,2000})>?", "https://example.org/a"),
     ("doi", r"(?:doi[:\s]{0,3})?(?P<value>10\.\d{4,9}/[^\s,;]{1,200})", "doi:10.1000/abc"),
     ("index", r"\d{1,4}:(?P<value>\d{1,4})\u2020[^\u3010\u3011\[\]]{0,200}", "4:0\u2020source"),
@@ -200,7 +200,7 @@ def read_targets(
         return (Target("name", plain, plain),)
     is_labelled = bool(_LABEL.match(content))
     targets: list[Target] = []
-    for group in re.split(r"\s?;\s?", plain):
+    for group in re.split(r"\s?;\s?|[,.]\s(?=PMC?IDs?\b|doi:)", plain):
         group_targets = _read_group(_strip_prefixes(group), is_square or is_labelled, names)
         if not group_targets:
             return ()
@@ -328,6 +328,10 @@ _PUBMED = re.compile(
     r"(?:https?://)?(?:www\.)?(?:pubmed\.ncbi\.nlm\.nih\.gov/|ncbi\.nlm\.nih\.gov/pubmed/(?:\?term=)?|pubmed\.gov/|europepmc\.org/(?:article|abstract)/med/)(\d{1,9})",
     re.IGNORECASE,
 )
+_PMC = re.compile(
+    r"(?:https?://)?(?:www\.|pmc\.)?(?:ncbi\.nlm\.nih\.gov/(?:pmc/)?|europepmc\.org/)articles?/(?:pmc/)?(PMC\d{3,9})",
+    re.IGNORECASE,
+)
 
 
 def parse_address(address: str) -> Target:
@@ -341,6 +345,8 @@ def parse_address(address: str) -> Target:
     pubmed = _PUBMED.match(plain)
     if pubmed:
         return Target("pmid", pubmed[1], f"PMID {pubmed[1]}")
+    if pmc := _PMC.match(plain):
+        return Target("name", pmc[1].upper(), pmc[1].upper(), is_sure=False)
     if doi := extract_doi(plain):
         return Target("doi", doi, doi if plain.startswith("http") else plain)
     return Target("address", plain, plain)

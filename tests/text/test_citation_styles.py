@@ -419,6 +419,19 @@ def test_an_article_is_found_by_the_address_of_its_source() -> None:
     assert [c.document for c in sentence.citations] == ["9"]
 
 
+def test_a_mark_names_the_article_of_a_source_s_address() -> None:
+    sources = (
+        Document(id="a", text="T", url="https://www.ncbi.nlm.nih.gov/pubmed/31415926"),
+        Document(id="b", text="T", url="https://pmc.ncbi.nlm.nih.gov/articles/PMC7654321/"),
+    )
+    answer = (
+        "It fell (Lee et al., 2020, PMID: 31415926) (PMCID: PMC7654321). It rose [pmid-31415926]. "
+        "It fell (PubMed: 31415926; https://europepmc.org/article/PMC/PMC7654321)."
+    )
+    found = [(one.text, [c.document for c in one.citations]) for one in read(answer, sources)]
+    assert found == [("It fell.", ["a", "b"]), ("It rose.", ["a"]), ("It fell.", ["a", "b"])]
+
+
 def test_addresses_of_pubmed_and_of_dois_name_articles() -> None:
     assert parse_address("https://europepmc.org/article/MED/123").value == "123"
     assert parse_address("https://doi.org/10.1000/ABC.").value == "10.1000/abc"
