@@ -71,7 +71,7 @@ _NAMES_DOCUMENT = re.compile(
 _YEAR = re.compile(r"\b(?:19|20)\d\d[a-z]?\b")
 _MARKS_ALONE = re.compile(
     r"(?:[\s,;&*_]|\band\b|[\[(\u3010]\s?(?:\^|(?:doc|source|ref|PMIDs?)[\s:]{0,2})?[\w.-]{1,12}(?:\s?[,;\u2013-]\s?\w{1,12}){0,30}\s?[\])\u3011]"
-    r"|PMIDs?(?=[:\s\d])|:|(?<!\d)\d{1,8}(?!\d))+[.]?",
+    r"|PMIDs?(?=[:\s\d])|(?:source|document|doc|passage)s?(?=\s?\d)|:|(?<!\d)\d{1,8}(?!\d))+[.]?",
     re.IGNORECASE,
 )
 _CITED_ALONE = re.compile(rf"(?:{_MARKS_ALONE.pattern})|<?https?://[^\s<>]+>?[.*_]*", re.IGNORECASE)

@@ -31,8 +31,8 @@ BRACKETS: tuple[tuple[str, str, bool], ...] = (
 
 WORDS = (
     "doc|document|source|src|ref|reference|cite|cit|citation|passage|context|chunk|snippet|excerpt|"
-    "article|abstract|paper|quelle|dokument|fuente|documento|referencia|fonte|r\u00e9f\u00e9rence|riferimento|"
-    "\u6765\u6e90|\u6587\u6863|\u6587\u732e|\u53c2\u8003"
+    "article|abstract|paper|quelle|dokument|fuente|documento|referencia|fonte|r\u00e9f|r\u00e9f\u00e9rence|riferimento|"
+    "\u6765\u6e90|\u6587\u6863|\u6587\u732e|\u53c2\u8003(?:\u6587\u732e)?|\u8d44\u6599|\u51fa\u5178|\u8cc7\u6599|\ucd9c\ucc98|\ubb38\ud5cc"
 )
 """Words for a source, accepted in all brackets and also in the plural."""
 
@@ -41,6 +41,22 @@ SQUARE_WORDS = (
     "citation_id|hit|record|link"
 )
 """Words for a source in square brackets only, because "(Study 2)" may refer to a study."""
+
+DASH = r"(?:--|\.{2,3}|[-\u2010-\u2015\u2212~\u2026\u301c\uff0d\uff5e])"
+"""Matches the sign between the ends of a range."""
+
+_COUNT = r"s?(?:[_ ]?(?:id|index|no|nr|number))?\.?[\s_:=#.-]{0,3}"
+"""Matches what may stand between a word for a source and its number: "Source No. 2"."""
+
+_CITED_NAME = re.compile(
+    r"(?:source|citation|cite|quelle|fuente|fonte|\u6765\u6e90|\u51fa\u5178)s?\s?[:\uff1a]\s?(?P<name>[^\W\d_].{2,200})",
+    re.IGNORECASE,
+)
+_LETTERED_SOURCE = re.compile(rf"(?i:{WORDS})\s[A-Z]")
+_FILE_NAME = r"[\w(][\w ()%+.-]{0,100}\.(?:pdf|docx?|txt|html?|md|csv|json|xml|pptx?|xlsx?)"
+_THEREIN = re.compile(
+    r",?\s(?:(?:and|&)\s(?:the\s)?(?:references|citations)\s(?:cited\s)?therein|for\s(?:a\s)?review|in\spress)$"
+)
 
 LEAST_NAME = 3
 """Minimum length of an id or title in parentheses, because "(a)" may number an item."""
@@ -69,7 +85,7 @@ _PREFIX = re.compile(
 
 _NAME = r"[A-Z\u00c0-\u00de][\w'\u2019\u2010-]{1,40}"
 _PARTICLE = r"(?:(?:de|del|della|van|von|der|den|la|le|al|el|dos|da|di)\s){0,3}"
-_INITIALS = r"(?:,?\s(?:[A-Z]\.?-?){1,3}(?=[\s,)\]]))?"
+_INITIALS = r"(?:,?\s(?:[A-Z]\.?-?){1,3}(?=[\s,.)\]]))?"
 _AUTHOR = rf"{_PARTICLE}{_NAME}{_INITIALS}"
 _YEAR = r"(?:1[89]|20)\d\d[a-z]?"
 _YEARS = rf"{_YEAR}(?:\s?,\s?(?:{_YEAR}|[a-z]\b)){{0,4}}"
@@ -102,7 +118,7 @@ _VOLUME = re.compile(
 """Matches volume and pages after a year, as in "2019;381:1995-2008"."""
 NARRATIVE = (
     rf"(?<!\w)(?P<authors>{_AUTHOR}(?P<several>{_ET_AL}|{_AND})?)"
-    rf"(?P<mark>\s?[(\[](?:{_JOURNALS}[.,]?\s)?(?P<years>{_YEARS})[)\]])"
+    rf"(?:['\u2019]s)?(?P<mark>\s?[(\[](?:{_JOURNALS}[.,]?\s)?(?P<years>{_YEARS})[)\]])"
 )
 _ORGANISATION = rf"{_NAME}(?:\s(?:(?:of|for|and|on|the|de)\s){{0,2}}{_NAME}){{1,6}}"
 ORGANISATION_YEAR = re.compile(rf"(?P<authors>{_ORGANISATION})\s?,?\s?(?P<year>{_YEAR})")
@@ -127,7 +143,7 @@ ENTRIES: tuple[tuple[TargetKind, str, str], ...] = (
     ("index", r"(?:cite)?turn\d{1,3}[a-z]{1,12}(?P<value>\d{1,3})", "turn0search1"),
     (
         "number",
-        rf"\^?(?:{WORDS}|{SQUARE_WORDS})s?(?:[_ ]?id)?\.?[\s_:=#.-]{{0,3}}(?P<value>\d{{1,4}})"
+        rf"\^?(?:{WORDS}|{SQUARE_WORDS}){_COUNT}(?P<value>\d{{1,4}})"
         r"(?:\s?[\u00a7\u00b6]\s?[\d.]{1,9})?",
         "Source 1",
     ),
@@ -135,13 +151,15 @@ ENTRIES: tuple[tuple[TargetKind, str, str], ...] = (
     ("number", r"(?:\^|#|n\.?\s?\u00b0|no\.?\s?)?(?P<value>\d{1,18})\^?", "^1"),
     ("number", rf"[{LETTERS}](?P<value>\d{{1,3}})", "S1"),
     ("name", r"(?:PMCID[:\s]{0,3})?(?P<value>PMC\d{3,9})", "PMC1234567"),
+    ("name", rf"(?P<value>{_FILE_NAME})", "trial.pdf"),
     ("name", r"@(?P<value>[\w:.+/-]{1,80})", "@smith2020"),
 )
 _ENTRIES: tuple[tuple[TargetKind, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern, _ in ENTRIES
 )
 _LETTERED = re.compile(rf"[{LETTERS}]\d{{1,3}}")
-_ROUND_WORD = re.compile(rf"(?:{WORDS})s?\.?[\s_:#.-]{{0,3}}\d{{1,4}}", re.IGNORECASE)
+COUNTED_WORD = re.compile(rf"(?:{WORDS}){_COUNT}\d{{1,4}}", re.IGNORECASE)
+"""Matches a word for a source with its number: "Source 1"."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +213,7 @@ def read_targets(
         names = ()
     if content.casefold() in names:
         return (Target("name", content, content),)
-    plain = _VOLUME.sub("", _strip_prefixes(content))
+    plain = _THEREIN.sub("", _VOLUME.sub("", _strip_prefixes(content)))
     if plain.casefold() in names:
         return (Target("name", plain, plain),)
     is_labelled = bool(_LABEL.match(content))
@@ -203,11 +221,18 @@ def read_targets(
     for group in re.split(r"\s?;\s?|[,.]\s(?=PMC?IDs?\b|doi:)", plain):
         group_targets = _read_group(_strip_prefixes(group), is_square or is_labelled, names)
         if not group_targets:
-            return ()
+            return _read_cited_name(content)
         targets += group_targets
     is_described = any(one.kind in ("pmid", "doi") for one in targets)
     cited = [one for one in _continue_pmids(targets) if not (is_described and one.kind == "author")]
     return join_identifiers(dict.fromkeys(cited))
+
+
+def _read_cited_name(content: str) -> tuple[Target, ...]:
+    """Return the target of "Source: Mayo Clinic", which cites a source that need not be given."""
+    cited = _CITED_NAME.fullmatch(content)
+    name = cited["name"] if cited else content if _LETTERED_SOURCE.fullmatch(content) else ""
+    return (Target("name", name, name, is_sure=False),) if name else ()
 
 
 def join_identifiers(targets: Iterable[Target]) -> tuple[Target, ...]:
@@ -282,7 +307,7 @@ def _split_entries(group: str) -> Iterator[str]:
 
 
 _RANGE = re.compile(
-    r"(?P<lead>\D{0,20}?)(?P<first>\d{1,4})\s?(?:[-\u2010-\u2015\u2212~]|to|through|bis)\s?(?:[A-Za-z]{1,9}\s?)?(?P<last>\d{1,4})\^?",
+    rf"(?P<lead>\D{{0,20}}?)(?P<first>\d{{1,4}})\s?(?:{DASH}|to|through|bis)\s?(?:[A-Za-z]{{1,9}}\s?)?(?P<last>\d{{1,4}})\^?",
     re.IGNORECASE,
 )
 
@@ -292,7 +317,7 @@ def _read_entry(entry: str, is_square: bool, names: Collection[str]) -> list[Tar
     if document.casefold() in names:
         return [Target("name", document, document)]
     span = _RANGE.fullmatch(entry)
-    if span and (is_square or _ROUND_WORD.match(entry)):
+    if span and (is_square or COUNTED_WORD.match(entry)):
         first, last = int(span["first"]), int(span["last"])
         if not 1 <= first < last <= first + MAX_RANGE or not _read_entry(
             f"{span['lead']}{first}", is_square, names
@@ -303,7 +328,7 @@ def _read_entry(entry: str, is_square: bool, names: Collection[str]) -> list[Tar
         match = pattern.fullmatch(entry)
         if not match:
             continue
-        if kind == "number" and not is_square and not _ROUND_WORD.fullmatch(entry):
+        if kind == "number" and not is_square and not COUNTED_WORD.fullmatch(entry):
             return []
         return [_build_target(kind, match["value"], entry)]
     return []
@@ -317,7 +342,7 @@ def _build_target(kind: TargetKind, value: str, entry: str) -> Target:
     if kind == "address":
         return parse_address(value)
     if kind == "name":
-        return Target(kind, value, entry)
+        return Target(kind, value, entry, is_sure=not re.fullmatch(_FILE_NAME, value))
     number = str(int(value))  # in ASCII, whatever the script
     text = entry.strip("^")
     is_sure = not _LETTERED.fullmatch(entry)
@@ -382,6 +407,7 @@ def extract_surnames(authors: str) -> list[str]:
     """
     parts = re.split(r",|\band\b|&|\bund\b|\bet\b|\by\b", re.sub(_ET_AL, "", authors))
     names = [re.findall(_NAME, part) for part in parts]
+    names = [[re.sub(r"['\u2019]s$", "", name) for name in words] for words in names]
     surnames = (words[:1] if words[-1].upper() == words[-1] else words for words in names if words)
     return [name.casefold() for words in surnames for name in words]
 

@@ -43,7 +43,9 @@ _TOKEN = re.compile(
     r"|(?P<comment><!--.{0,2000}?-->|\[cite_(?:start|end)\]|<\|\w{1,30}\|>|</s>)"
     rf"|(?P<tag>{_TAG}|{_COHERE})"
     r"|(?P<entity>&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,30});)"
-    r"|(?P<power>(?P<dollar>\$)?\^(?:\{(?P<braced>\\?\[?[\d,\s\u2013-]{1,30}\\?\]?)\}|(?P<caret>\[?[\d,\u2013-]{1,20}\]?)\^)(?(dollar)\$))"
+    r"|(?P<power>(?P<dollar>\$)?(?:\^|\\textsuperscript(?=\{))"
+    r"(?:\{(?P<braced>\\?\[?[\d,\s\u2013-]{1,30}\\?\]?)\}|(?P<caret>\[?[\d,\u2013-]{1,20}\]?)\^"
+    r"|(?(dollar)(?P<bare>\d{1,3})|(?!)))(?(dollar)\$))"
     r"|(?P<emphasis>\*{1,3}|_{1,3}|~~)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -78,7 +80,7 @@ class PlainText:
 
     def find_source_span(self, start: int, end: int) -> Span:
         """Return the span in the answer that corresponds to a span in the plain text."""
-        return self.starts[start], self.ends[end - 1]
+        return self.starts[start], self.ends[end - 1] if start < end else self.starts[start]
 
 
 def extract_plain_text(answer: str, spans: Iterable[Span]) -> PlainText:
@@ -158,7 +160,7 @@ class _Builder:
         elif kind == "entity":
             self.add(html.unescape(token[0]), start, end)
         elif kind == "power":
-            inner = (token["braced"] or token["caret"]).replace("\\", "").strip()
+            inner = (token["braced"] or token["caret"] or token["bare"]).replace("\\", "").strip()
             self.add(SUP, start, start)
             self.add(inner, start, end)
             self.add(SUP_END, end, end)

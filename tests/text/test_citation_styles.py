@@ -71,6 +71,9 @@ KIN = """
 [1\u20122, 3]|A B C
 [1], [2]|A B
 [1]\u2013[3]|A B C
+[1--3]|A B C
+[1..3]|A B C
+[1\uff5e3]|A B C
 ([1])|A
 ([1], [2])|A B
 (see [1] and [2])|A B
@@ -96,7 +99,13 @@ KIN = """
 [refs 1-2]|A B
 [#2]|B
 [No. 2]|B
+[Source No. 2]|B
+[Document index 1]|A
 [citation:1]|A
+{cite:1}|A
+(see 2, 3)|B C
+(r\u00e9f. 2)|B
+\uff08\u51fa\u51782\uff09|B
 [cite_2]|B
 [[citation:1]][[citation:2]]|A B
 [context 1]|A
@@ -122,6 +131,11 @@ KIN = """
 <sup>1</sup><sup>2</sup>|A B
 <sup><a href="#r1">1</a></sup>|A
 $^{1}$|A
+$^1$|A
+\\textsuperscript{1,2}|A B
+\u207d\u00b9\u02d2\u00b2\u207e|A B
+<sup>1</sup><sup>,</sup><sup>2</sup>|A B
+^[1]|A
 ^{[1]}|A
 ^1^|A
 <cite>[2]</cite>|B
@@ -220,6 +234,9 @@ R\u00b2 was .9 with Ca\u00b2\u207a and \u00b9\u2078F.
 It fell in phase 3 (Study 2).
 It fell in May (2020).
 It fell [3 (p < 0.05)].
+It fell by Eq. [3].
+It fell by Source 2 mg.
+It fell at Abstract 3 of a meeting.
 It fell [5: p = 0.03].
 It fell [a] and [b].
 It fell in Denmark (2019).
@@ -277,6 +294,11 @@ def test_every_example_of_an_entry_is_read() -> None:
         ("It fell (Lee JJ et al. BMJ 2019;381(2):19-20).", ["Lee JJ et al., 2019"]),
         ("It fell (Lee, Lancet 2019; Kim and Roe, BMJ 2021).", ["Lee, 2019", "Kim and Roe, 2021"]),
         ("It fell [a].\n\n[a]: https://example.org/x", ["a"]),
+        ("It fell (Lee K. BMJ 2021;11:1).", ["Lee K, 2021"]),
+        ("It fell (see Lee, 2021, and references therein).", ["Lee, 2021"]),
+        ("It fell (Source: Mayo Clinic).", ["Mayo Clinic"]),
+        ("It fell [trial.pdf].", ["trial.pdf"]),
+        ("It fell [Source B].", ["Source B"]),
     ],
 )
 def test_a_mark_that_nothing_resolves_is_kept_as_unresolved(
@@ -295,7 +317,7 @@ def test_authors_resolve_where_a_source_names_them() -> None:
         Document(id="x", title="Lee K, Kim J. Cough. BMJ 2019", text="Cough."),
     )
     first, second, third = read(
-        "It fell (Smith et al., 2020). It rose (Lee and Kim, 2019). Smith et al. (2020) agree.",
+        "It fell (Smith et al., 2020). It rose (Lee and Kim, 2019). Smith et al.'s (2020) agree.",
         sources,
     )
     assert [c.document for s in (first, second, third) for c in s.citations] == [
@@ -303,7 +325,7 @@ def test_authors_resolve_where_a_source_names_them() -> None:
         "x",
         "smith2020",
     ]
-    assert third.text == "Smith et al. agree."
+    assert third.text == "Smith et al.'s agree."
 
 
 def test_a_reference_list_resolves_marks_and_states_nothing() -> None:
@@ -467,6 +489,51 @@ def test_private_characters_of_an_answer_stay_words() -> None:
 def test_numbers_that_close_parentheses_begin_no_list() -> None:
     answer = "It fell (Table 1) [1]. It causes cough (phase 3) [2]."
     assert statements(answer) == [("It fell (Table 1).", [A]), ("It causes cough (phase 3).", [B])]
+
+
+@each_case(
+    ("answer", "expected"),
+    [
+        ("It fell.[1]. It rose.", [("It fell.", [A]), ("It rose.", [])]),
+        ("\u4e0b\u964d\uff3b1\uff3d\u3002", [("\u4e0b\u964d\u3002", [A])]),
+        ("[1] It fell. [2] It rose.", [("It fell.", [A]), ("It rose.", [B])]),
+        ("[1] It fell. It rose. [2]", [("It fell.", [A]), ("It rose.", [B])]),
+        ("Benzo[a]pyrene fell [a].\n\n[a] Source 2", [("Benzo[a]pyrene fell.", [B])]),
+        ("It fell ([BREEZE](https://a.org), [x](https://b.org)).", [("It fell.", [None, None])]),
+        ("It fell [\u2197](https://a.org).", [("It fell.", [None])]),
+        (
+            "It fell, see ([the trial](https://a.org) and [x](https://b.org)).",
+            [("It fell, see (the trial and x).", [None, None])],
+        ),
+    ],
+)
+def test_marks_leave_the_sentence_that_they_belong_to(
+    answer: str, expected: list[tuple[str, list[str | None]]]
+) -> None:
+    assert statements(answer) == expected
+
+
+@each_case(
+    ("answer", "expected"),
+    [
+        ("Source 1 reports a fall.", [("Source 1 reports a fall.", [A])]),
+        ("As stated in Passage ID 2, it fell.", [("As stated in Passage ID 2, it fell.", [B])]),
+        ("Documents 1, 2 and 3 differ.", [("Documents 1, 2 and 3 differ.", [A, B, C])]),
+        ("It fell.\n\u2014 Source 1\n\nIt rose.", [("It fell.", [A]), ("It rose.", [])]),
+        ("**Source 1**\n\nIt fell [2].", [("It fell.", [B])]),
+        ("It fell [2].\n\nSources: Source 1, Source 2", [("It fell.", [B])]),
+        ("Document 29 is a guideline.", [("Document 29 is a guideline.", [])]),
+    ],
+)
+def test_a_source_that_the_sentence_names_is_cited_and_stays_in_it(
+    answer: str, expected: list[tuple[str, list[str]]]
+) -> None:
+    assert statements(answer) == expected
+
+
+def test_a_source_that_the_sentence_names_is_unresolved_without_sources() -> None:
+    (sentence,) = read("As stated in **Passage ID 5**, it fell.", ())
+    assert [(c.marker, c.is_unresolved) for c in sentence.citations] == [("Passage ID 5", True)]
 
 
 def test_letters_in_parentheses_are_no_ids_of_sources() -> None:
