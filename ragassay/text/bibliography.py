@@ -14,7 +14,8 @@ TITLES = (
     r"|refs?\.?|bibliography|literature|footnotes?|endnotes?|notes|works|evidence|documents|links)"
     r"(?: (?:list|cited|used|consulted|section))?"
     r"(?: (?:and|&) (?:notes|links|references|sources|further reading))?"
-    r"|further reading|learn more|quellen(?:verzeichnis|angaben)?|literatur(?:verzeichnis)?"
+    r"|further reading|learn more|key|legend"
+    r"|quellen(?:verzeichnis|angaben)?|literatur(?:verzeichnis)?"
     r"|referenzen|einzelnachweise|referencias(?: bibliogr\u00e1ficas)?|fuentes|bibliograf\u00eda"
     r"|r\u00e9f\u00e9rences|bibliographie|fonti"
     r"|bibliografia|refer\u00eancias|fontes|\u53c2\u8003\u6587\u732e|\u53c2\u8003\u8d44\u6599|\u5f15\u7528|\u6765\u6e90|\u8cc7\u6599\u4f86\u6e90"
@@ -175,7 +176,7 @@ def _mark_lines(
         line, n = lines[n], n + 1
         if blocks[line.block].kind == "row" or line.start in attached:
             continue
-        if _DEFINITION.match(line.text):
+        if _DEFINITION.match(line.text) or _defines_position(line):
             kinds[line.start] = "entry"
         elif _TITLE.fullmatch(line.text):
             section = list(
@@ -235,6 +236,11 @@ def _is_entry(text: str, titles: Sequence[str]) -> bool:
     return bool(names) or _has_title(body, titles)
 
 
+def _defines_position(line: _BibliographyLine) -> bool:
+    label = line.label
+    return bool(label and label["square"] and _POSITION_ALONE.fullmatch(_strip_label(line.text)))
+
+
 def _is_reference(line: _BibliographyLine, titles: Sequence[str]) -> bool:
     """Return whether a labelled line identifies a document and contains no citation mark."""
     label, body = line.label, _strip_label(line.text)
@@ -243,6 +249,7 @@ def _is_reference(line: _BibliographyLine, titles: Sequence[str]) -> bool:
     is_raised = label["raised"] or label["sup"] or label["lens"]
     return bool(
         _IDENTIFIES.search(body)
+        or _is_cited_word(line, label["square"] or "")
         or _POSITION_ALONE.fullmatch(body)
         or _has_title(body, titles)
         or ((is_raised or label["square"]) and _ADDRESS.search(body))
@@ -250,8 +257,16 @@ def _is_reference(line: _BibliographyLine, titles: Sequence[str]) -> bool:
     )
 
 
+def _is_cited_word(line: _BibliographyLine, word: str) -> bool:
+    """Return whether the text above a line cites its label, which is no number: "[a]"."""
+    mark = rf"\[(?:[^\[\]\n]{{1,60}}[,;]\s?)?{re.escape(word)}[\],;]"
+    is_word = bool(word) and not word.isdigit()
+    return is_word and bool(re.search(mark, line.answer[: line.start]))
+
+
 def _has_title(text: str, titles: Sequence[str]) -> bool:
-    plain = re.sub(r"[*_`\"\u201c\u201d]", "", text).strip().casefold()
+    plain = re.sub(r"[*_`\"\u201c\u201d]", "", text).casefold()
+    plain = re.sub(r"^\W+", "", plain)
     return plain.startswith(tuple(titles))
 
 

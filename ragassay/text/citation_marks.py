@@ -15,6 +15,7 @@ from ragassay.text.citation_styles import (
     BRACKETS,
     COUNTED_WORD,
     DASH,
+    INTRODUCTIONS,
     NARRATIVE,
     Target,
     is_no_author,
@@ -118,8 +119,8 @@ _MATH = re.compile(r"\$\$?[^$\n]{0,400}[\\_^][^$\n]{0,400}\$\$?|\\\([^\n]{0,400}
 
 _SEPARATOR = r"(?:\s{0,3}(?:[,;/&\u02d2]|\band\b)\s{0,3}|\s{1,3})?"
 _WRAPPED = re.compile(
-    r"(?P<open>[\[({\u3010\uff08])\s?(?:(?:see|cf\.|e\.g\.,?|see also|as in|from|refs?\.?"
-    r"|sources?|references?|siehe|vgl|v\u00e9ase|ver|voir)(?!\w)[.:,]{0,2}\s{0,3}){0,2}"
+    r"(?P<open>[\[({\u3010\uff08])\s?"
+    rf"(?:(?:{INTRODUCTIONS}|refs?\.?|sources?|references?|PubMed)(?!\w)[.:,]{{0,2}}\s{{0,3}}){{0,2}}"
     rf"{MASK}(?:{_SEPARATOR}{MASK}){{0,60}}\s?(?P<close>[\])}}\u3011\uff09])",
     re.IGNORECASE,
 )
@@ -132,7 +133,9 @@ _BETWEEN = re.compile(
 )
 _PAIR = re.compile(r"(?P<first>\d{1,9})\s?(?P<to>[-\u2010-\u2015\u2212,;]|to)\s?(?P<last>\d{1,9})")
 _RANGE_BETWEEN = re.compile(rf"\s?{DASH}\s?")
-_CARET_BEFORE = re.compile(rf"\^(?={MASK})")
+_CARET_BEFORE = re.compile(rf"(?:\^|\\footnote(?:mark)?)(?={MASK})")
+_DASH_BEFORE = re.compile(r"\s[\u2013\u2014-]\s$")
+_CLOSES = re.compile(r"\s{0,3}(?:[.;!?\n]|$)")
 _COMMA_BEFORE = re.compile(rf"(?:,|\s[\u2013\u2014-])\s{{0,3}}(?={MASK}\s{{0,3}}(?:[.;!?\n]|$))")
 
 _EXPONENT_AFTER = re.compile(
@@ -422,8 +425,13 @@ def _find_narrative(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
 
 def _find_prose(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
     for match in _IN_PROSE.finditer(plain.text):
+        targets = read_targets(match[0], is_square=False)
         at = match.end() - 1
-        yield Mark(at, at, read_targets(match[0], is_square=False), match[0], "prose")
+        closes = _DASH_BEFORE.search(plain.text, 0, match.start()) and _CLOSES.match(
+            plain.text, match.end()
+        )
+        start, end = match.span() if closes else (at, at)
+        yield Mark(start, end, targets, match[0], "prose")
 
 
 _Finder = Callable[[PlainText, Collection[str]], Iterator[Mark]]

@@ -23,6 +23,7 @@ _IDENTIFIERS = re.compile(
     re.IGNORECASE,
 )
 
+_DOI_IN_URL = re.compile(r"(?<=/)10\.\d{4,9}/[^\s?#]{1,200}(?<![/.])")
 _HEAD_CHARS = 600
 """Number of characters at the start of a source that are searched for its authors and year."""
 
@@ -31,6 +32,8 @@ _LABEL_CHARS = 300
 
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 """Matches a bracketed number that is more likely a year than a source."""
+LEAST_ID_DIGITS = 5
+"""Minimum length of a number in parentheses that is the id of a source, such as a PMID."""
 LEAST_HEAD_WORDS = 4
 """Minimum number of words in a title by which a source is recognized without its subtitle."""
 
@@ -51,6 +54,7 @@ class CitationResolver:
         references: Sequence[Reference] = (),
     ) -> None:
         self.documents = list(sources)
+        self.has_sources = bool(sources)
         self._sources = tuple(sources)
         self._lookup, self._n_sources = lookup, len(sources)
         by_doi = {
@@ -61,7 +65,11 @@ class CitationResolver:
         by_url = {
             key: s.id
             for s in reversed(sources)
-            for key in (normalize_identifier(s.url), parse_address(s.url).value)
+            for key in (
+                normalize_identifier(s.url),
+                parse_address(s.url).value,
+                *_DOI_IN_URL.findall(s.url.lower()),
+            )
             if key
         }
         by_id = {
@@ -75,7 +83,12 @@ class CitationResolver:
         self._titles = _map_titles(sources)
         self._references = {one.label.casefold(): one for one in reversed(references)}
         # The reference "[a] Trial A" turns "[a]" into a mark.
-        named = {one.casefold() for s in sources for one in (s.id, s.title) if one.strip()}
+        named = {
+            one.casefold()
+            for s in sources
+            for one in (s.id, s.title, s.title.partition(":")[0])
+            if one == s.id or _normalize_words(one) in self._titles
+        }
         self.names = frozenset(name for name in named | set(self._references) if not name.isdigit())
         self.names |= {f"^{label}" for label in self._references}
         self._by_reference: dict[str, str | None] = {}
@@ -100,8 +113,9 @@ class CitationResolver:
         )
 
     def is_position(self, target: Target) -> bool:
-        """Return whether a target is a number from 1 to the number of sources."""
-        return target.value.isdigit() and 1 <= int(target.value) <= self._n_sources
+        """Return whether a target is a number from 1 to the number of sources, or a long id."""
+        is_id = len(target.value) >= LEAST_ID_DIGITS and target.value in self._source_ids
+        return is_id or (target.value.isdigit() and 1 <= int(target.value) <= self._n_sources)
 
     def points_to_source(self, target: Target) -> bool:
         """Return whether a target can be resolved, without looking up numbers as PMIDs."""
@@ -227,6 +241,7 @@ class CitationResolver:
             target.value,
             strip_identifier(target.text),
             normalize_identifier(target.value),
+            *_DOI_IN_URL.findall(target.value.lower()),
         )
         known = next((self._ids[one] for one in spellings if one in self._ids), None)
         if known is not None or self._lookup is None or target.kind in ("address", "author"):

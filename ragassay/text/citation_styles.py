@@ -53,13 +53,16 @@ _CITED_NAME = re.compile(
     re.IGNORECASE,
 )
 _LETTERED_SOURCE = re.compile(rf"(?i:{WORDS})\s[A-Z]")
+_DESCRIBED = re.compile(
+    rf"(?P<entry>(?:(?:{WORDS}){_COUNT})?\d{{1,3}})\s?[:,]\s(?P<rest>.{{3,300}})", re.IGNORECASE
+)
 _FILE_NAME = r"[\w(][\w ()%+.-]{0,100}\.(?:pdf|docx?|txt|html?|md|csv|json|xml|pptx?|xlsx?)"
 _THEREIN = re.compile(
     r",?\s(?:(?:and|&)\s(?:the\s)?(?:references|citations)\s(?:cited\s)?therein|for\s(?:a\s)?review|in\spress)$"
 )
 
 LEAST_NAME = 3
-"""Minimum length of an id or title in parentheses, because "(a)" may number an item."""
+"""Minimum length of letters in parentheses that are an id or title: "(a)" may number an item."""
 
 LETTERS = "SDRPCEAKN"
 """Letters that stand for a source: "[S1]", "[D2]"."""
@@ -75,10 +78,15 @@ _LOCATOR = (
 _LOCATED = re.compile(
     rf"(?P<entry>[\w\]])(?:\s?\(\s?(?:{_LOCATOR})\s?\)|:\s?(?=p)(?:{_LOCATOR}))", re.IGNORECASE
 )
+INTRODUCTIONS = (
+    r"(?:see(?:\salso)?|cf|e\.g|i\.e|viz|also|siehe|vgl|v\u00e9ase|ver|voir|citing|according\sto|based\son"
+    r"|(?:as\s)?(?:(?:(?:stated|reported|reviewed|described|shown|noted|discussed|mentioned|cited"
+    r"|supported|adapted|taken|data)\s)?(?:in|by|from)|per))"
+)
+"""Words before a mark: "see", "as reported in"."""
+
 _PREFIX = re.compile(
-    r"(?:(?:see|cf|e\.g|i\.e|viz|also|from|per|in|as in|adapted from|data from|taken from"
-    r"|reviewed in|reported in|reviewed by|according to|based on|cited in|cited from|citing"
-    r"|supported by|siehe|vgl|v\u00e9ase|ver)\b[.,:]{0,2}\s{1,3}(?:also\s)?"
+    rf"(?:{INTRODUCTIONS}\b[.,:]{{0,2}}\s{{1,3}}"
     rf"|(?:{WORDS}|evidence|PubMed(?!\s?:\s?\d)|via|ClinicalTrials\.gov)s?\s?[:\uff1a]\s{{0,3}}(?=\D|\d{{4,}}|\S))",
     re.IGNORECASE,
 )
@@ -122,6 +130,7 @@ NARRATIVE = (
 )
 _ORGANISATION = rf"{_NAME}(?:\s(?:(?:of|for|and|on|the|de)\s){{0,2}}{_NAME}){{1,6}}"
 ORGANISATION_YEAR = re.compile(rf"(?P<authors>{_ORGANISATION})\s?,?\s?(?P<year>{_YEAR})")
+_AFTER_YEAR = re.compile(r"(?<=\d{4}),\s(?=[A-Z])|(?<=\d{4}[a-z]),\s(?=[A-Z])")
 NO_AUTHORS = frozenset(
     "January February March April May June July August September October November December Jan Feb "
     "Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Spring Summer Autumn Fall Winter Since In From Until "
@@ -209,10 +218,11 @@ def read_targets(
         ()
     """
     content = content.strip()
-    if not is_square and len(content) < LEAST_NAME:
+    if not is_square and len(content) < LEAST_NAME and content.isalpha():
         names = ()
-    if content.casefold() in names:
-        return (Target("name", content, content),)
+    for name in (content, content.strip("\"'\u201c\u201d*_")):
+        if name.casefold() in names:
+            return (Target("name", name, name),)
     plain = _THEREIN.sub("", _VOLUME.sub("", _strip_prefixes(content)))
     if plain.casefold() in names:
         return (Target("name", plain, plain),)
@@ -221,15 +231,20 @@ def read_targets(
     for group in re.split(r"\s?;\s?|[,.]\s(?=PMC?IDs?\b|doi:)", plain):
         group_targets = _read_group(_strip_prefixes(group), is_square or is_labelled, names)
         if not group_targets:
-            return _read_cited_name(content)
+            return _read_described(content, is_square, names)
         targets += group_targets
     is_described = any(one.kind in ("pmid", "doi") for one in targets)
     cited = [one for one in _continue_pmids(targets) if not (is_described and one.kind == "author")]
     return join_identifiers(dict.fromkeys(cited))
 
 
-def _read_cited_name(content: str) -> tuple[Target, ...]:
-    """Return the target of "Source: Mayo Clinic", which cites a source that need not be given."""
+def _read_described(content: str, is_square: bool, names: Collection[str]) -> tuple[Target, ...]:
+    """Return the target of "Source 1: Trial A" or of "Source: Mayo Clinic", or ()."""
+    described = _DESCRIBED.fullmatch(content)
+    if described:
+        entry, rest = described["entry"], described["rest"].casefold()
+        if rest in names or rest[0] in "\"'\u201c\u2018" or COUNTED_WORD.fullmatch(entry):
+            return tuple(_read_entry(entry, is_square, names))
     cited = _CITED_NAME.fullmatch(content)
     name = cited["name"] if cited else content if _LETTERED_SOURCE.fullmatch(content) else ""
     return (Target("name", name, name, is_sure=False),) if name else ()
@@ -277,13 +292,14 @@ def _read_group(group: str, is_square: bool, names: Collection[str]) -> list[Tar
     titled = re.fullmatch(rf"(?P<title>.{{1,300}}?),?\s{_YEAR}", group)
     if titled and titled["title"].casefold() in names:
         return [Target("name", titled["title"], titled["title"])]
-    authors = list(_parse_author_years(group))
-    if authors:
-        return authors
+    authors = [list(_parse_author_years(part)) for part in (group, *_AFTER_YEAR.split(group))]
+    if authors[0] or all(authors[1:]):
+        return authors[0] or [one for part in authors[1:] for one in part]
     targets: list[Target] = []
     last_word = ""
     for entry in _split_entries(group):
-        if targets and re.fullmatch(_LOCATOR, entry, re.IGNORECASE):
+        is_lettered = bool(targets) and not targets[-1].is_sure and _LETTERED.fullmatch(entry)
+        if targets and not is_lettered and re.fullmatch(_LOCATOR, entry, re.IGNORECASE):
             continue
         if targets and targets[-1].kind in ("name", "pmid", "doi") and re.fullmatch(_YEAR, entry):
             continue
@@ -382,7 +398,9 @@ def _parse_author_years(group: str) -> Iterator[Target]:
     titled = next((one for p in _WITH_JOURNAL if (one := p.fullmatch(group))), None)
     if titled:
         group = f"{titled['authors']}, {titled['years']}"
-    match = re.fullmatch(rf"{AUTHOR_YEAR}(?:\s?,\s?(?:{_LOCATOR}))?", group)
+    match = re.fullmatch(
+        rf"{AUTHOR_YEAR}(?:\s?,\s?(?:{_LOCATOR})|\s?:\s?\d{{1,4}}(?:[-\u2013]\d{{1,4}})?)?", group
+    )
     if match and not is_no_author(match["authors"], bool(match["several"])):
         for year in re.findall(_YEAR, match["years"]):
             yield Target("author", f"{match['authors']}, {year}", f"{match['authors']}, {year}")
@@ -415,4 +433,6 @@ def extract_surnames(authors: str) -> list[str]:
 def normalize_identifier(text: str) -> str:
     """Normalize an identifier or URL so that different spellings compare equal."""
     plain = strip_identifier(text).casefold()
+    if re.match(r"https?://|www\.", plain):  # what chat services add
+        plain = re.sub(r"[?&]utm_\w+=[^&#]*|#:~:.*", "", plain)
     return re.sub(r"^(?:https?://)?(?:www\.)?", "", plain).rstrip("/")

@@ -20,12 +20,12 @@ DELIMITERS = "".join((SUP, SUP_END, CITE, CITE_END, LINK, LINK_END))
 MASK = "\ue010"
 """Character that replaces the text of a citation mark and never occurs in plain text."""
 
-_CITE_TAGS = "cite|citation|citations|ref|reference|source|doc|document|co|footnote|fn"
+_CITE_TAGS = "cite|citation|citations|ref|reference|sources?|doc|document|co|footnote|fn"
 _PLAIN_TAGS = (
     "a|abbr|address|article|aside|b|big|blockquote|body|br|button|caption|center|code|dd|del|details|"
     "div|dl|dt|em|figure|figcaption|font|footer|h[1-6]|head|header|hr|html|i|img|ins|kbd|label|li|"
     "main|mark|nav|ol|p|pre|q|s|samp|section|small|span|strike|strong|sub|summary|table|tbody|td|"
-    "tfoot|th|thead|title|tr|tt|u|ul|var|wbr|answer|final_answer|response|final|output"
+    "tfoot|th|thead|title|tr|tt|u|ul|var|wbr|answer|claim|statement|final_answer|response|final|output"
 )
 _ATTRIBUTE = r"\s+[\w:-]{1,40}\s?=\s?(?:\"[^\"<>]{0,500}\"|'[^'<>]{0,500}'|[^\s\"'<>=]{1,500})"
 _TAG = (

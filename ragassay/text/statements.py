@@ -12,7 +12,13 @@ from itertools import islice
 from ragassay.text.blocks import Block
 from ragassay.text.citation_marks import Mark, find_marks, find_removable_spans, join_ranges
 from ragassay.text.citation_resolver import CitationResolver
-from ragassay.text.citation_styles import AMBIGUOUS_LETTERS, COUNTED_WORD, Target, read_targets
+from ragassay.text.citation_styles import (
+    AMBIGUOUS_LETTERS,
+    COUNTED_WORD,
+    LETTERS,
+    Target,
+    read_targets,
+)
 from ragassay.text.faults import overwrite_spans
 from ragassay.text.markup import (
     DELIMITERS,
@@ -78,14 +84,20 @@ def _build_mark_filter(
     """
     numbered = [m for m in marks if any(t.kind == "number" for t in m.targets)]
     is_bracketed = any(mark.style == "" and mark.text[0] not in "(\uff08" for mark in numbered)
-    lettered = {t.text for m in marks for t in _select_letters(m) if resolver.points_to_source(t)}
+    lettered = {
+        t.text
+        for m in marks
+        for t in _select_letters(m)
+        if resolver.points_to_source(t) or not resolver.has_sources
+    }
     counts = Counter(text[0] for text in lettered)
-    letters = {letter for letter, n in counts.items() if n > 1 or letter not in AMBIGUOUS_LETTERS}
+    ambiguous = AMBIGUOUS_LETTERS if resolver.has_sources else LETTERS
+    letters = {letter for letter, n in counts.items() if n > 1 or letter not in ambiguous}
 
     def accept(mark: Mark, part: BlockPart) -> bool:
         if mark.style == "round":
             return not is_bracketed and all(map(resolver.is_position, mark.targets))
-        if mark.style == "prose" and not resolver.documents:
+        if mark.style == "prose" and not resolver.has_sources:
             return True
         if mark.style in ("raised", "unsure", "prose"):
             follows_stop = mark.style == "raised" and CLOSED.search(part.plain.text[: mark.start])
@@ -298,7 +310,7 @@ def _build_row_statement(block: Block, cells: Sequence[BlockPart]) -> Statement 
 
 
 def _read_cited_cell(header: str, cell: BlockPart) -> tuple[Target, ...]:
-    if cell.marks or not _SOURCE_COLUMN.fullmatch(header):
+    if cell.removed or not _SOURCE_COLUMN.fullmatch(header):
         return ()
     words = remove_delimiters(cell.plain.text).strip()
     if "pmid" in header.lower() and re.fullmatch(r"[\d,;\s]{1,200}", words):

@@ -105,6 +105,18 @@ KIN = """
 {cite:1}|A
 (see 2, 3)|B C
 (r\u00e9f. 2)|B
+(as reported in Source 1)|A
+(based on [2] and [3])|B C
+[P1, P3]|A C
+[Source 1: a trial]|A
+[2: Cohort B]|B
+[1, "lowered pressure"]|A
+(\u201cTrial A\u201d)|A
+(*Trial A*)|A
+(31415926; 27182818)|A B
+(PubMed [27182818](https://pubmed.ncbi.nlm.nih.gov/27182818))|B
+<sources>1, 2</sources>|A B
+\\footnote{PMID 31415926}|A
 \uff08\u51fa\u51782\uff09|B
 [cite_2]|B
 [[citation:1]][[citation:2]]|A B
@@ -298,6 +310,9 @@ def test_every_example_of_an_entry_is_read() -> None:
         ("It fell (see Lee, 2021, and references therein).", ["Lee, 2021"]),
         ("It fell (Source: Mayo Clinic).", ["Mayo Clinic"]),
         ("It fell [trial.pdf].", ["trial.pdf"]),
+        ("It fell (Lee and Kim 2019, Roe et al. 2021).", ["Lee and Kim, 2019", "Roe et al., 2021"]),
+        ("It fell (Lee et al. 2021: 44-45).", ["Lee et al., 2021"]),
+        ("It fell [a].\n\n[a] Some book", ["a"]),
         ("It fell [Source B].", ["Source B"]),
     ],
 )
@@ -428,17 +443,26 @@ def test_numbers_from_zero_are_positions_from_zero() -> None:
 
 
 def test_without_sources_marks_are_unresolved_and_a_lookup_makes_them_invalid() -> None:
-    (sentence,) = read("It fell [1] [PMID 5].", ())
-    assert all(c.is_unresolved for c in sentence.citations)
+    (sentence,) = read("It fell [1] [PMID 5] [S1, S2].", ())
+    assert [c.is_unresolved for c in sentence.citations] == [True] * 4
     record = Record(id="r", question="Q?", answer="It fell [PMID 55555].")
     (sentence,) = segment(record, lambda name: None)[1]
     assert [c.is_unresolved for c in sentence.citations] == [False]
 
 
 def test_an_article_is_found_by_the_address_of_its_source() -> None:
-    source = Article(id="9", text="T", url="https://example.org/Paper/")
-    (sentence,) = read("It fell (http://www.example.org/paper).", (source,))
-    assert [c.document for c in sentence.citations] == ["9"]
+    sources = (
+        Article(id="9", text="T", url="https://example.org/Paper/"),
+        Article(id="8", text="T", url="https://journal.org/doi/full/10.1000/abc"),
+    )
+    for mark, cited in (
+        ("(http://www.example.org/paper)", "9"),
+        ("([paper](https://example.org/paper/?utm_source=openai#:~:text=It))", "9"),
+        ("(10.1000/ABC)", "8"),
+        ("(https://journal.org/doi/pdf/10.1000/abc?download=true)", "8"),
+    ):
+        (sentence,) = read(f"It fell {mark}.", sources)
+        assert [c.document for c in sentence.citations] == [cited], mark
 
 
 def test_a_mark_names_the_article_of_a_source_s_address() -> None:
@@ -520,6 +544,8 @@ def test_marks_leave_the_sentence_that_they_belong_to(
         ("As stated in Passage ID 2, it fell.", [("As stated in Passage ID 2, it fell.", [B])]),
         ("Documents 1, 2 and 3 differ.", [("Documents 1, 2 and 3 differ.", [A, B, C])]),
         ("It fell.\n\u2014 Source 1\n\nIt rose.", [("It fell.", [A]), ("It rose.", [])]),
+        ("| Finding | Evidence |\n|---|---|\n| It fell | Source 1 |", [("It fell", [A])]),
+        ("It fell \u2013 Source 1.", [("It fell.", [A])]),
         ("**Source 1**\n\nIt fell [2].", [("It fell.", [B])]),
         ("It fell [2].\n\nSources: Source 1, Source 2", [("It fell.", [B])]),
         ("Document 29 is a guideline.", [("Document 29 is a guideline.", [])]),
@@ -580,6 +606,9 @@ def test_the_last_items_of_a_list_are_statements_though_they_name_authors_and_pa
         ("It rose [I]. It fell [II].\n\nReferences\nI. Cohort B\nII. Trial A", [B, A]),
         ("It rose [lee]. It fell [kim].\n\nReferences:\n[lee] Cohort B\n[kim] Trial A", [B, A]),
         ("It rose [1]. It fell [2].\n\n1. Source 2\n2. Source 1", [B, A]),
+        ("[a] Source 2\n[b] Source 1\n\nIt rose [a]. It fell [b].", [B, A]),
+        ("It rose [a]. It fell [b].\n\nKey: [a] = Source 2, [b] = Source 1", [B, A]),
+        ("It rose [1]. It fell [2].\n\n[1] \u2192 Cohort B\n[2] \u2192 Trial A", [B, A]),
         ("It rose [1]. It fell [2].\n\nSources: [1] Cohort B; [2] Trial A", [B, A]),
         ("It rose [1]. It fell [2].\n\nReferences: 1. PMID 27182818; 2. PMID 31415926", [B, A]),
     ],
