@@ -29,6 +29,13 @@ _CLEAR_TITLES = re.compile(
 )
 """Titles that always introduce a reference list, unlike "Sources", which may list foods."""
 
+_WEAK_TITLES = re.compile(
+    r"\W*(?:(?:list of|key|cited|selected|supporting) )?"
+    r"(?:notes?|evidence|documents|links|works|key|legend)(?=[\W_]*$|[*_\s]{0,9}[:\uff1a])",
+    re.IGNORECASE,
+)
+"""Titles that may also introduce statements, as in "Evidence: A 2019 trial found a fall"."""
+
 _MARKUP = r"[\s*_#>`~]{0,20}"
 _TITLE = re.compile(rf"{_MARKUP}(?:\d\.\s)?(?:{TITLES}){_MARKUP}[:\uff1a]?{_MARKUP}", re.IGNORECASE)
 _TITLE_BEFORE = re.compile(
@@ -59,16 +66,30 @@ _DEFINITION = re.compile(
     re.IGNORECASE,
 )
 _ADDRESS = re.compile(r"https?://|www\.", re.IGNORECASE)
-_IDENTIFIES = re.compile(
-    r"\bdoi\b|\b10\.\d{4,9}/|\bPMID\b|\bPMC\d|\barXiv:"
-    r"|\b(?:19|20)\d\d[;:]\s?\d|\b\d{1,4}\(\d{1,3}\):\s?\w?\d",
+_PAGES = re.compile(r"\b(?:19|20)\d\d[;:]\s?\d|\b\d{1,4}\(\d{1,3}\):\s?\w?\d")
+_ADDED = re.compile(
+    r"(?:[.;)\]\u201d\"]|\b(?:19|20)\d\d,?|^)[\s*_]{0,4}"
+    r"(?:https?://\S{1,40})?(?:doi\b|10\.\d{4,9}/|PMID\b|PMC\d|arXiv:)",
     re.IGNORECASE,
+)
+"""Matches an identifier after the end of a reference, not in a sentence: "see PMID 123"."""
+
+_IDENTIFIES = re.compile(
+    rf"\bdoi\b|\b10\.\d{{4,9}}/|\bPMID\b|\bPMC\d|\barXiv:|{_PAGES.pattern}", re.IGNORECASE
 )
 """Matches text that occurs in references but not in statements ("Smith et al. found none")."""
 
 _NAMES_DOCUMENT = re.compile(
     rf"{_ADDRESS.pattern}|{_IDENTIFIES.pattern}|\barXiv\b|\bNCT\d|\bet al\b", re.IGNORECASE
 )
+_REFERS = re.compile(
+    r"\W{0,5}(?:PMID|PMC|doi\b|10\.\d{4}|arXiv:|NCT\d"
+    r"|[A-Z][\w'\u2019-]{1,40},?\s(?:[A-Z]\.?-?){1,3}[,.;\s](?=.{0,400}\b(?:19|20)\d\d))"
+    r"|(?:[^\[\]\n]{0,200}[:\u2013-]\s)?\W{0,5}(?:\[[^\[\]\n]{1,300}\]\()?<?https?://[^\s<>]+\W*$"
+)
+"""Matches an identifier or "Smith J" before a year at the start of a reference, or an address."""
+
+_IN_BRACKETS = re.compile(r"(?<=\s)\([^()\n]*\)|\[[^\[\]\n]*\]")
 _YEAR = re.compile(r"\b(?:19|20)\d\d[a-z]?\b")
 _MARKS_ALONE = re.compile(
     r"(?:[\s,;&*_]|\band\b|[\[(\u3010]\s?(?:\^|(?:doc|source|ref|PMIDs?)[\s:]{0,2})?[\w.-]{1,12}(?:\s?[,;\u2013-]\s?\w{1,12}){0,30}\s?[\])\u3011]"
@@ -182,12 +203,11 @@ def _mark_lines(
             section = list(
                 itertools.takewhile(lambda one: blocks[one.block].kind != "heading", lines[n:])
             )
-            is_clear = bool(_CLEAR_TITLES.fullmatch(line.text))
-            if _is_list(section, titles, is_clear):
+            if _is_list(section, titles, line.text):
                 kinds[line.start] = "title"
                 kinds |= {one.start: "entry" for one in section}
                 n += len(section)
-        elif line.rest and (_MARKS_ALONE.fullmatch(line.rest) or _is_entry(line.rest, titles)):
+        elif line.rest and _is_list_line(line.rest, titles, line.text):
             kinds[line.start] = "entry"
     for line in reversed(lines[1:]):  # a list at the end without a title
         if kinds[line.start]:
@@ -213,14 +233,32 @@ def _find_source_lines(lines: Sequence[_BibliographyLine], blocks: Sequence[Bloc
     return attached
 
 
-def _is_list(section: Sequence[_BibliographyLine], titles: Sequence[str], is_clear: bool) -> bool:
+def _is_list(section: Sequence[_BibliographyLine], titles: Sequence[str], heading: str) -> bool:
+    is_clear = bool(_CLEAR_TITLES.fullmatch(heading))
     n_entries = sum(
-        bool(_MARKS_ALONE.fullmatch(one.text))
-        or _is_entry(one.text, titles)
-        or (is_clear and _is_listed(one))
+        _is_list_line(one.text, titles, heading) or (is_clear and _is_listed(one))
         for one in section
     )
     return n_entries > 0 and n_entries >= _LEAST_SHARE * len(section)
+
+
+def _is_list_line(text: str, titles: Sequence[str], heading: str) -> bool:
+    if _MARKS_ALONE.fullmatch(text):
+        return True
+    if not _WEAK_TITLES.match(heading):
+        return _is_entry(text, titles)
+    body = _strip_label(text)
+    return bool(
+        _has_title(body, titles)
+        or _POSITION_ALONE.fullmatch(body)
+        or (_is_identified(body) and not _MARK.search(body))
+    )
+
+
+def _is_identified(text: str) -> bool:
+    """Return whether a text is a reference with a PMID, DOI or pages, not "It fell (PMID 123)."."""
+    plain = _IN_BRACKETS.sub("", text)
+    return bool(_REFERS.match(text) or _PAGES.search(plain) or _ADDED.search(plain))
 
 
 def _is_listed(line: _BibliographyLine) -> bool:
@@ -232,8 +270,9 @@ def _is_entry(text: str, titles: Sequence[str]) -> bool:
     label, body = _LABEL.match(text), _strip_label(text)
     if label and (label["square"] or label["lens"] or label["raised"] or label["sup"]):
         return True
-    names = _NAMES_DOCUMENT.search(body) or (_YEAR.search(body) and not _MARK.search(body))
-    return bool(names) or _has_title(body, titles)
+    names = _NAMES_DOCUMENT.search(body) or _YEAR.search(body)
+    is_cited = _MARK.search(body) and not (_ADDRESS.search(body) or _IDENTIFIES.search(body))
+    return bool(names and not is_cited) or _has_title(body, titles)
 
 
 def _defines_position(line: _BibliographyLine) -> bool:
@@ -248,7 +287,8 @@ def _is_reference(line: _BibliographyLine, titles: Sequence[str]) -> bool:
         return False
     is_raised = label["raised"] or label["sup"] or label["lens"]
     return bool(
-        _IDENTIFIES.search(body)
+        _is_identified(body)
+        or (not label["plain"] and _IDENTIFIES.search(body))
         or _is_cited_word(line, label["square"] or "")
         or _POSITION_ALONE.fullmatch(body)
         or _has_title(body, titles)

@@ -393,6 +393,25 @@ def test_food_sources_are_no_reference_list() -> None:
     ]
 
 
+@each_case(
+    ("answer", "n"),
+    [
+        ("## Evidence\n\nSmith et al. (2019) found a fall [1]. Lee et al. found none [2].", 2),
+        ("It fell.\n\n**Evidence**\n- Smith et al. saw a fall.\n- A 2020 cohort saw a cough.", 3),
+        ("Evidence: Smith et al. found a fall in 2019 [1].", 1),
+        ("Notes: the 2020 guideline recommends it.", 1),
+        ("Evidence:\n1. It fell (PMID: 31415926).\n2. It rose (PMID: 27182818).", 2),
+        ("Two facts:\n1. It fell, PMID 31415926.\n2. It rose; see doi:10.1000/abc.", 2),
+        ("It fell [1].\n\nNotes:\n1. Smith J, Lee K. A trial. Lancet, 2019.\n2. PMID 27182818", 1),
+        ("It fell [1].\n\nEvidence: [1] Trial A", 1),
+        ("It fell [1].\n\nLinks:\n- [Trial](https://a.org)\n- WHO: https://b.org", 1),
+        ("It fell [1].\n\n1. Lee K. A study (2020). doi:10.1000/abc", 1),
+    ],
+)
+def test_statements_that_name_papers_are_no_reference_list(answer: str, n: int) -> None:
+    assert len([one for one in read(answer) if not one.text.endswith(":")]) == n
+
+
 def test_closing_sources_are_no_statement_and_no_citation() -> None:
     for closing in (
         "Sources: [1], [2]",
