@@ -88,11 +88,16 @@ _DOI = re.compile(
 )
 _NARRATIVE = re.compile(NARRATIVE)
 _IN_PROSE = re.compile(
-    r"\b(?:[Ss]ources?|[Dd]ocuments?|[Pp]assages?|Docs?|Snippets?|Excerpts?|Chunks?|Contexts?"
-    r"|References?)\s(?:IDs?\s|[Nn]os?\.?\s|#)?\d{1,3}(?:(?:,|,?\s(?:and|&))\s\d{1,3}){0,9}"
-    r"(?![\w%/-]|[.,]\d|\s?(?:%|[mk\u00b5\u03bc]?[gLlM]\b))"
+    r"\b(?:(?<!\bData\s)(?<!\bOpen\s)(?:Source|Document|Passage|Doc|Snippet|Excerpt|Chunk|Context|Reference)"
+    r"|(?:(?<=\bto\s)|(?<=\bin\s)|(?<=\bby\s)|(?<=\bfrom\s)|(?<=\band\s))(?:source|document|passage))s?"
+    r"\s(?:IDs?\s|[Nn]os?\.?\s|#)?\d{1,3}(?:(?:[-\u2013]|(?:,|,?\s(?:and|&))\s)\d{1,3}){0,9}"
+    r"(?![\w%/\u2013-]|[.,]\d|\s?(?:%|[mk\u00b5\u03bc]?[gLlM]\b))"
 )
 """Matches sources that a sentence names in its text: "Documents 1 and 2 report"."""
+_SOURCE_LINE = re.compile(
+    r"^(?:sources?|citations?|quellen?|fuentes?)\s?:\s?(?P<content>\d{1,3}(?:\s?[,;]\s?\d{1,3}){0,9})$",
+    re.IGNORECASE | re.MULTILINE,
+)
 _ENUMERATION = re.compile(r"(?:^|[:;,\n]|\b(?:and|or))[^\S\n]*$", re.IGNORECASE)
 _LINK_WORDS = re.compile(
     r"[\W_]{0,4}(?:source|link|ref|reference|citation|pubmed|pmid|doi|pmc|here|study|abstract"
@@ -424,6 +429,8 @@ def _find_narrative(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
 
 
 def _find_prose(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
+    for match in _SOURCE_LINE.finditer(plain.text):
+        yield _build_mark(match, read_targets(match["content"], is_square=True), style="unsure")
     for match in _IN_PROSE.finditer(plain.text):
         targets = read_targets(match[0], is_square=False)
         at = match.end() - 1

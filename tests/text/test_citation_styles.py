@@ -426,6 +426,7 @@ def test_closing_sources_are_no_statement_and_no_citation() -> None:
     [
         ("It fell.\nSource: [1]\n\nIt rose.\n*Source: PMID 27182818*", [[A], [B]]),
         ("It fell.\n\nSource: [1]\n\nIt rose.\n\nSources: [2], [3]", [[A], [B, C]]),
+        ("It fell.\nSource: 1\n\nIt rose.\n\n**Sources:** 2, 3", [[A], [B, C]]),
         ("- It fell.\n  Source: [1]\n- It rose.\n  Source: [2]", [[A], [B]]),
         ("It fell.\n\nSource: [1]", [[A]]),
         ("It fell.\n\nIt rose.\n\nSources: [1], [2]", [[], []]),
@@ -561,6 +562,8 @@ def test_marks_leave_the_sentence_that_they_belong_to(
     [
         ("Source 1 reports a fall.", [("Source 1 reports a fall.", [A])]),
         ("As stated in Passage ID 2, it fell.", [("As stated in Passage ID 2, it fell.", [B])]),
+        ("References 1\u20132 differ.", [("References 1\u20132 differ.", [A, B])]),
+        ("By data source 2, it fell.", [("By data source 2, it fell.", [])]),
         ("Documents 1, 2 and 3 differ.", [("Documents 1, 2 and 3 differ.", [A, B, C])]),
         ("It fell.\n\u2014 Source 1\n\nIt rose.", [("It fell.", [A]), ("It rose.", [])]),
         ("| Finding | Evidence |\n|---|---|\n| It fell | Source 1 |", [("It fell", [A])]),
