@@ -44,10 +44,20 @@ _TITLE_BEFORE = re.compile(
 _LABEL = re.compile(
     r"[\s*>]{0,20}(?:\\?\[\^?(?P<square>[\w.-]{1,12})\\?\]:?|\u3010(?P<lens>\d{1,3})\u3011|\((?P<round>\d{1,3})\)|(?P<plain>\d{1,3})[.):]"
     r"|(?P<letter>(?-i:[a-z]|[ivx]{2,5}|I|[IVX]{2,5}))[.)](?=\s)"
-    r"|<sup>\[?(?P<sup>\d{1,3})\]?</sup>|(?P<raised>[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]{1,3})"
+    r"|\|[ \t]{0,40}\[?(?P<cell>\d{1,3})\]?[ \t]{0,40}\|"
+    r"|<sup>\[?(?P<sup>\d{1,3}|[a-z])\]?</sup>|(?P<raised>[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]{1,3})"
     r"|(?:source|doc|document|ref|reference)\s?(?P<word>\d{1,3})\s?[:.)])[ \t]{0,8}(?=\S)",
     re.IGNORECASE,
 )
+_NAMES = (
+    "citation|reference|source|title|document|study|paper|article|link|url|pmid|doi|publication"
+)
+_NAME_COLUMN = re.compile(rf"\W*(?:{_NAMES})s?\W*", re.IGNORECASE)
+_COLUMN = re.compile(
+    rf"\W*(?:{_NAMES}|no|nr|number|id|label|ref|author|year|date|journal)?s?\W*", re.IGNORECASE
+)
+"""Matches a column header of a table that lists references and states nothing."""
+
 POSITION = re.compile(
     r"\W{0,4}(?:source|document|doc|passage|snippet|context|evidence|abstract|chunk)"
     r"\s?(?:no\.?\s?|#)?(\d{1,3})(?![\w./])",
@@ -195,7 +205,9 @@ def _mark_lines(
     n = 0
     while n < len(lines):
         line, n = lines[n], n + 1
-        if blocks[line.block].kind == "row" or line.start in attached:
+        block = blocks[line.block]
+        if block.kind == "row" or line.start in attached:
+            kinds[line.start] = "entry" if _is_source_row(line, block.header) else ""
             continue
         if _DEFINITION.match(line.text) or _defines_position(line):
             kinds[line.start] = "entry"
@@ -216,6 +228,13 @@ def _mark_lines(
             break
         kinds[line.start] = "entry"
     return kinds
+
+
+def _is_source_row(line: _BibliographyLine, header: Sequence[str]) -> bool:
+    """Return whether a row belongs to a table of numbered references: "| 1 | Trial A |"."""
+    label = line.label
+    names_sources = any(map(_NAME_COLUMN.fullmatch, header[1:]))
+    return bool(label and label["cell"] and names_sources and all(map(_COLUMN.fullmatch, header)))
 
 
 def _find_source_lines(lines: Sequence[_BibliographyLine], blocks: Sequence[Block]) -> set[int]:

@@ -628,6 +628,14 @@ def test_the_last_items_of_a_list_are_statements_though_they_name_authors_and_pa
         ("It rose [I]. It fell [II].\n\nReferences\nI. Cohort B\nII. Trial A", [B, A]),
         ("It rose [lee]. It fell [kim].\n\nReferences:\n[lee] Cohort B\n[kim] Trial A", [B, A]),
         ("It rose [1]. It fell [2].\n\n1. Source 2\n2. Source 1", [B, A]),
+        (
+            "It rose.<sup>a</sup> It fell.<sup>b</sup>\n\n<sup>a</sup> Doc 2\n<sup>b</sup> Doc 1",
+            [B, A],
+        ),
+        (
+            "It rose [1]. It fell [2].\n\n|#|Title|\n|-|-|\n| 1 | Cohort B |\n| [2] | Trial A |",
+            [B, A],
+        ),
         ("[a] Source 2\n[b] Source 1\n\nIt rose [a]. It fell [b].", [B, A]),
         ("It rose [a]. It fell [b].\n\nKey: [a] = Source 2, [b] = Source 1", [B, A]),
         ("It rose [1]. It fell [2].\n\n[1] \u2192 Cohort B\n[2] \u2192 Trial A", [B, A]),
