@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ragassay.records import Article, Citation, Document
 from ragassay.text.bibliography import POSITION, Reference
@@ -44,6 +44,7 @@ class CitationResolver:
     `lookup` finds articles that are not among the sources by their PMID or DOI.
 
     Attributes:
+        has_sources: Whether the answer has sources, not only documents found by `lookup`.
         names: Ids, titles and labels in lower case that are citation marks if they are in brackets.
     """
 
@@ -62,34 +63,19 @@ class CitationResolver:
             for s in reversed(sources)
             if isinstance(s, Article) and s.doi
         }
-        by_url = {
-            key: s.id
-            for s in reversed(sources)
-            for key in (
-                normalize_identifier(s.url),
-                parse_address(s.url).value,
-                *_DOI_IN_URL.findall(s.url.lower()),
-            )
-            if key
-        }
         by_id = {
             key: s.id
             for s in reversed(sources)
             for key in (normalize_identifier(s.id), strip_identifier(s.id), s.id)
         }
-        self._ids = _map_identifiers(sources) | by_url | by_doi | by_id
+        self._ids = _map_identifiers(sources) | _map_addresses(sources) | by_doi | by_id
         self._kinds = {kind for key in self._ids if (kind := _detect_kind(key))}
         self._source_ids = frozenset(s.id for s in sources)
         self._titles = _map_titles(sources)
         self._references = {one.label.casefold(): one for one in reversed(references)}
         # The reference "[a] Trial A" turns "[a]" into a mark.
-        named = {
-            one.casefold()
-            for s in sources
-            for one in (s.id, s.title, s.title.partition(":")[0])
-            if one == s.id or _normalize_words(one) in self._titles
-        }
-        self.names = frozenset(name for name in named | set(self._references) if not name.isdigit())
+        named = _list_names(sources, self._titles) | set(self._references)
+        self.names = frozenset(name for name in named if not name.isdigit())
         self.names |= {f"^{label}" for label in self._references}
         self._by_reference: dict[str, str | None] = {}
         self._is_from_zero = False
@@ -325,6 +311,30 @@ def _map_identifiers(sources: Sequence[Document]) -> dict[str, str]:
             if len(identifiers := kinds.get(kind, set())) == 1:
                 ids[identifiers.pop()] = source.id
     return ids
+
+
+def _map_addresses(sources: Sequence[Document]) -> dict[str, str]:
+    """Return source ids, keyed by the URLs of the sources and the identifiers in the URLs."""
+    return {
+        key: s.id
+        for s in reversed(sources)
+        if s.url
+        for key in (
+            normalize_identifier(s.url),
+            parse_address(s.url).value,
+            *_DOI_IN_URL.findall(s.url.lower()),
+        )
+    }
+
+
+def _list_names(sources: Sequence[Document], titles: Mapping[str, str]) -> set[str]:
+    """Return the ids and titles of sources in lower case, with titles without subtitle."""
+    return {
+        one.casefold()
+        for s in sources
+        for one in (s.id, s.title, s.title.partition(":")[0])
+        if one == s.id or _normalize_words(one) in titles
+    }
 
 
 def _detect_kind(identifier: str) -> str:
