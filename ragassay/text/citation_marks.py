@@ -98,6 +98,11 @@ _SOURCE_LINE = re.compile(
     r"^(?:sources?|citations?|quellen?|fuentes?)\s?:\s?(?P<content>\d{1,3}(?:\s?[,;]\s?\d{1,3}){0,9})$",
     re.IGNORECASE | re.MULTILINE,
 )
+_ROUND_NUMBER = re.compile(r"\((\d{1,3})\)")
+_NEXT_ITEM = re.compile(
+    r"\s(?!(?:and|or)\s\()\w(?:(?![.!?]\s)[^\n]){1,400}?(?:[,;]|\s(?:and|or))\s(?:and\s|or\s)?"
+    r"\((\d{1,3})\)(?=\s\w)"
+)
 _ENUMERATION = re.compile(r"(?:^|[:;,\n]|\b(?:and|or))[^\S\n]*$", re.IGNORECASE)
 _LINK_WORDS = re.compile(
     r"[\W_]{0,4}(?:source|link|ref|reference|citation|pubmed|pmid|doi|pmc|here|study|abstract"
@@ -105,6 +110,7 @@ _LINK_WORDS = re.compile(
     r"[\w-]{1,40}(?:\.[\w-]{1,40}){1,4})[\W_]{0,4}",
     re.IGNORECASE,
 )
+_IN_WORD = re.compile(r"[A-Za-z][^,\d]*[a-z]$|.?\d{1,2}(?:,\s?\d{1,2})+[a-z]$")
 _EQUATION_BEFORE = re.compile(r"\bEqn?s?\.\s?$")
 _SEE = re.compile(r"(?:see|cf|siehe|vgl|v\u00e9ase|voir)\b", re.IGNORECASE)
 _AFTER_NUMBER = re.compile(
@@ -265,15 +271,24 @@ def _parse_item(item: str) -> Target:
 
 def _is_enumerated(match: re.Match[str]) -> bool:
     """Return whether a number in parentheses numbers an item, as in "(1) age and (2) sex"."""
-    before = match.string[max(0, match.start() - 8) : match.start()]
-    if _ENUMERATION.search(before):
+    text, start = match.string, match.start()
+    opening = _ENUMERATION.search(text[max(0, start - 8) : start])
+    if not match[2].isdigit() or (opening and opening[0].strip() in ("", ":")):
+        return bool(opening)
+    number = int(match[2])
+    if _read_next_item(text, match.end())[0] == number + 1:
         return True
-    next_item = (
-        rf"\s(?!(?:and|or)\s\()\w[^()]{{1,150}}?(?:[,;]|\s(?:and|or))\s(?:and\s|or\s)?"
-        rf"\({int(match[2]) + 1}\)\s\w"
+    earlier = _ROUND_NUMBER.finditer(text, max(0, start - 600), start) if opening else ()
+    return any(
+        int(one[1]) == number - 1 and _read_next_item(text, one.end()) == (number, match.end())
+        for one in earlier
     )
-    after = match.string[match.end() : match.end() + 200]
-    return match[2].isdigit() and bool(re.match(next_item, after))
+
+
+def _read_next_item(text: str, start: int) -> tuple[int, int]:
+    """Return the number of the next item in the sentence and its end, or (-1, -1)."""
+    match = _NEXT_ITEM.match(text, start)
+    return (int(match[1]), match.end()) if match else (-1, -1)
 
 
 def _is_count(match: re.Match[str]) -> bool:
@@ -291,12 +306,13 @@ def _is_count(match: re.Match[str]) -> bool:
 
 
 def _detect_statistic(match: re.Match[str], content: str) -> Literal["", "unsure", "sure"]:
-    """Return "sure" or "unsure" if numbers may be an interval, a scale or an equation's number.
+    """Return "sure" or "unsure" if a bracket may be an interval, a scale or part of a name.
 
-    Examples: "14 [12-18] days", "Eq. [3]".
+    Examples: "14 [12-18] days", "Eq. [3]", "benzo[a]pyrene", "[1,2,5]thiadiazole".
     """
     before = match.string[max(0, match.start() - 24) : match.start()]
-    if _EQUATION_BEFORE.search(before):
+    after = match.string[match.end() : match.end() + 1]
+    if _IN_WORD.match(f"{before[-1:]}{content}{after}") or _EQUATION_BEFORE.search(before):
         return "sure"
     pair = _PAIR.fullmatch(content.strip())
     if not pair:
@@ -317,7 +333,7 @@ def _detect_statistic(match: re.Match[str], content: str) -> Literal["", "unsure
 def _find_brackets(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
     for match in _BRACKETED.finditer(plain.text):
         closing, is_square = _PARTNER[match["open"]]
-        if match["close"] != closing or _is_inside_word(match):
+        if match["close"] != closing:
             continue
         content = re.sub(f"[{DELIMITERS}]", "", match["content"])
         is_seen = bool(_SEE.match(content)) and not is_square  # "(see 2, 4)"
@@ -333,12 +349,6 @@ def _find_brackets(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
         is_bare = is_seen and all(one.kind == "number" for one in targets)
         style = "round" if is_bare else "unsure" if is_unsure else ""
         yield _build_mark(match, targets, style=style)
-
-
-def _is_inside_word(match: re.Match[str]) -> bool:
-    """Return whether a bracket is part of a chemical name such as "benzo[a]pyrene"."""
-    before, after = match.string[: match.start()][-1:], match.string[match.end() :][:1]
-    return bool(re.fullmatch("[A-Za-z]{2}", before + after))
 
 
 def _find_paged(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:

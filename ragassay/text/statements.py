@@ -96,7 +96,8 @@ def _build_mark_filter(
 
     def accept(mark: Mark, part: BlockPart) -> bool:
         if mark.style == "round":
-            return not is_bracketed and all(map(resolver.is_position, mark.targets))
+            positions = list(map(resolver.is_position, mark.targets))
+            return not is_bracketed and any(positions)
         if mark.style == "prose" and not resolver.has_sources:
             return True
         if mark.style in ("raised", "unsure", "prose"):

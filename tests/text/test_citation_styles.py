@@ -540,6 +540,10 @@ def test_numbers_that_close_parentheses_begin_no_list() -> None:
     [
         ("It fell.[1]. It rose.", [("It fell.", [A]), ("It rose.", [])]),
         ("\u4e0b\u964d\uff3b1\uff3d\u3002", [("\u4e0b\u964d\u3002", [A])]),
+        ("In contrast, (2) saw none (1, 9).", [("In contrast, saw none.", [B, A, None])]),
+        ("So (1) and (3) agree.", [("So agree.", [A, C])]),
+        ("It shows: (1) a fall, (2) a rise.", [("It shows: (1) a fall, (2) a rise.", [])]),
+        ("Benzo[c][1,2,5]thiadiazole fell (2).", [("Benzo[c][1,2,5]thiadiazole fell.", [B])]),
         ("[1] It fell. [2] It rose.", [("It fell.", [A]), ("It rose.", [B])]),
         ("[1] It fell. It rose. [2]", [("It fell.", [A]), ("It rose.", [B])]),
         ("Benzo[a]pyrene fell [a].\n\n[a] Source 2", [("Benzo[a]pyrene fell.", [B])]),
