@@ -12,7 +12,7 @@ from ragassay.text.blocks import Block
 TITLES = (
     r"(?:list of )?(?:key |cited |selected |supporting )?(?:references?|sources?|citations?"
     r"|refs?\.?|bibliography|literature|footnotes?|endnotes?|notes|works|evidence|documents|links)"
-    r"(?: (?:list|cited|used|consulted|section))?"
+    r"(?: (?:list|cited|used|consulted|section|key))?"
     r"(?: (?:and|&) (?:notes|links|references|sources|further reading))?"
     r"|further reading|learn more|key|legend"
     r"|quellen(?:verzeichnis|angaben)?|literatur(?:verzeichnis)?"
@@ -42,7 +42,7 @@ _TITLE_BEFORE = re.compile(
     rf"{_MARKUP}(?:{TITLES}){_MARKUP}[:\uff1a]{_MARKUP}(?=\S)", re.IGNORECASE
 )
 _LABEL = re.compile(
-    r"[\s*>]{0,20}(?:\\?\[\^?(?P<square>[\w.-]{1,12})\\?\]:?|\u3010(?P<lens>\d{1,3})\u3011|\((?P<round>\d{1,3})\)|(?P<plain>\d{1,3})[.):]"
+    r"[\s*>]{0,20}(?:\\?\[\^?(?P<square>[\w.-]{1,12})\\?\]:?|\u3010(?P<lens>\d{1,3})\u3011|\((?P<round>\d{1,3}|(?-i:[a-z]))\)|(?P<plain>\d{1,3})[.):]"
     r"|(?P<letter>(?-i:[a-z]|[ivx]{2,5}|I|[IVX]{2,5}))[.)](?=\s)"
     r"|\|[ \t]{0,40}\[?(?P<cell>\d{1,3})\]?[ \t]{0,40}\|"
     r"|<sup>\[?(?P<sup>\d{1,3}|[a-z])\]?</sup>|(?P<raised>[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]{1,3})"
@@ -59,8 +59,8 @@ _COLUMN = re.compile(
 """Matches a column header of a table that lists references and states nothing."""
 
 POSITION = re.compile(
-    r"\W{0,4}(?:source|document|doc|passage|snippet|context|evidence|abstract|chunk)"
-    r"\s?(?:no\.?\s?|#)?(\d{1,3})(?![\w./])",
+    r"\W{0,4}(?:source|document|doc|passage|snippet|context|evidence|abstract|chunk|reference|excerpt)"
+    r"\s?(?:no\.?\s?|[#:]\s?)?(\d{1,3})(?![\w./])",
     re.IGNORECASE,
 )
 """Matches the start of a reference that is the position of a source, such as "Source 2"."""
@@ -307,7 +307,7 @@ def _is_reference(line: _BibliographyLine, titles: Sequence[str]) -> bool:
     is_raised = label["raised"] or label["sup"] or label["lens"]
     return bool(
         _is_identified(body)
-        or (not label["plain"] and _IDENTIFIES.search(body))
+        or ((is_raised or label["square"] or label["word"]) and _IDENTIFIES.search(body))
         or _is_cited_word(line, label["square"] or "")
         or _POSITION_ALONE.fullmatch(body)
         or _has_title(body, titles)

@@ -24,13 +24,16 @@ BRACKETS: tuple[tuple[str, str, bool], ...] = (
     ("\u3014", "\u3015", True),
     ("\uff3b", "\uff3d", True),
     ("\u27e6", "\u27e7", True),
+    ("\u27e8", "\u27e9", True),
+    ("\u3008", "\u3009", True),
+    ("\u3016", "\u3017", True),
     ("{", "}", True),
     ("(", ")", False),
     ("\uff08", "\uff09", False),
 )
 
 WORDS = (
-    "doc|document|source|src|ref|reference|cite|cit|citation|passage|context|chunk|snippet|excerpt|"
+    "doc|document|source|src|lit|ref|reference|cite|cit|citation|passage|context|chunk|snippet|excerpt|"
     "article|abstract|paper|quelle|dokument|fuente|documento|referencia|fonte|r\u00e9f|r\u00e9f\u00e9rence|riferimento|"
     "\u6765\u6e90|\u6587\u6863|\u6587\u732e|\u53c2\u8003(?:\u6587\u732e)?|\u8d44\u6599|\u51fa\u5178|\u8cc7\u6599|\ucd9c\ucc98|\ubb38\ud5cc"
 )
@@ -56,9 +59,12 @@ _LETTERED_SOURCE = re.compile(rf"(?i:{WORDS})\s[A-Z]")
 _DESCRIBED = re.compile(
     rf"(?P<entry>(?:(?:{WORDS}){_COUNT})?\d{{1,3}})\s?[:,]\s(?P<rest>.{{3,300}})", re.IGNORECASE
 )
-_FILE_NAME = r"[\w(][\w ()%+.-]{0,100}\.(?:pdf|docx?|txt|html?|md|csv|json|xml|pptx?|xlsx?)"
+_FILE_NAME = (
+    r"[\w(][\w ()%+.-]{0,100}\.(?:pdf|docx?|txt|html?|md|csv|json|xml|pptx?|xlsx?)"
+    r"|arXiv:\d{4}\.\d{4,5}(?:v\d)?"
+)
 _THEREIN = re.compile(
-    r",?\s(?:(?:and|&)\s(?:the\s)?(?:references|citations)\s(?:cited\s)?therein|for\s(?:a\s)?review|in\spress)$"
+    r",?\s(?:(?:and|&)\s(?:the\s)?(?:references|citations)\s(?:cited\s)?therein|for\s(?:a\s)?(?:review|details)|in\spress)$"
 )
 
 LEAST_NAME = 3
@@ -81,7 +87,7 @@ _LOCATED = re.compile(
 INTRODUCTIONS = (
     r"(?:see(?:\salso)?|cf|e\.g|i\.e|viz|also|siehe|vgl|v\u00e9ase|ver|voir|citing|according\sto|based\son"
     r"|(?:as\s)?(?:(?:(?:stated|reported|reviewed|described|shown|noted|discussed|mentioned|cited"
-    r"|supported|adapted|taken|data)\s)?(?:in|by|from)|per))"
+    r"|found|seen|confirmed|contradicted|evidence|supported|adapted|taken|data)\s)?(?:in|by|from)|per))"
 )
 """Words before a mark: "see", "as reported in"."""
 
@@ -149,7 +155,11 @@ ENTRIES: tuple[tuple[TargetKind, str, str], ...] = (
     ("index", r"\d{1,4}:(?P<value>\d{1,4})\u2020[^\u3010\u3011\[\]]{0,200}", "4:0\u2020source"),
     ("number", r"(?P<value>\d{1,3})\u2020[^\u3010\u3011\[\]]{0,200}", "1\u2020L3-L5"),
     ("index", r"(?P<value>\d{1,3})-\d{1,4}:\d{1,4}", "0-1:3"),
-    ("index", r"(?:cite)?turn\d{1,3}[a-z]{1,12}(?P<value>\d{1,3})", "turn0search1"),
+    (
+        "index",
+        r"(?:cite)?turn\d{1,3}[a-z]{1,12}(?P<value>\d{1,3})(?:\u2020.{0,200})?",
+        "turn0search1",
+    ),
     (
         "number",
         rf"\^?(?:{WORDS}|{SQUARE_WORDS}){_COUNT}(?P<value>\d{{1,4}})"

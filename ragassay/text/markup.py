@@ -44,7 +44,7 @@ _TOKEN = re.compile(
     rf"|(?P<tag>{_TAG}|{_COHERE})"
     r"|(?P<entity>&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,30});)"
     r"|(?P<power>(?P<dollar>\$)?(?:\^|\\textsuperscript(?=\{))"
-    r"(?:\{(?P<braced>\\?\[?[\d,\s\u2013-]{1,30}\\?\]?)\}|(?P<caret>\[?[\d,\u2013-]{1,20}\]?)\^"
+    r"(?:\{(?P<braced>\\?[\[(]?[\d,\s\u2013-]{1,30}\\?[\])]?)\}|(?P<caret>\[?[\d,\u2013-]{1,20}\]?)\^"
     r"|(?(dollar)(?P<bare>\d{1,3})|(?!)))(?(dollar)\$))"
     r"|(?P<emphasis>\*{1,3}|_{1,3}|~~)",
     re.IGNORECASE | re.DOTALL,

@@ -106,6 +106,11 @@ KIN = """
 (see 2, 3)|B C
 (r\u00e9f. 2)|B
 (as reported in Source 1)|A
+(see Source 2 for details)|B
+[Lit. 2]|B
+\u27e81\u27e9|A
+\u3010turn1file0\u2020trial.pdf\u3011|A
+$^{(1)}$|A
 (based on [2] and [3])|B C
 [P1, P3]|A C
 [Source 1: a trial]|A
@@ -310,6 +315,7 @@ def test_every_example_of_an_entry_is_read() -> None:
         ("It fell (see Lee, 2021, and references therein).", ["Lee, 2021"]),
         ("It fell (Source: Mayo Clinic).", ["Mayo Clinic"]),
         ("It fell [trial.pdf].", ["trial.pdf"]),
+        ("It fell (arXiv:2101.00001).", ["arXiv:2101.00001"]),
         ("It fell (Lee and Kim 2019, Roe et al. 2021).", ["Lee and Kim, 2019", "Roe et al., 2021"]),
         ("It fell (Lee et al. 2021: 44-45).", ["Lee et al., 2021"]),
         ("It fell [a].\n\n[a] Some book", ["a"]),
@@ -400,6 +406,7 @@ def test_food_sources_are_no_reference_list() -> None:
         ("It fell.\n\n**Evidence**\n- Smith et al. saw a fall.\n- A 2020 cohort saw a cough.", 3),
         ("Evidence: Smith et al. found a fall in 2019 [1].", 1),
         ("Notes: the 2020 guideline recommends it.", 1),
+        ("Facts:\n(a) It fell (PMID: 31415926).\n(b) It rose (PMID: 27182818).", 2),
         ("Evidence:\n1. It fell (PMID: 31415926).\n2. It rose (PMID: 27182818).", 2),
         ("Two facts:\n1. It fell, PMID 31415926.\n2. It rose; see doi:10.1000/abc.", 2),
         ("It fell [1].\n\nNotes:\n1. Smith J, Lee K. A trial. Lancet, 2019.\n2. PMID 27182818", 1),
@@ -640,6 +647,9 @@ def test_the_last_items_of_a_list_are_statements_though_they_name_authors_and_pa
             "It rose [1]. It fell [2].\n\n|#|Title|\n|-|-|\n| 1 | Cohort B |\n| [2] | Trial A |",
             [B, A],
         ),
+        ("It rose [a]. It fell [b].\n\n(a) Source 2\n(b) Source 1", [B, A]),
+        ("It rose [a]. It fell [b].\n\n[a] Source: 2\n[b] Source #1", [B, A]),
+        ("It rose [1]. It fell [2].\n\n**Reference key**\n- [1] Doc 2\n- [2] Doc 1", [B, A]),
         ("[a] Source 2\n[b] Source 1\n\nIt rose [a]. It fell [b].", [B, A]),
         ("It rose [a]. It fell [b].\n\nKey: [a] = Source 2, [b] = Source 1", [B, A]),
         ("It rose [1]. It fell [2].\n\n[1] \u2192 Cohort B\n[2] \u2192 Trial A", [B, A]),
