@@ -13,6 +13,9 @@ from ragassay.text.citation_markers import expand
 from ragassay.text.citation_markers import find_lists as find_number_lists
 from ragassay.text.citation_styles import (
     BRACKETS,
+    COUNTED_WORD,
+    DASH,
+    INTRODUCTIONS,
     NARRATIVE,
     Target,
     is_no_author,
@@ -49,7 +52,7 @@ _ISSUED = re.compile(
 _PARTNER = {opening: (closing, is_square) for opening, closing, is_square in BRACKETS}
 _RAISED_DIGITS = "\u2070\u00b9\u00b2\u00b3\u2074-\u2079"
 _RAISED = re.compile(
-    rf"[{_RAISED_DIGITS}]{{1,3}}(?:[\u02d2,\u02cf\u00b7\u2019\u207b\u2013-][{_RAISED_DIGITS}]{{1,3}}){{0,20}}(?![\u207a\u207b{_RAISED_DIGITS}])"
+    rf"\u207d?[{_RAISED_DIGITS}]{{1,3}}(?:[\u02d2,\u02cf\u00b7\u2019\u207b\u2013-][{_RAISED_DIGITS}]{{1,3}}){{0,20}}\u207e?(?![\u207a\u207b{_RAISED_DIGITS}])"
 )
 _LOWERED = str.maketrans(
     "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b\u02d2\u02cf\u00b7\u2019",
@@ -57,6 +60,9 @@ _LOWERED = str.maketrans(
 )
 _SUPERSCRIPT = re.compile(rf"{SUP}(?P<content>[^{DELIMITERS}\n]{{1,80}}){SUP_END}")
 _LINKED = re.compile(rf"{LINK}(?P<content>[^{LINK}{LINK_END}\n]{{1,400}}){LINK_END}")
+_LINKS_ALONE = re.compile(
+    rf"\((?:\s?{LINK}[^{LINK}{LINK_END}\n]{{1,400}}{LINK_END}\s?[,;]?\s?){{1,20}}\)"
+)
 _ELEMENT = re.compile(rf"{CITE}(?P<content>[^{CITE}{CITE_END}]{{0,4000}}){CITE_END}")
 _CHATGPT = re.compile(
     r"\ue200(?:file)?cite(?:\ue202[^\ue200-\ue202]{1,60}){1,20}\ue201"
@@ -81,6 +87,22 @@ _DOI = re.compile(
     re.IGNORECASE,
 )
 _NARRATIVE = re.compile(NARRATIVE)
+_IN_PROSE = re.compile(
+    r"\b(?:(?<!\bData\s)(?<!\bOpen\s)(?:Source|Document|Passage|Doc|Snippet|Excerpt|Chunk|Context|Reference)"
+    r"|(?:(?<=\bto\s)|(?<=\bin\s)|(?<=\bby\s)|(?<=\bfrom\s)|(?<=\band\s))(?:source|document|passage))s?"
+    r"\s(?:IDs?\s|[Nn]os?\.?\s|#)?\d{1,3}(?:(?:[-\u2013]|(?:,|,?\s(?:and|&))\s)\d{1,3}){0,9}"
+    r"(?![\w%/\u2013-]|[.,]\d|\s?(?:%|[mk\u00b5\u03bc]?[gLlM]\b))"
+)
+"""Matches sources that a sentence names in its text: "Documents 1 and 2 report"."""
+_SOURCE_LINE = re.compile(
+    r"^(?:sources?|citations?|quellen?|fuentes?)\s?:\s?(?P<content>\d{1,3}(?:\s?[,;]\s?\d{1,3}){0,9})$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ROUND_NUMBER = re.compile(r"\((\d{1,3})\)")
+_NEXT_ITEM = re.compile(
+    r"\s(?!(?:and|or)\s\()\w(?:(?![.!?]\s)[^\n]){1,400}?(?:[,;]|\s(?:and|or))\s(?:and\s|or\s)?"
+    r"\((\d{1,3})\)(?=\s\w)"
+)
 _ENUMERATION = re.compile(r"(?:^|[:;,\n]|\b(?:and|or))[^\S\n]*$", re.IGNORECASE)
 _LINK_WORDS = re.compile(
     r"[\W_]{0,4}(?:source|link|ref|reference|citation|pubmed|pmid|doi|pmc|here|study|abstract"
@@ -88,6 +110,9 @@ _LINK_WORDS = re.compile(
     r"[\w-]{1,40}(?:\.[\w-]{1,40}){1,4})[\W_]{0,4}",
     re.IGNORECASE,
 )
+_IN_WORD = re.compile(r"[A-Za-z][^,\d]*[a-z]$|.?\d{1,2}(?:,\s?\d{1,2})+[a-z]$")
+_EQUATION_BEFORE = re.compile(r"\bEqn?s?\.\s?$")
+_SEE = re.compile(r"(?:see|cf|siehe|vgl|v\u00e9ase|voir)\b", re.IGNORECASE)
 _AFTER_NUMBER = re.compile(
     r"(?<![\w.,])(?P<number>\d{1,9}(?:[.,]\d{1,6}){0,3})%?\s?"
     r"(?:%|\w{1,6}/\w{1,6}|years?|days?|months?|weeks?)?\s?$"
@@ -105,8 +130,8 @@ _MATH = re.compile(r"\$\$?[^$\n]{0,400}[\\_^][^$\n]{0,400}\$\$?|\\\([^\n]{0,400}
 
 _SEPARATOR = r"(?:\s{0,3}(?:[,;/&\u02d2]|\band\b)\s{0,3}|\s{1,3})?"
 _WRAPPED = re.compile(
-    r"(?P<open>[\[({\u3010\uff08])\s?(?:(?:see|cf\.|e\.g\.,?|see also|as in|from|refs?\.?"
-    r"|sources?|references?|siehe|vgl|v\u00e9ase|ver|voir)(?!\w)[.:,]{0,2}\s{0,3}){0,2}"
+    r"(?P<open>[\[({\u3010\uff08])\s?"
+    rf"(?:(?:{INTRODUCTIONS}|refs?\.?|sources?|references?|PubMed)(?!\w)[.:,]{{0,2}}\s{{0,3}}){{0,2}}"
     rf"{MASK}(?:{_SEPARATOR}{MASK}){{0,60}}\s?(?P<close>[\])}}\u3011\uff09])",
     re.IGNORECASE,
 )
@@ -114,9 +139,14 @@ _LABELLED = re.compile(
     rf"(?:(?<=[\s(.!?])|^)(?:[\u2014\u2013-]\s)?(?:sources?|references?|refs?\.?|citations?|quellen?|fuentes?)\s?[:\uff1a]\s{{0,3}}(?={MASK})",
     re.IGNORECASE,
 )
-_BETWEEN = re.compile(rf"(?<={MASK})\s?(?:[,;/&\u02d2]|\band\b|,\s?and\b)\s?(?={MASK})")
+_BETWEEN = re.compile(
+    rf"(?<={MASK})(?:\s?(?:[,;/&\u02d2]|\band\b|,\s?and\b)\s?|{SUP},{SUP_END})(?={MASK})"
+)
 _PAIR = re.compile(r"(?P<first>\d{1,9})\s?(?P<to>[-\u2010-\u2015\u2212,;]|to)\s?(?P<last>\d{1,9})")
-_RANGE_BETWEEN = re.compile(r"\s?[-\u2010-\u2015\u2212]\s?")
+_RANGE_BETWEEN = re.compile(rf"\s?{DASH}\s?")
+_CARET_BEFORE = re.compile(rf"(?:\^|\\footnote(?:mark)?)(?={MASK})")
+_DASH_BEFORE = re.compile(r"\s[\u2013\u2014-]\s$")
+_CLOSES = re.compile(r"\s{0,3}(?:[.;!?\n]|$)")
 _COMMA_BEFORE = re.compile(rf"(?:,|\s[\u2013\u2014-])\s{{0,3}}(?={MASK}\s{{0,3}}(?:[.;!?\n]|$))")
 
 _EXPONENT_AFTER = re.compile(
@@ -127,7 +157,7 @@ _EXPONENT_AFTER = re.compile(
 "Ca\u00b2\u207a"."""
 
 
-MarkStyle = Literal["", "round", "raised", "unsure"]
+MarkStyle = Literal["", "round", "raised", "unsure", "prose"]
 
 
 @dataclass(frozen=True)
@@ -136,7 +166,8 @@ class Mark:
 
     Attributes:
         style: What the mark may be instead of a citation: a number in parentheses ("round"), an
-            exponent ("raised") or anything else ("unsure"). Empty if the mark can only be a
+            exponent ("raised"), words of the sentence ("prose", without a span, because the words
+            stay in the statement) or anything else ("unsure"). Empty if the mark can only be a
             citation.
     """
 
@@ -156,8 +187,9 @@ def find_marks(plain: PlainText, names: Collection[str] = ()) -> list[Mark]:
     covered = bytearray(len(plain.text))
     for finder in _FINDERS:
         for mark in finder(plain, names):
-            if not any(covered[mark.start : mark.end]):
-                covered[mark.start : mark.end] = b"\x01" * (mark.end - mark.start)
+            end = max(mark.end, mark.start + 1)
+            if not any(covered[mark.start : end]):
+                covered[mark.start : end] = b"\x01" * (end - mark.start)
                 marks.append(mark)
     return sorted(marks, key=lambda one: one.start)
 
@@ -172,6 +204,7 @@ def _build_mark(
 
 def _find_links(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
     """Yield a mark for each link, or for its last character if its text is part of a sentence."""
+    alone = [match.span() for match in _LINKS_ALONE.finditer(plain.text)]
     for match in _LINKED.finditer(plain.text):
         address = plain.targets.get(match.start(), "")
         content = match["content"].strip("[]()^ " + SUP + SUP_END)
@@ -181,7 +214,12 @@ def _find_links(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
             yield _build_mark(
                 match, [replace(targets[0], address=address)] if is_single else targets
             )
-        elif _LINK_WORDS.fullmatch(content) or content.startswith(("http", "www.")):
+        elif (
+            _LINK_WORDS.fullmatch(content)
+            or content.startswith(("http", "www."))
+            or not re.search(r"\w", content)  # an arrow
+            or any(start < match.start() < end for start, end in alone)
+        ):
             yield _build_mark(match, [parse_address(address)])
         else:
             end = match.end()
@@ -233,15 +271,24 @@ def _parse_item(item: str) -> Target:
 
 def _is_enumerated(match: re.Match[str]) -> bool:
     """Return whether a number in parentheses numbers an item, as in "(1) age and (2) sex"."""
-    before = match.string[max(0, match.start() - 8) : match.start()]
-    if _ENUMERATION.search(before):
+    text, start = match.string, match.start()
+    opening = _ENUMERATION.search(text[max(0, start - 8) : start])
+    if not match[2].isdigit() or (opening and opening[0].strip() in ("", ":")):
+        return bool(opening)
+    number = int(match[2])
+    if _read_next_item(text, match.end())[0] == number + 1:
         return True
-    next_item = (
-        rf"\s(?!(?:and|or)\s\()\w[^()]{{1,150}}?(?:[,;]|\s(?:and|or))\s(?:and\s|or\s)?"
-        rf"\({int(match[2]) + 1}\)\s\w"
+    earlier = _ROUND_NUMBER.finditer(text, max(0, start - 600), start) if opening else ()
+    return any(
+        int(one[1]) == number - 1 and _read_next_item(text, one.end()) == (number, match.end())
+        for one in earlier
     )
-    after = match.string[match.end() : match.end() + 200]
-    return match[2].isdigit() and bool(re.match(next_item, after))
+
+
+def _read_next_item(text: str, start: int) -> tuple[int, int]:
+    """Return the number of the next item in the sentence and its end, or (-1, -1)."""
+    match = _NEXT_ITEM.match(text, start)
+    return (int(match[1]), match.end()) if match else (-1, -1)
 
 
 def _is_count(match: re.Match[str]) -> bool:
@@ -259,12 +306,18 @@ def _is_count(match: re.Match[str]) -> bool:
 
 
 def _detect_statistic(match: re.Match[str], content: str) -> Literal["", "unsure", "sure"]:
-    """Return "sure" or "unsure" if two numbers may be an interval or a scale: "14 [12-18] days"."""
+    """Return "sure" or "unsure" if a bracket may be an interval, a scale or part of a name.
+
+    Examples: "14 [12-18] days", "Eq. [3]", "benzo[a]pyrene", "[1,2,5]thiadiazole".
+    """
+    before = match.string[max(0, match.start() - 24) : match.start()]
+    after = match.string[match.end() : match.end() + 1]
+    if _IN_WORD.match(f"{before[-1:]}{content}{after}") or _EQUATION_BEFORE.search(before):
+        return "sure"
     pair = _PAIR.fullmatch(content.strip())
     if not pair:
         return ""
     first, last = int(pair["first"]), int(pair["last"])
-    before = match.string[max(0, match.start() - 24) : match.start()]
     estimate = _AFTER_NUMBER.search(before) if before[-1:] in " \u00a0" else None
     is_list = pair["to"] in ",;"
     if estimate is None:
@@ -283,7 +336,8 @@ def _find_brackets(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
         if match["close"] != closing:
             continue
         content = re.sub(f"[{DELIMITERS}]", "", match["content"])
-        targets = read_targets(content, is_square=is_square, names=names)
+        is_seen = bool(_SEE.match(content)) and not is_square  # "(see 2, 4)"
+        targets = read_targets(content, is_square=is_square or is_seen, names=names)
         if not targets or (match["open"] == "{" and not _is_braced_number(match, content)):
             continue
         doubt = _detect_statistic(match, content)
@@ -292,7 +346,9 @@ def _find_brackets(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
         is_zero = any(one.kind == "number" and one.value == "0" for one in targets)
         is_organisation = any(one.kind == "author" and not one.is_sure for one in targets)
         is_unsure = (is_zero and len(targets) > 1) or is_organisation or bool(doubt)
-        yield _build_mark(match, targets, style="unsure" if is_unsure else "")
+        is_bare = is_seen and all(one.kind == "number" for one in targets)
+        style = "round" if is_bare else "unsure" if is_unsure else ""
+        yield _build_mark(match, targets, style=style)
 
 
 def _find_paged(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
@@ -310,7 +366,8 @@ def _find_paged(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
 def _is_braced_number(match: re.Match[str], content: str) -> bool:
     r"""Return whether braces contain a number and are not part of a formula such as "FEV_{1}"."""
     text, start = match.string, match.start()
-    if not content.strip().isdigit() or _LATEX_BEFORE.search(text[max(0, start - 24) : start]):
+    is_number = content.strip().isdigit() or COUNTED_WORD.fullmatch(content.strip())
+    if not is_number or _LATEX_BEFORE.search(text[max(0, start - 24) : start]):
         return False
     return not any(math.start() < start < math.end() for math in _MATH.finditer(text))
 
@@ -325,7 +382,7 @@ def _find_superscripts(plain: PlainText, names: Collection[str]) -> Iterator[Mar
                 match, targets, style="raised" if match["content"].strip().isdigit() else ""
             )
     for match in _RAISED.finditer(text):
-        targets = read_targets(match[0].translate(_LOWERED), is_square=True)
+        targets = read_targets(match[0].strip("\u207d\u207e").translate(_LOWERED), is_square=True)
         if targets and not _is_exponent(text, match.start(), match.end(), match[0]):
             yield _build_mark(match, targets, style="raised")
 
@@ -338,7 +395,7 @@ def _find_circled(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
 
 def _is_exponent(text: str, start: int, end: int, content: str) -> bool:
     before, after = text[max(0, start - 12) : start], text[end : end + 1]
-    if content.startswith(("[", "(")):
+    if content.startswith(("[", "(", "\u207d")):
         return False
     starts_word = after.isalnum() and not before[-1:].isalnum()  # an isotope: "18F"
     is_element = text[start : start + 1] == SUP
@@ -381,10 +438,24 @@ def _find_narrative(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
         yield _build_mark(match, targets, style="" if is_several else "unsure", group="mark")
 
 
+def _find_prose(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
+    for match in _SOURCE_LINE.finditer(plain.text):
+        yield _build_mark(match, read_targets(match["content"], is_square=True), style="unsure")
+    for match in _IN_PROSE.finditer(plain.text):
+        targets = read_targets(match[0], is_square=False)
+        at = match.end() - 1
+        closes = _DASH_BEFORE.search(plain.text, 0, match.start()) and _CLOSES.match(
+            plain.text, match.end()
+        )
+        start, end = match.span() if closes else (at, at)
+        yield Mark(start, end, targets, match[0], "prose")
+
+
 _Finder = Callable[[PlainText, Collection[str]], Iterator[Mark]]
 _FINDERS: tuple[_Finder, ...] = (
     *(_find_links, _find_elements, _find_paged, _find_narrative, _find_number_lists),
     *(_find_superscripts, _find_circled, _find_brackets, _find_addresses, _find_identifiers),
+    _find_prose,
 )
 
 
@@ -400,7 +471,15 @@ def find_removable_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, in
     for mark in marks:
         masked[mark.start : mark.end] = MASK * (mark.end - mark.start)
     joined = "".join(masked)
-    for pattern in (_BETWEEN, _WRAPPED, _WRAPPED, _BETWEEN, _LABELLED, _COMMA_BEFORE):
+    for pattern in (
+        _BETWEEN,
+        _WRAPPED,
+        _WRAPPED,
+        _BETWEEN,
+        _LABELLED,
+        _COMMA_BEFORE,
+        _CARET_BEFORE,
+    ):
         joined = _mask_matches(joined, pattern)
     return [match.span() for match in re.finditer(rf"{MASK}+", joined)]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ragassay.records import Article, Citation, Document
-from ragassay.text.bibliography import Reference
+from ragassay.text.bibliography import POSITION, Reference
 from ragassay.text.citation_markers import expand, extract_doi, is_list, strip_identifier
 from ragassay.text.citation_styles import (
     Target,
@@ -22,14 +22,8 @@ _IDENTIFIERS = re.compile(
     r"PMIDs?[:\s]{0,3}(\d{1,9})|(https?://[^\s<>\")]{1,2000})|\b(10\.\d{4,9}/[^\s,;]{1,200})",
     re.IGNORECASE,
 )
-_DEFINITION = re.compile(rf"\s?<?(?:doi[:\s]{{0,3}})?(?:{_IDENTIFIERS.pattern})", re.IGNORECASE)
-_POSITION = re.compile(
-    r"\W{0,4}(?:source|document|doc|passage|snippet|context|evidence|abstract|chunk)"
-    r"\s?(?:no\.?\s?|#)?(\d{1,3})(?![\w./])",
-    re.IGNORECASE,
-)
-"""Matches the start of a reference that is the position of a source, such as "Source 2"."""
 
+_DOI_IN_URL = re.compile(r"(?<=/)10\.\d{4,9}/[^\s?#]{1,200}(?<![/.])")
 _HEAD_CHARS = 600
 """Number of characters at the start of a source that are searched for its authors and year."""
 
@@ -38,6 +32,8 @@ _LABEL_CHARS = 300
 
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 """Matches a bracketed number that is more likely a year than a source."""
+LEAST_ID_DIGITS = 5
+"""Minimum length of a number in parentheses that is the id of a source, such as a PMID."""
 LEAST_HEAD_WORDS = 4
 """Minimum number of words in a title by which a source is recognized without its subtitle."""
 
@@ -48,6 +44,7 @@ class CitationResolver:
     `lookup` finds articles that are not among the sources by their PMID or DOI.
 
     Attributes:
+        has_sources: Whether the answer has sources, not only documents found by `lookup`.
         names: Ids, titles and labels in lower case that are citation marks if they are in brackets.
     """
 
@@ -58,6 +55,7 @@ class CitationResolver:
         references: Sequence[Reference] = (),
     ) -> None:
         self.documents = list(sources)
+        self.has_sources = bool(sources)
         self._sources = tuple(sources)
         self._lookup, self._n_sources = lookup, len(sources)
         by_doi = {
@@ -65,25 +63,19 @@ class CitationResolver:
             for s in reversed(sources)
             if isinstance(s, Article) and s.doi
         }
-        by_url = {normalize_identifier(s.url): s.id for s in reversed(sources) if s.url}
         by_id = {
             key: s.id
             for s in reversed(sources)
             for key in (normalize_identifier(s.id), strip_identifier(s.id), s.id)
         }
-        self._ids = _map_identifiers(sources) | by_url | by_doi | by_id
+        self._ids = _map_identifiers(sources) | _map_addresses(sources) | by_doi | by_id
         self._kinds = {kind for key in self._ids if (kind := _detect_kind(key))}
         self._source_ids = frozenset(s.id for s in sources)
         self._titles = _map_titles(sources)
         self._references = {one.label.casefold(): one for one in reversed(references)}
-        # The definition "[a]: https://..." turns "[a]" into a mark.
-        defined = {
-            label
-            for label, one in self._references.items()
-            if _DEFINITION.match(one.text) or _POSITION.match(one.text)
-        }
-        named = {one.casefold() for s in sources for one in (s.id, s.title) if one.strip()}
-        self.names = frozenset(name for name in named | defined if not name.isdigit())
+        # The reference "[a] Trial A" turns "[a]" into a mark.
+        named = _list_names(sources, self._titles) | set(self._references)
+        self.names = frozenset(name for name in named if not name.isdigit())
         self.names |= {f"^{label}" for label in self._references}
         self._by_reference: dict[str, str | None] = {}
         self._is_from_zero = False
@@ -107,8 +99,9 @@ class CitationResolver:
         )
 
     def is_position(self, target: Target) -> bool:
-        """Return whether a target is a number from 1 to the number of sources."""
-        return target.value.isdigit() and 1 <= int(target.value) <= self._n_sources
+        """Return whether a target is a number from 1 to the number of sources, or a long id."""
+        is_id = len(target.value) >= LEAST_ID_DIGITS and target.value in self._source_ids
+        return is_id or (target.value.isdigit() and 1 <= int(target.value) <= self._n_sources)
 
     def points_to_source(self, target: Target) -> bool:
         """Return whether a target can be resolved, without looking up numbers as PMIDs."""
@@ -234,6 +227,7 @@ class CitationResolver:
             target.value,
             strip_identifier(target.text),
             normalize_identifier(target.value),
+            *_DOI_IN_URL.findall(target.value.lower()),
         )
         known = next((self._ids[one] for one in spellings if one in self._ids), None)
         if known is not None or self._lookup is None or target.kind in ("address", "author"):
@@ -274,7 +268,7 @@ class CitationResolver:
         ]
         if len(named) == 1:
             return named[0]
-        position = _POSITION.match(text)
+        position = POSITION.match(text)
         if position is None or self._is_from_zero:
             return None
         return self._get_source_id(int(position[1]) - 1)
@@ -317,6 +311,30 @@ def _map_identifiers(sources: Sequence[Document]) -> dict[str, str]:
             if len(identifiers := kinds.get(kind, set())) == 1:
                 ids[identifiers.pop()] = source.id
     return ids
+
+
+def _map_addresses(sources: Sequence[Document]) -> dict[str, str]:
+    """Return source ids, keyed by the URLs of the sources and the identifiers in the URLs."""
+    return {
+        key: s.id
+        for s in reversed(sources)
+        if s.url
+        for key in (
+            normalize_identifier(s.url),
+            parse_address(s.url).value,
+            *_DOI_IN_URL.findall(s.url.lower()),
+        )
+    }
+
+
+def _list_names(sources: Sequence[Document], titles: Mapping[str, str]) -> set[str]:
+    """Return the ids and titles of sources in lower case, with titles without subtitle."""
+    return {
+        one.casefold()
+        for s in sources
+        for one in (s.id, s.title, s.title.partition(":")[0])
+        if one == s.id or _normalize_words(one) in titles
+    }
 
 
 def _detect_kind(identifier: str) -> str:

@@ -24,15 +24,18 @@ BRACKETS: tuple[tuple[str, str, bool], ...] = (
     ("\u3014", "\u3015", True),
     ("\uff3b", "\uff3d", True),
     ("\u27e6", "\u27e7", True),
+    ("\u27e8", "\u27e9", True),
+    ("\u3008", "\u3009", True),
+    ("\u3016", "\u3017", True),
     ("{", "}", True),
     ("(", ")", False),
     ("\uff08", "\uff09", False),
 )
 
 WORDS = (
-    "doc|document|source|src|ref|reference|cite|cit|citation|passage|context|chunk|snippet|excerpt|"
-    "article|abstract|paper|quelle|dokument|fuente|documento|referencia|fonte|r\u00e9f\u00e9rence|riferimento|"
-    "\u6765\u6e90|\u6587\u6863|\u6587\u732e|\u53c2\u8003"
+    "doc|document|source|src|lit|ref|reference|cite|cit|citation|passage|context|chunk|snippet|excerpt|"
+    "article|abstract|paper|quelle|dokument|fuente|documento|referencia|fonte|r\u00e9f|r\u00e9f\u00e9rence|riferimento|"
+    "\u6765\u6e90|\u6587\u6863|\u6587\u732e|\u53c2\u8003(?:\u6587\u732e)?|\u8d44\u6599|\u51fa\u5178|\u8cc7\u6599|\ucd9c\ucc98|\ubb38\ud5cc"
 )
 """Words for a source, accepted in all brackets and also in the plural."""
 
@@ -42,8 +45,30 @@ SQUARE_WORDS = (
 )
 """Words for a source in square brackets only, because "(Study 2)" may refer to a study."""
 
+DASH = r"(?:--|\.{2,3}|[-\u2010-\u2015\u2212~\u2026\u301c\uff0d\uff5e])"
+"""Matches the sign between the ends of a range."""
+
+_COUNT = r"s?(?:[_ ]?(?:id|index|no|nr|number))?\.?[\s_:=#.-]{0,3}"
+"""Matches what may stand between a word for a source and its number: "Source No. 2"."""
+
+_CITED_NAME = re.compile(
+    r"(?:source|citation|cite|quelle|fuente|fonte|\u6765\u6e90|\u51fa\u5178)s?\s?[:\uff1a]\s?(?P<name>[^\W\d_].{2,200})",
+    re.IGNORECASE,
+)
+_LETTERED_SOURCE = re.compile(rf"(?i:{WORDS})\s[A-Z]")
+_DESCRIBED = re.compile(
+    rf"(?P<entry>(?:(?:{WORDS}){_COUNT})?\d{{1,3}})\s?[:,]\s(?P<rest>.{{3,300}})", re.IGNORECASE
+)
+_FILE_NAME = (
+    r"[\w(][\w ()%+.-]{0,100}\.(?:pdf|docx?|txt|html?|md|csv|json|xml|pptx?|xlsx?)"
+    r"|arXiv:\d{4}\.\d{4,5}(?:v\d)?"
+)
+_THEREIN = re.compile(
+    r",?\s(?:(?:and|&)\s(?:the\s)?(?:references|citations)\s(?:cited\s)?therein|for\s(?:a\s)?(?:review|details)|in\spress)$"
+)
+
 LEAST_NAME = 3
-"""Minimum length of an id or title in parentheses, because "(a)" may number an item."""
+"""Minimum length of letters in parentheses that are an id or title: "(a)" may number an item."""
 
 LETTERS = "SDRPCEAKN"
 """Letters that stand for a source: "[S1]", "[D2]"."""
@@ -59,17 +84,22 @@ _LOCATOR = (
 _LOCATED = re.compile(
     rf"(?P<entry>[\w\]])(?:\s?\(\s?(?:{_LOCATOR})\s?\)|:\s?(?=p)(?:{_LOCATOR}))", re.IGNORECASE
 )
+INTRODUCTIONS = (
+    r"(?:see(?:\salso)?|cf|e\.g|i\.e|viz|also|siehe|vgl|v\u00e9ase|ver|voir|citing|according\sto|based\son"
+    r"|(?:as\s)?(?:(?:(?:stated|reported|reviewed|described|shown|noted|discussed|mentioned|cited"
+    r"|found|seen|confirmed|contradicted|evidence|supported|adapted|taken|data)\s)?(?:in|by|from)|per))"
+)
+"""Words before a mark: "see", "as reported in"."""
+
 _PREFIX = re.compile(
-    r"(?:(?:see|cf|e\.g|i\.e|viz|also|from|per|in|as in|adapted from|data from|taken from"
-    r"|reviewed in|reported in|reviewed by|according to|based on|cited in|cited from|citing"
-    r"|supported by|siehe|vgl|v\u00e9ase|ver)\b[.,:]{0,2}\s{1,3}(?:also\s)?"
-    rf"|(?:{WORDS}|evidence|PubMed|via)s?\s?[:\uff1a]\s{{0,3}}(?=\D|\d{{4,}}|\S))",
+    rf"(?:{INTRODUCTIONS}\b[.,:]{{0,2}}\s{{1,3}}"
+    rf"|(?:{WORDS}|evidence|PubMed(?!\s?:\s?\d)|via|ClinicalTrials\.gov)s?\s?[:\uff1a]\s{{0,3}}(?=\D|\d{{4,}}|\S))",
     re.IGNORECASE,
 )
 
 _NAME = r"[A-Z\u00c0-\u00de][\w'\u2019\u2010-]{1,40}"
 _PARTICLE = r"(?:(?:de|del|della|van|von|der|den|la|le|al|el|dos|da|di)\s){0,3}"
-_INITIALS = r"(?:,?\s(?:[A-Z]\.?-?){1,3}(?=[\s,)\]]))?"
+_INITIALS = r"(?:,?\s(?:[A-Z]\.?-?){1,3}(?=[\s,.)\]]))?"
 _AUTHOR = rf"{_PARTICLE}{_NAME}{_INITIALS}"
 _YEAR = r"(?:1[89]|20)\d\d[a-z]?"
 _YEARS = rf"{_YEAR}(?:\s?,\s?(?:{_YEAR}|[a-z]\b)){{0,4}}"
@@ -102,10 +132,11 @@ _VOLUME = re.compile(
 """Matches volume and pages after a year, as in "2019;381:1995-2008"."""
 NARRATIVE = (
     rf"(?<!\w)(?P<authors>{_AUTHOR}(?P<several>{_ET_AL}|{_AND})?)"
-    rf"(?P<mark>\s?[(\[](?:{_JOURNALS}[.,]?\s)?(?P<years>{_YEARS})[)\]])"
+    rf"(?:['\u2019]s)?(?P<mark>\s?[(\[](?:{_JOURNALS}[.,]?\s)?(?P<years>{_YEARS})[)\]])"
 )
 _ORGANISATION = rf"{_NAME}(?:\s(?:(?:of|for|and|on|the|de)\s){{0,2}}{_NAME}){{1,6}}"
 ORGANISATION_YEAR = re.compile(rf"(?P<authors>{_ORGANISATION})\s?,?\s?(?P<year>{_YEAR})")
+_AFTER_YEAR = re.compile(r"(?<=\d{4}),\s(?=[A-Z])|(?<=\d{4}[a-z]),\s(?=[A-Z])")
 NO_AUTHORS = frozenset(
     "January February March April May June July August September October November December Jan Feb "
     "Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Spring Summer Autumn Fall Winter Since In From Until "
@@ -118,16 +149,20 @@ NO_AUTHORS = frozenset(
 
 ENTRIES: tuple[tuple[TargetKind, str, str], ...] = (
     # kind, pattern with the target in the group "value", example
-    ("pmid", r"(?:PubMed\s?(?:ID)?|PMIDs?|pmid)[\s:#=_]{0,3}(?P<value>\d{1,9})", "PMID: 123"),
+    ("pmid", r"(?:PubMed\s?(?:ID)?|PMIDs?|pmid)[\s:#=_-]{0,3}(?P<value>\d{1,9})", "PMID: 123"),
     ("address", r"<?(?P<value>(?:https?://|www\.)[^\s<>]{1,2000})>?", "https://example.org/a"),
     ("doi", r"(?:doi[:\s]{0,3})?(?P<value>10\.\d{4,9}/[^\s,;]{1,200})", "doi:10.1000/abc"),
     ("index", r"\d{1,4}:(?P<value>\d{1,4})\u2020[^\u3010\u3011\[\]]{0,200}", "4:0\u2020source"),
     ("number", r"(?P<value>\d{1,3})\u2020[^\u3010\u3011\[\]]{0,200}", "1\u2020L3-L5"),
     ("index", r"(?P<value>\d{1,3})-\d{1,4}:\d{1,4}", "0-1:3"),
-    ("index", r"(?:cite)?turn\d{1,3}[a-z]{1,12}(?P<value>\d{1,3})", "turn0search1"),
+    (
+        "index",
+        r"(?:cite)?turn\d{1,3}[a-z]{1,12}(?P<value>\d{1,3})(?:\u2020.{0,200})?",
+        "turn0search1",
+    ),
     (
         "number",
-        rf"\^?(?:{WORDS}|{SQUARE_WORDS})s?(?:[_ ]?id)?\.?[\s_:=#.-]{{0,3}}(?P<value>\d{{1,4}})"
+        rf"\^?(?:{WORDS}|{SQUARE_WORDS}){_COUNT}(?P<value>\d{{1,4}})"
         r"(?:\s?[\u00a7\u00b6]\s?[\d.]{1,9})?",
         "Source 1",
     ),
@@ -135,13 +170,15 @@ ENTRIES: tuple[tuple[TargetKind, str, str], ...] = (
     ("number", r"(?:\^|#|n\.?\s?\u00b0|no\.?\s?)?(?P<value>\d{1,18})\^?", "^1"),
     ("number", rf"[{LETTERS}](?P<value>\d{{1,3}})", "S1"),
     ("name", r"(?:PMCID[:\s]{0,3})?(?P<value>PMC\d{3,9})", "PMC1234567"),
+    ("name", rf"(?P<value>{_FILE_NAME})", "trial.pdf"),
     ("name", r"@(?P<value>[\w:.+/-]{1,80})", "@smith2020"),
 )
 _ENTRIES: tuple[tuple[TargetKind, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern, _ in ENTRIES
 )
 _LETTERED = re.compile(rf"[{LETTERS}]\d{{1,3}}")
-_ROUND_WORD = re.compile(rf"(?:{WORDS})s?\.?[\s_:#.-]{{0,3}}\d{{1,4}}", re.IGNORECASE)
+COUNTED_WORD = re.compile(rf"(?:{WORDS}){_COUNT}\d{{1,4}}", re.IGNORECASE)
+"""Matches a word for a source with its number: "Source 1"."""
 
 
 @dataclass(frozen=True)
@@ -191,23 +228,36 @@ def read_targets(
         ()
     """
     content = content.strip()
-    if not is_square and len(content) < LEAST_NAME:
+    if not is_square and len(content) < LEAST_NAME and content.isalpha():
         names = ()
-    if content.casefold() in names:
-        return (Target("name", content, content),)
-    plain = _VOLUME.sub("", _strip_prefixes(content))
+    for name in (content, content.strip("\"'\u201c\u201d*_")):
+        if name.casefold() in names:
+            return (Target("name", name, name),)
+    plain = _THEREIN.sub("", _VOLUME.sub("", _strip_prefixes(content)))
     if plain.casefold() in names:
         return (Target("name", plain, plain),)
     is_labelled = bool(_LABEL.match(content))
     targets: list[Target] = []
-    for group in re.split(r"\s?;\s?", plain):
+    for group in re.split(r"\s?;\s?|[,.]\s(?=PMC?IDs?\b|doi:)", plain):
         group_targets = _read_group(_strip_prefixes(group), is_square or is_labelled, names)
         if not group_targets:
-            return ()
+            return _read_described(content, is_square, names)
         targets += group_targets
     is_described = any(one.kind in ("pmid", "doi") for one in targets)
     cited = [one for one in _continue_pmids(targets) if not (is_described and one.kind == "author")]
     return join_identifiers(dict.fromkeys(cited))
+
+
+def _read_described(content: str, is_square: bool, names: Collection[str]) -> tuple[Target, ...]:
+    """Return the target of "Source 1: Trial A" or of "Source: Mayo Clinic", or ()."""
+    described = _DESCRIBED.fullmatch(content)
+    if described:
+        entry, rest = described["entry"], described["rest"].casefold()
+        if rest in names or rest[0] in "\"'\u201c\u2018" or COUNTED_WORD.fullmatch(entry):
+            return tuple(_read_entry(entry, is_square, names))
+    cited = _CITED_NAME.fullmatch(content)
+    name = cited["name"] if cited else content if _LETTERED_SOURCE.fullmatch(content) else ""
+    return (Target("name", name, name, is_sure=False),) if name else ()
 
 
 def join_identifiers(targets: Iterable[Target]) -> tuple[Target, ...]:
@@ -252,13 +302,14 @@ def _read_group(group: str, is_square: bool, names: Collection[str]) -> list[Tar
     titled = re.fullmatch(rf"(?P<title>.{{1,300}}?),?\s{_YEAR}", group)
     if titled and titled["title"].casefold() in names:
         return [Target("name", titled["title"], titled["title"])]
-    authors = list(_parse_author_years(group))
-    if authors:
-        return authors
+    authors = [list(_parse_author_years(part)) for part in (group, *_AFTER_YEAR.split(group))]
+    if authors[0] or all(authors[1:]):
+        return authors[0] or [one for part in authors[1:] for one in part]
     targets: list[Target] = []
     last_word = ""
     for entry in _split_entries(group):
-        if targets and re.fullmatch(_LOCATOR, entry, re.IGNORECASE):
+        is_lettered = bool(targets) and not targets[-1].is_sure and _LETTERED.fullmatch(entry)
+        if targets and not is_lettered and re.fullmatch(_LOCATOR, entry, re.IGNORECASE):
             continue
         if targets and targets[-1].kind in ("name", "pmid", "doi") and re.fullmatch(_YEAR, entry):
             continue
@@ -282,7 +333,7 @@ def _split_entries(group: str) -> Iterator[str]:
 
 
 _RANGE = re.compile(
-    r"(?P<lead>\D{0,20}?)(?P<first>\d{1,4})\s?(?:[-\u2010-\u2015\u2212~]|to|through|bis)\s?(?:[A-Za-z]{1,9}\s?)?(?P<last>\d{1,4})\^?",
+    rf"(?P<lead>\D{{0,20}}?)(?P<first>\d{{1,4}})\s?(?:{DASH}|to|through|bis)\s?(?:[A-Za-z]{{1,9}}\s?)?(?P<last>\d{{1,4}})\^?",
     re.IGNORECASE,
 )
 
@@ -292,7 +343,7 @@ def _read_entry(entry: str, is_square: bool, names: Collection[str]) -> list[Tar
     if document.casefold() in names:
         return [Target("name", document, document)]
     span = _RANGE.fullmatch(entry)
-    if span and (is_square or _ROUND_WORD.match(entry)):
+    if span and (is_square or COUNTED_WORD.match(entry)):
         first, last = int(span["first"]), int(span["last"])
         if not 1 <= first < last <= first + MAX_RANGE or not _read_entry(
             f"{span['lead']}{first}", is_square, names
@@ -303,7 +354,7 @@ def _read_entry(entry: str, is_square: bool, names: Collection[str]) -> list[Tar
         match = pattern.fullmatch(entry)
         if not match:
             continue
-        if kind == "number" and not is_square and not _ROUND_WORD.fullmatch(entry):
+        if kind == "number" and not is_square and not COUNTED_WORD.fullmatch(entry):
             return []
         return [_build_target(kind, match["value"], entry)]
     return []
@@ -317,7 +368,7 @@ def _build_target(kind: TargetKind, value: str, entry: str) -> Target:
     if kind == "address":
         return parse_address(value)
     if kind == "name":
-        return Target(kind, value, entry)
+        return Target(kind, value, entry, is_sure=not re.fullmatch(_FILE_NAME, value))
     number = str(int(value))  # in ASCII, whatever the script
     text = entry.strip("^")
     is_sure = not _LETTERED.fullmatch(entry)
@@ -326,6 +377,10 @@ def _build_target(kind: TargetKind, value: str, entry: str) -> Target:
 
 _PUBMED = re.compile(
     r"(?:https?://)?(?:www\.)?(?:pubmed\.ncbi\.nlm\.nih\.gov/|ncbi\.nlm\.nih\.gov/pubmed/(?:\?term=)?|pubmed\.gov/|europepmc\.org/(?:article|abstract)/med/)(\d{1,9})",
+    re.IGNORECASE,
+)
+_PMC = re.compile(
+    r"(?:https?://)?(?:www\.|pmc\.)?(?:ncbi\.nlm\.nih\.gov/(?:pmc/)?|europepmc\.org/)articles?/(?:pmc/)?(PMC\d{3,9})",
     re.IGNORECASE,
 )
 
@@ -341,6 +396,8 @@ def parse_address(address: str) -> Target:
     pubmed = _PUBMED.match(plain)
     if pubmed:
         return Target("pmid", pubmed[1], f"PMID {pubmed[1]}")
+    if pmc := _PMC.match(plain):
+        return Target("name", pmc[1].upper(), pmc[1].upper(), is_sure=False)
     if doi := extract_doi(plain):
         return Target("doi", doi, doi if plain.startswith("http") else plain)
     return Target("address", plain, plain)
@@ -351,7 +408,9 @@ def _parse_author_years(group: str) -> Iterator[Target]:
     titled = next((one for p in _WITH_JOURNAL if (one := p.fullmatch(group))), None)
     if titled:
         group = f"{titled['authors']}, {titled['years']}"
-    match = re.fullmatch(rf"{AUTHOR_YEAR}(?:\s?,\s?(?:{_LOCATOR}))?", group)
+    match = re.fullmatch(
+        rf"{AUTHOR_YEAR}(?:\s?,\s?(?:{_LOCATOR})|\s?:\s?\d{{1,4}}(?:[-\u2013]\d{{1,4}})?)?", group
+    )
     if match and not is_no_author(match["authors"], bool(match["several"])):
         for year in re.findall(_YEAR, match["years"]):
             yield Target("author", f"{match['authors']}, {year}", f"{match['authors']}, {year}")
@@ -376,6 +435,7 @@ def extract_surnames(authors: str) -> list[str]:
     """
     parts = re.split(r",|\band\b|&|\bund\b|\bet\b|\by\b", re.sub(_ET_AL, "", authors))
     names = [re.findall(_NAME, part) for part in parts]
+    names = [[re.sub(r"['\u2019]s$", "", name) for name in words] for words in names]
     surnames = (words[:1] if words[-1].upper() == words[-1] else words for words in names if words)
     return [name.casefold() for words in surnames for name in words]
 
@@ -383,4 +443,6 @@ def extract_surnames(authors: str) -> list[str]:
 def normalize_identifier(text: str) -> str:
     """Normalize an identifier or URL so that different spellings compare equal."""
     plain = strip_identifier(text).casefold()
+    if re.match(r"https?://|www\.", plain):  # what chat services add
+        plain = re.sub(r"[?&]utm_\w+=[^&#]*|#:~:.*", "", plain)
     return re.sub(r"^(?:https?://)?(?:www\.)?", "", plain).rstrip("/")

@@ -20,12 +20,12 @@ DELIMITERS = "".join((SUP, SUP_END, CITE, CITE_END, LINK, LINK_END))
 MASK = "\ue010"
 """Character that replaces the text of a citation mark and never occurs in plain text."""
 
-_CITE_TAGS = "cite|citation|citations|ref|reference|source|doc|document|co|footnote|fn"
+_CITE_TAGS = "cite|citation|citations|ref|reference|sources?|doc|document|co|footnote|fn"
 _PLAIN_TAGS = (
     "a|abbr|address|article|aside|b|big|blockquote|body|br|button|caption|center|code|dd|del|details|"
     "div|dl|dt|em|figure|figcaption|font|footer|h[1-6]|head|header|hr|html|i|img|ins|kbd|label|li|"
     "main|mark|nav|ol|p|pre|q|s|samp|section|small|span|strike|strong|sub|summary|table|tbody|td|"
-    "tfoot|th|thead|title|tr|tt|u|ul|var|wbr|answer|final_answer|response|final|output"
+    "tfoot|th|thead|title|tr|tt|u|ul|var|wbr|answer|claim|statement|final_answer|response|final|output"
 )
 _ATTRIBUTE = r"\s+[\w:-]{1,40}\s?=\s?(?:\"[^\"<>]{0,500}\"|'[^'<>]{0,500}'|[^\s\"'<>=]{1,500})"
 _TAG = (
@@ -43,7 +43,9 @@ _TOKEN = re.compile(
     r"|(?P<comment><!--.{0,2000}?-->|\[cite_(?:start|end)\]|<\|\w{1,30}\|>|</s>)"
     rf"|(?P<tag>{_TAG}|{_COHERE})"
     r"|(?P<entity>&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,30});)"
-    r"|(?P<power>(?P<dollar>\$)?\^(?:\{(?P<braced>\\?\[?[\d,\s\u2013-]{1,30}\\?\]?)\}|(?P<caret>\[?[\d,\u2013-]{1,20}\]?)\^)(?(dollar)\$))"
+    r"|(?P<power>(?P<dollar>\$)?(?:\^|\\textsuperscript(?=\{))"
+    r"(?:\{(?P<braced>\\?[\[(]?[\d,\s\u2013-]{1,30}\\?[\])]?)\}|(?P<caret>\[?[\d,\u2013-]{1,20}\]?)\^"
+    r"|(?(dollar)(?P<bare>\d{1,3})|(?!)))(?(dollar)\$))"
     r"|(?P<emphasis>\*{1,3}|_{1,3}|~~)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -78,7 +80,7 @@ class PlainText:
 
     def find_source_span(self, start: int, end: int) -> Span:
         """Return the span in the answer that corresponds to a span in the plain text."""
-        return self.starts[start], self.ends[end - 1]
+        return self.starts[start], self.ends[end - 1] if start < end else self.starts[start]
 
 
 def extract_plain_text(answer: str, spans: Iterable[Span]) -> PlainText:
@@ -158,7 +160,7 @@ class _Builder:
         elif kind == "entity":
             self.add(html.unescape(token[0]), start, end)
         elif kind == "power":
-            inner = (token["braced"] or token["caret"]).replace("\\", "").strip()
+            inner = (token["braced"] or token["caret"] or token["bare"]).replace("\\", "").strip()
             self.add(SUP, start, start)
             self.add(inner, start, end)
             self.add(SUP_END, end, end)

@@ -12,7 +12,13 @@ from itertools import islice
 from ragassay.text.blocks import Block
 from ragassay.text.citation_marks import Mark, find_marks, find_removable_spans, join_ranges
 from ragassay.text.citation_resolver import CitationResolver
-from ragassay.text.citation_styles import AMBIGUOUS_LETTERS, Target, read_targets
+from ragassay.text.citation_styles import (
+    AMBIGUOUS_LETTERS,
+    COUNTED_WORD,
+    LETTERS,
+    Target,
+    read_targets,
+)
 from ragassay.text.faults import overwrite_spans
 from ragassay.text.markup import (
     DELIMITERS,
@@ -26,7 +32,7 @@ from ragassay.text.sentences import split_sentences
 
 WORD = re.compile(r"[^\W_]")
 CLOSED = re.compile(r"[.!?:;,\u3002\u2026][\"'\u201d\u2019)\]*_\s]{0,5}$")
-_CLOSING = ".,;:!?)"
+_CLOSING = ".,;:!?)\u3001\u3002\uff01\uff09\uff0c\uff1a\uff1b\uff1f"
 _WITHOUT_DELIMITERS = str.maketrans(DELIMITERS, " " * len(DELIMITERS))
 
 
@@ -47,7 +53,10 @@ def mark_parts(
     candidates = [[find_marks(part.plain, names) for part in block_parts] for block_parts in parts]
     every = [mark for block_marks in candidates for marks in block_marks for mark in marks]
     resolver.settle_numbers(
-        int(t.value) for m in every for t in m.targets if t.kind == "number" and m.style != "round"
+        int(t.value)
+        for m in every
+        for t in m.targets
+        if t.kind == "number" and m.style not in ("round", "prose")
     )
     accept = _build_mark_filter(every, resolver)
     return [
@@ -75,14 +84,23 @@ def _build_mark_filter(
     """
     numbered = [m for m in marks if any(t.kind == "number" for t in m.targets)]
     is_bracketed = any(mark.style == "" and mark.text[0] not in "(\uff08" for mark in numbered)
-    lettered = {t.text for m in marks for t in _select_letters(m) if resolver.points_to_source(t)}
+    lettered = {
+        t.text
+        for m in marks
+        for t in _select_letters(m)
+        if resolver.points_to_source(t) or not resolver.has_sources
+    }
     counts = Counter(text[0] for text in lettered)
-    letters = {letter for letter, n in counts.items() if n > 1 or letter not in AMBIGUOUS_LETTERS}
+    ambiguous = AMBIGUOUS_LETTERS if resolver.has_sources else LETTERS
+    letters = {letter for letter, n in counts.items() if n > 1 or letter not in ambiguous}
 
     def accept(mark: Mark, part: BlockPart) -> bool:
         if mark.style == "round":
-            return not is_bracketed and all(map(resolver.is_position, mark.targets))
-        if mark.style in ("raised", "unsure"):
+            positions = list(map(resolver.is_position, mark.targets))
+            return not is_bracketed and any(positions)
+        if mark.style == "prose" and not resolver.has_sources:
+            return True
+        if mark.style in ("raised", "unsure", "prose"):
             follows_stop = mark.style == "raised" and CLOSED.search(part.plain.text[: mark.start])
             return all(map(resolver.points_to_source, mark.targets)) or bool(follows_stop)
         return all(target.text[0] in letters for target in _select_letters(mark))
@@ -109,7 +127,8 @@ def extract_unmarked_text(part: BlockPart, start: int, end: int) -> str:
         plain = " ".join(remove_delimiters(piece).split())
         # "grew [1]." becomes "grew.", but "grew [1] .5 mg" keeps its space.
         if parts and plain and plain[0] in _CLOSING and not plain[1:2].isdigit():
-            parts[-1] += plain
+            is_repeated = plain == "." and parts[-1].endswith((".", "!", "?"))  # "grew.[1]."
+            parts[-1] += "" if is_repeated else plain
         elif plain:
             parts.append(plain)
     return " ".join(parts)
@@ -134,7 +153,7 @@ _LINK_WORD = (
     r"|ref|link|here|at|from|via|and|or|on|in)"
 )
 _STATES_NOTHING = re.compile(
-    rf"\(?\d{{1,3}}[.)]\W{{0,3}}|\W{{0,9}}(?:{_LINK_WORD}\W{{1,9}}){{0,9}}{_LINK_WORD}\W{{0,9}}",
+    rf"\W{{0,4}}{COUNTED_WORD.pattern}\W{{0,3}}|\(?\d{{1,3}}[.)]\W{{0,3}}|\W{{0,9}}(?:{_LINK_WORD}\W{{1,9}}){{0,9}}{_LINK_WORD}\W{{0,9}}",
     re.IGNORECASE,
 )
 """Matches text next to a mark that states nothing, such as "see" or an item number ("1[1].")."""
@@ -196,7 +215,7 @@ def _collect_statements(
 
 
 def _is_heading(answer: str, block: Block, part: BlockPart, is_last: bool) -> bool:
-    if part.marks:
+    if part.removed:
         return False
     line = answer[block.start : block.end]
     if block.kind == "heading":
@@ -225,8 +244,10 @@ def _split_part(part: BlockPart) -> tuple[list[Statement], list[Mark]]:
     )
     spans = split_sentences(_LETTER_AND_BLANK.sub(lambda match: "x" * len(match[0]), blank))
     marks_by_span: list[list[Mark]] = [[] for _ in spans]
+    leads = _lead_sentences(part.marks, spans)
     for mark in part.marks if spans else ():
-        marks_by_span[_find_owner(mark, text, spans)].append(mark)
+        owner = _find_next(mark, spans) if leads else _find_owner(mark, text, spans)
+        marks_by_span[owner].append(mark)
     statements: list[Statement] = []
     early = [] if spans else list(part.marks)
     for span, marks in zip(spans, marks_by_span, strict=True):
@@ -290,7 +311,7 @@ def _build_row_statement(block: Block, cells: Sequence[BlockPart]) -> Statement 
 
 
 def _read_cited_cell(header: str, cell: BlockPart) -> tuple[Target, ...]:
-    if cell.marks or not _SOURCE_COLUMN.fullmatch(header):
+    if cell.removed or not _SOURCE_COLUMN.fullmatch(header):
         return ()
     words = remove_delimiters(cell.plain.text).strip()
     if "pmid" in header.lower() and re.fullmatch(r"[\d,;\s]{1,200}", words):
@@ -308,6 +329,17 @@ def _give_marks(
     end = last.marks[-1][1]
     if not WORD.search(re.sub(r"[\[(][^\[\]()]*[\])]", "", answer[last.end : end])):
         last.end = max(last.end, end)
+
+
+def _lead_sentences(marks: Sequence[Mark], spans: Sequence[Span]) -> bool:
+    """Return whether several marks all precede their sentences: "[1] It fell. [2] It rose."."""
+    if len(marks) < 2 or not spans or marks[0].start > spans[0][0] or marks[-1].end > spans[-1][0]:
+        return False
+    return all(mark.start >= spans[_find_next(mark, spans) - 1][1] for mark in marks[1:])
+
+
+def _find_next(mark: Mark, spans: Sequence[Span]) -> int:
+    return bisect_right(spans, mark.start, key=lambda span: span[0])
 
 
 def _find_owner(mark: Mark, text: str, spans: Sequence[Span]) -> int:

@@ -71,6 +71,9 @@ KIN = """
 [1\u20122, 3]|A B C
 [1], [2]|A B
 [1]\u2013[3]|A B C
+[1--3]|A B C
+[1..3]|A B C
+[1\uff5e3]|A B C
 ([1])|A
 ([1], [2])|A B
 (see [1] and [2])|A B
@@ -96,7 +99,30 @@ KIN = """
 [refs 1-2]|A B
 [#2]|B
 [No. 2]|B
+[Source No. 2]|B
+[Document index 1]|A
 [citation:1]|A
+{cite:1}|A
+(see 2, 3)|B C
+(r\u00e9f. 2)|B
+(as reported in Source 1)|A
+(see Source 2 for details)|B
+[Lit. 2]|B
+\u27e81\u27e9|A
+\u3010turn1file0\u2020trial.pdf\u3011|A
+$^{(1)}$|A
+(based on [2] and [3])|B C
+[P1, P3]|A C
+[Source 1: a trial]|A
+[2: Cohort B]|B
+[1, "lowered pressure"]|A
+(\u201cTrial A\u201d)|A
+(*Trial A*)|A
+(31415926; 27182818)|A B
+(PubMed [27182818](https://pubmed.ncbi.nlm.nih.gov/27182818))|B
+<sources>1, 2</sources>|A B
+\\footnote{PMID 31415926}|A
+\uff08\u51fa\u51782\uff09|B
 [cite_2]|B
 [[citation:1]][[citation:2]]|A B
 [context 1]|A
@@ -122,6 +148,11 @@ KIN = """
 <sup>1</sup><sup>2</sup>|A B
 <sup><a href="#r1">1</a></sup>|A
 $^{1}$|A
+$^1$|A
+\\textsuperscript{1,2}|A B
+\u207d\u00b9\u02d2\u00b2\u207e|A B
+<sup>1</sup><sup>,</sup><sup>2</sup>|A B
+^[1]|A
 ^{[1]}|A
 ^1^|A
 <cite>[2]</cite>|B
@@ -220,6 +251,9 @@ R\u00b2 was .9 with Ca\u00b2\u207a and \u00b9\u2078F.
 It fell in phase 3 (Study 2).
 It fell in May (2020).
 It fell [3 (p < 0.05)].
+It fell by Eq. [3].
+It fell by Source 2 mg.
+It fell at Abstract 3 of a meeting.
 It fell [5: p = 0.03].
 It fell [a] and [b].
 It fell in Denmark (2019).
@@ -277,6 +311,15 @@ def test_every_example_of_an_entry_is_read() -> None:
         ("It fell (Lee JJ et al. BMJ 2019;381(2):19-20).", ["Lee JJ et al., 2019"]),
         ("It fell (Lee, Lancet 2019; Kim and Roe, BMJ 2021).", ["Lee, 2019", "Kim and Roe, 2021"]),
         ("It fell [a].\n\n[a]: https://example.org/x", ["a"]),
+        ("It fell (Lee K. BMJ 2021;11:1).", ["Lee K, 2021"]),
+        ("It fell (see Lee, 2021, and references therein).", ["Lee, 2021"]),
+        ("It fell (Source: Mayo Clinic).", ["Mayo Clinic"]),
+        ("It fell [trial.pdf].", ["trial.pdf"]),
+        ("It fell (arXiv:2101.00001).", ["arXiv:2101.00001"]),
+        ("It fell (Lee and Kim 2019, Roe et al. 2021).", ["Lee and Kim, 2019", "Roe et al., 2021"]),
+        ("It fell (Lee et al. 2021: 44-45).", ["Lee et al., 2021"]),
+        ("It fell [a].\n\n[a] Some book", ["a"]),
+        ("It fell [Source B].", ["Source B"]),
     ],
 )
 def test_a_mark_that_nothing_resolves_is_kept_as_unresolved(
@@ -295,7 +338,7 @@ def test_authors_resolve_where_a_source_names_them() -> None:
         Document(id="x", title="Lee K, Kim J. Cough. BMJ 2019", text="Cough."),
     )
     first, second, third = read(
-        "It fell (Smith et al., 2020). It rose (Lee and Kim, 2019). Smith et al. (2020) agree.",
+        "It fell (Smith et al., 2020). It rose (Lee and Kim, 2019). Smith et al.'s (2020) agree.",
         sources,
     )
     assert [c.document for s in (first, second, third) for c in s.citations] == [
@@ -303,7 +346,7 @@ def test_authors_resolve_where_a_source_names_them() -> None:
         "x",
         "smith2020",
     ]
-    assert third.text == "Smith et al. agree."
+    assert third.text == "Smith et al.'s agree."
 
 
 def test_a_reference_list_resolves_marks_and_states_nothing() -> None:
@@ -356,6 +399,26 @@ def test_food_sources_are_no_reference_list() -> None:
     ]
 
 
+@each_case(
+    ("answer", "n"),
+    [
+        ("## Evidence\n\nSmith et al. (2019) found a fall [1]. Lee et al. found none [2].", 2),
+        ("It fell.\n\n**Evidence**\n- Smith et al. saw a fall.\n- A 2020 cohort saw a cough.", 3),
+        ("Evidence: Smith et al. found a fall in 2019 [1].", 1),
+        ("Notes: the 2020 guideline recommends it.", 1),
+        ("Facts:\n(a) It fell (PMID: 31415926).\n(b) It rose (PMID: 27182818).", 2),
+        ("Evidence:\n1. It fell (PMID: 31415926).\n2. It rose (PMID: 27182818).", 2),
+        ("Two facts:\n1. It fell, PMID 31415926.\n2. It rose; see doi:10.1000/abc.", 2),
+        ("It fell [1].\n\nNotes:\n1. Smith J, Lee K. A trial. Lancet, 2019.\n2. PMID 27182818", 1),
+        ("It fell [1].\n\nEvidence: [1] Trial A", 1),
+        ("It fell [1].\n\nLinks:\n- [Trial](https://a.org)\n- WHO: https://b.org", 1),
+        ("It fell [1].\n\n1. Lee K. A study (2020). doi:10.1000/abc", 1),
+    ],
+)
+def test_statements_that_name_papers_are_no_reference_list(answer: str, n: int) -> None:
+    assert len([one for one in read(answer) if not one.text.endswith(":")]) == n
+
+
 def test_closing_sources_are_no_statement_and_no_citation() -> None:
     for closing in (
         "Sources: [1], [2]",
@@ -363,6 +426,24 @@ def test_closing_sources_are_no_statement_and_no_citation() -> None:
         "Sources: PMID 31415926, PMID 27182818",
     ):
         assert statements(f"It fell [3].\n\n{closing}") == [("It fell.", [C])], closing
+
+
+@each_case(
+    ("answer", "cited"),
+    [
+        ("It fell.\nSource: [1]\n\nIt rose.\n*Source: PMID 27182818*", [[A], [B]]),
+        ("It fell.\n\nSource: [1]\n\nIt rose.\n\nSources: [2], [3]", [[A], [B, C]]),
+        ("It fell.\nSource: 1\n\nIt rose.\n\n**Sources:** 2, 3", [[A], [B, C]]),
+        ("- It fell.\n  Source: [1]\n- It rose.\n  Source: [2]", [[A], [B]]),
+        ("It fell.\n\nSource: [1]", [[A]]),
+        ("It fell.\n\nIt rose.\n\nSources: [1], [2]", [[], []]),
+        ("It fell [3]. It rose (Source 1).\nSources: [1], [3]", [[C], [A]]),
+    ],
+)
+def test_a_source_line_cites_the_unmarked_text_above_it(
+    answer: str, cited: list[list[str]]
+) -> None:
+    assert statements(answer) == list(zip(["It fell.", "It rose."], cited, strict=False))
 
 
 def test_numbers_are_ids_where_all_are_ids_of_sources() -> None:
@@ -389,17 +470,39 @@ def test_numbers_from_zero_are_positions_from_zero() -> None:
 
 
 def test_without_sources_marks_are_unresolved_and_a_lookup_makes_them_invalid() -> None:
-    (sentence,) = read("It fell [1] [PMID 5].", ())
-    assert all(c.is_unresolved for c in sentence.citations)
+    (sentence,) = read("It fell [1] [PMID 5] [S1, S2].", ())
+    assert [c.is_unresolved for c in sentence.citations] == [True] * 4
     record = Record(id="r", question="Q?", answer="It fell [PMID 55555].")
     (sentence,) = segment(record, lambda name: None)[1]
     assert [c.is_unresolved for c in sentence.citations] == [False]
 
 
 def test_an_article_is_found_by_the_address_of_its_source() -> None:
-    source = Article(id="9", text="T", url="https://example.org/Paper/")
-    (sentence,) = read("It fell (http://www.example.org/paper).", (source,))
-    assert [c.document for c in sentence.citations] == ["9"]
+    sources = (
+        Article(id="9", text="T", url="https://example.org/Paper/"),
+        Article(id="8", text="T", url="https://journal.org/doi/full/10.1000/abc"),
+    )
+    for mark, cited in (
+        ("(http://www.example.org/paper)", "9"),
+        ("([paper](https://example.org/paper/?utm_source=openai#:~:text=It))", "9"),
+        ("(10.1000/ABC)", "8"),
+        ("(https://journal.org/doi/pdf/10.1000/abc?download=true)", "8"),
+    ):
+        (sentence,) = read(f"It fell {mark}.", sources)
+        assert [c.document for c in sentence.citations] == [cited], mark
+
+
+def test_a_mark_names_the_article_of_a_source_s_address() -> None:
+    sources = (
+        Document(id="a", text="T", url="https://www.ncbi.nlm.nih.gov/pubmed/31415926"),
+        Document(id="b", text="T", url="https://pmc.ncbi.nlm.nih.gov/articles/PMC7654321/"),
+    )
+    answer = (
+        "It fell (Lee et al., 2020, PMID: 31415926) (PMCID: PMC7654321). It rose [pmid-31415926]. "
+        "It fell (PubMed: 31415926; https://europepmc.org/article/PMC/PMC7654321)."
+    )
+    found = [(one.text, [c.document for c in one.citations]) for one in read(answer, sources)]
+    assert found == [("It fell.", ["a", "b"]), ("It rose.", ["a"]), ("It fell.", ["a", "b"])]
 
 
 def test_addresses_of_pubmed_and_of_dois_name_articles() -> None:
@@ -439,6 +542,59 @@ def test_numbers_that_close_parentheses_begin_no_list() -> None:
     assert statements(answer) == [("It fell (Table 1).", [A]), ("It causes cough (phase 3).", [B])]
 
 
+@each_case(
+    ("answer", "expected"),
+    [
+        ("It fell.[1]. It rose.", [("It fell.", [A]), ("It rose.", [])]),
+        ("\u4e0b\u964d\uff3b1\uff3d\u3002", [("\u4e0b\u964d\u3002", [A])]),
+        ("In contrast, (2) saw none (1, 9).", [("In contrast, saw none.", [B, A, None])]),
+        ("So (1) and (3) agree.", [("So agree.", [A, C])]),
+        ("It shows: (1) a fall, (2) a rise.", [("It shows: (1) a fall, (2) a rise.", [])]),
+        ("Benzo[c][1,2,5]thiadiazole fell (2).", [("Benzo[c][1,2,5]thiadiazole fell.", [B])]),
+        ("[1] It fell. [2] It rose.", [("It fell.", [A]), ("It rose.", [B])]),
+        ("[1] It fell. It rose. [2]", [("It fell.", [A]), ("It rose.", [B])]),
+        ("Benzo[a]pyrene fell [a].\n\n[a] Source 2", [("Benzo[a]pyrene fell.", [B])]),
+        ("It fell ([BREEZE](https://a.org), [x](https://b.org)).", [("It fell.", [None, None])]),
+        ("It fell [\u2197](https://a.org).", [("It fell.", [None])]),
+        (
+            "It fell, see ([the trial](https://a.org) and [x](https://b.org)).",
+            [("It fell, see (the trial and x).", [None, None])],
+        ),
+    ],
+)
+def test_marks_leave_the_sentence_that_they_belong_to(
+    answer: str, expected: list[tuple[str, list[str | None]]]
+) -> None:
+    assert statements(answer) == expected
+
+
+@each_case(
+    ("answer", "expected"),
+    [
+        ("Source 1 reports a fall.", [("Source 1 reports a fall.", [A])]),
+        ("As stated in Passage ID 2, it fell.", [("As stated in Passage ID 2, it fell.", [B])]),
+        ("References 1\u20132 differ.", [("References 1\u20132 differ.", [A, B])]),
+        ("By data source 2, it fell.", [("By data source 2, it fell.", [])]),
+        ("Documents 1, 2 and 3 differ.", [("Documents 1, 2 and 3 differ.", [A, B, C])]),
+        ("It fell.\n\u2014 Source 1\n\nIt rose.", [("It fell.", [A]), ("It rose.", [])]),
+        ("| Finding | Evidence |\n|---|---|\n| It fell | Source 1 |", [("It fell", [A])]),
+        ("It fell \u2013 Source 1.", [("It fell.", [A])]),
+        ("**Source 1**\n\nIt fell [2].", [("It fell.", [B])]),
+        ("It fell [2].\n\nSources: Source 1, Source 2", [("It fell.", [B])]),
+        ("Document 29 is a guideline.", [("Document 29 is a guideline.", [])]),
+    ],
+)
+def test_a_source_that_the_sentence_names_is_cited_and_stays_in_it(
+    answer: str, expected: list[tuple[str, list[str]]]
+) -> None:
+    assert statements(answer) == expected
+
+
+def test_a_source_that_the_sentence_names_is_unresolved_without_sources() -> None:
+    (sentence,) = read("As stated in **Passage ID 5**, it fell.", ())
+    assert [(c.marker, c.is_unresolved) for c in sentence.citations] == [("Passage ID 5", True)]
+
+
 def test_letters_in_parentheses_are_no_ids_of_sources() -> None:
     sources = tuple(Document(id=name, text="T") for name in ("a", "b"))
     (sentence,) = read("Rest with (a) ice and (b) sleep [b].", sources)
@@ -476,6 +632,29 @@ def test_the_last_items_of_a_list_are_statements_though_they_name_authors_and_pa
         ("It rose [a]. It fell [b].\n\n[a]: Source 2\n[b]: Source 1", [B, A]),
         ("It rose.[^1] It fell.[^2]\n\n[^1]: Source 2\n[^2]: Document 1, a trial", [B, A]),
         ("It rose [1]. It fell [2].\n\nReferences:\n[1] Source 2\n[2] Source 1", [B, A]),
+        ("It rose [a]. It fell [b].\n\n[a] Source 2\n[b] Source 1", [B, A]),
+        ("It rose [a]. It fell [b].\n\n- [a] = Doc 2 (p. 3)\n- [b] = Doc 1", [B, A]),
+        ("It rose [a]. It fell [b].\n\n[a] Cohort B\n[b] Trial A", [B, A]),
+        ("It rose [a]. It fell [b].\n\nSources:\na. Cohort B\nb. Trial A", [B, A]),
+        ("It rose [I]. It fell [II].\n\nReferences\nI. Cohort B\nII. Trial A", [B, A]),
+        ("It rose [lee]. It fell [kim].\n\nReferences:\n[lee] Cohort B\n[kim] Trial A", [B, A]),
+        ("It rose [1]. It fell [2].\n\n1. Source 2\n2. Source 1", [B, A]),
+        (
+            "It rose.<sup>a</sup> It fell.<sup>b</sup>\n\n<sup>a</sup> Doc 2\n<sup>b</sup> Doc 1",
+            [B, A],
+        ),
+        (
+            "It rose [1]. It fell [2].\n\n|#|Title|\n|-|-|\n| 1 | Cohort B |\n| [2] | Trial A |",
+            [B, A],
+        ),
+        ("It rose [a]. It fell [b].\n\n(a) Source 2\n(b) Source 1", [B, A]),
+        ("It rose [a]. It fell [b].\n\n[a] Source: 2\n[b] Source #1", [B, A]),
+        ("It rose [1]. It fell [2].\n\n**Reference key**\n- [1] Doc 2\n- [2] Doc 1", [B, A]),
+        ("[a] Source 2\n[b] Source 1\n\nIt rose [a]. It fell [b].", [B, A]),
+        ("It rose [a]. It fell [b].\n\nKey: [a] = Source 2, [b] = Source 1", [B, A]),
+        ("It rose [1]. It fell [2].\n\n[1] \u2192 Cohort B\n[2] \u2192 Trial A", [B, A]),
+        ("It rose [1]. It fell [2].\n\nSources: [1] Cohort B; [2] Trial A", [B, A]),
+        ("It rose [1]. It fell [2].\n\nReferences: 1. PMID 27182818; 2. PMID 31415926", [B, A]),
     ],
 )
 def test_the_answer_defines_what_a_letter_or_number_cites(answer: str, cited: list[str]) -> None:
