@@ -257,9 +257,11 @@ async def aaudit(
     await check(options, AuditKeywords, settings)
     presenter = Presenter()
     request = request_audit(answers, options, settings, presenter)
+    n = len(presenter.rejections)
     for one in presenter.rejections[:1]:  # `Audit` has no field for rejected lines.
-        n, where = len(presenter.rejections), f"{one.file}:{one.line}: {one.problem}"
-        warnings.warn(f"{n} lines were rejected; the first is {where}", stacklevel=2)
+        rejected = "1 line was" if n == 1 else f"{n:,} lines were"
+        where = f"{one.file}:{one.line}: {one.problem}"
+        warnings.warn(f"{rejected} rejected; the first is {where}", stacklevel=2)
     return (await request.execute(prepare_run_folder(options), presenter)).audit
 
 

@@ -399,7 +399,7 @@ def test_a_corpus_of_python_has_a_stamp_and_its_rejections(chosen, folder):
 
 def test_python_warns_of_what_a_result_does_not_say(chosen, folder, monkeypatch):
     given = {"answers": folder / "answers.jsonl", "corpus": folder / "corpus.jsonl"}
-    lost = r"1 lines were rejected; the first is .*corpus\.jsonl:2: "
+    lost = r"1 line was rejected; the first is .*corpus\.jsonl:2: "
     with pytest.warns(UserWarning, match=lost), pytest.raises(Stopped):
         ragassay.audit(**given)
     opened = OpenedCorpus(

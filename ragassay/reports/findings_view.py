@@ -310,9 +310,9 @@ def describe_hidden_findings(n_more: int) -> str:
     """Return the number of secondary findings that are not shown, or "" if all are shown."""
     if not n_more:
         return ""
+    others = "1 other is" if n_more == 1 else f"{n_more:,} others are"
     return (
-        f"Only the {N_SECONDARY} most likely findings of each answer are listed, and {n_more:,} "
-        f"others are not."
+        f"Only the {N_SECONDARY} most likely findings of each answer are listed, and {others} not."
     )
 
 

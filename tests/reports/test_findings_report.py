@@ -228,6 +228,7 @@ def test_what_is_worth_a_look_is_ranked_and_capped(run):
     assert (group.n, group.n_unlisted, unlisted.n_unlisted) == (7, 2, 1)
     line = "Only the 5 most likely findings of each answer are listed, and 3 others are not."
     assert describe_hidden_findings(3) == line and describe_hidden_findings(0) == ""
+    assert describe_hidden_findings(1).endswith("listed, and 1 other is not.")
     page, text = pages(run, answer)
     worth = html.fromstring(page).xpath("//details[@id='worth']")[0].text_content()
     places = [worth.find(one.message) for one in ordered]
