@@ -7,6 +7,7 @@ import gc
 import logging
 import os
 import socket
+import ssl
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +46,9 @@ hypothesis.settings.load_profile("repeatable")
 
 # Building all commands takes a second per call and keeps no state, so cache it.
 typer.main.get_command = functools.cache(typer.main.get_command)
+
+# Each HTTP client reads 150 certificates, which takes longer than a call, so cache them.
+ssl.create_default_context = functools.cache(ssl.create_default_context)
 
 # Each collection would scan the objects of libraries and pytest.
 gc.set_threshold(*THRESHOLDS)
