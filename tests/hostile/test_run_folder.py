@@ -137,7 +137,7 @@ def kill_resume(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def stopped(kill_resume: Any, command: str, folder: Path, **how: Any) -> dict[str, object]:
     """Stop a command and give it again; the result must not change."""
-    job = kill_resume.COMMANDS[command](folder, 4, ())
+    job = kill_resume.COMMANDS[command](folder, 1, ())
     found = kill_resume.measure(job, folder, latency_s=0.05, seed=7, **how)
     assert found["equal"] and not found["finished_and_asked_again"]
     return found
