@@ -36,7 +36,8 @@ pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
 
 
 def run_for(model: ScriptedModel, job: Job, **options: object) -> Run:
-    settings = load_settings(model=model.model_name, api_base=model.base_url, **options)
+    named = {"model": model.model_name, "api_base": model.base_url, "reranker": "none"}
+    settings = load_settings(**named, **options)
     return build_run(settings, job.corpus).with_models(embedder=WordEmbedder())
 
 
