@@ -168,7 +168,7 @@ def settings() -> Iterator[Settings]:
     from ragassay.testing import ScriptedModel
 
     with ScriptedModel() as model:
-        yield load_settings(model=model.model_name, api_base=model.base_url)
+        yield load_settings(model=model.model_name, api_base=model.base_url, reranker="none")
 
 
 @pytest.fixture(scope="session")
