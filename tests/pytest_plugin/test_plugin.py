@@ -348,7 +348,9 @@ def test_pytest_finds_the_plugin_by_its_entry_point(pytester, monkeypatch):
     (info / "entry_points.txt").write_text(f"[pytest11]\n{point[0]} = {point[1]}\n")
     monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{info.parent}")
     pytester.makepyfile(test_rag=ASK + ONE)
-    result = pytester.runpytest_subprocess("-p", "no:randomly")
+    # Plugins of other libraries take most of the time.
+    others = ("-p", "no:randomly", "-p", "no:langsmith_plugin", "-p", "no:hypothesispytest")
+    result = pytester.runpytest_subprocess(*others)
     result.assert_outcomes(passed=1, skipped=1)
-    without = pytester.runpytest_subprocess("-p", "no:randomly", "-p", f"no:{point[0]}")
+    without = pytester.runpytest_subprocess(*others, "-p", f"no:{point[0]}")
     without.stdout.fnmatch_lines(["E*fixture 'assert_answer' not found"])
