@@ -117,7 +117,8 @@ LONG = ("evaluate", "optimize", "audit", "grade", "synthesize", "corpus-embed")
 def test_a_disk_that_fills_is_said_and_the_command_goes_on_when_there_is_room(
     command: str, kill_resume: Any, tmp_path: Path
 ):
-    done = stopped(kill_resume, command, tmp_path, n_kills=0, is_full=True)
+    n = 1 if command in BRIEF else 4
+    done = stopped(kill_resume, command, tmp_path, n, n_kills=0, is_full=True)
     assert done["said in one line"] is True
 
 
@@ -126,7 +127,7 @@ def test_a_disk_that_fills_is_said_and_the_command_goes_on_when_there_is_room(
 def test_a_command_that_is_killed_ends_as_if_it_had_not_been(
     command: str, kill_resume: Any, tmp_path: Path
 ):
-    assert stopped(kill_resume, command, tmp_path, n_kills=3)["kills"]
+    assert stopped(kill_resume, command, tmp_path, 4, n_kills=3)["kills"]
 
 
 @pytest.fixture
@@ -135,9 +136,11 @@ def kill_resume(monkeypatch: pytest.MonkeyPatch) -> Any:
     return importlib.import_module("kill_resume")
 
 
-def stopped(kill_resume: Any, command: str, folder: Path, **how: Any) -> dict[str, object]:
+def stopped(
+    kill_resume: Any, command: str, folder: Path, n_answers: int, **how: Any
+) -> dict[str, object]:
     """Stop a command and give it again; the result must not change."""
-    job = kill_resume.COMMANDS[command](folder, 1, ())
+    job = kill_resume.COMMANDS[command](folder, n_answers, ())
     found = kill_resume.measure(job, folder, latency_s=0.05, seed=7, **how)
     assert found["equal"] and not found["finished_and_asked_again"]
     return found
