@@ -34,6 +34,9 @@ from pathlib import Path
 from typing import IO, Self
 
 from resumable import COMMANDS, Job
+from typer.testing import CliRunner
+
+from ragassay.cli import app
 
 
 class Model:
@@ -70,20 +73,22 @@ class Command:
     model: Model
 
     @property
+    def arguments(self) -> list[str]:
+        return list(self.job.words(self.out, self.model.url))
+
+    @property
     def words(self) -> list[str]:
-        return [sys.executable, "-m", "ragassay", *self.job.words(self.out, self.model.url)]
+        return [sys.executable, "-m", "ragassay", *self.arguments]
 
     def start(self, output: IO[str]) -> subprocess.Popen[str]:
         return subprocess.Popen(self.words, stdout=output, stderr=output, text=True)
 
     def run_to_the_end(self) -> float:
-        """Run to completion, and return the elapsed seconds."""
+        """Run to completion in this process, and return the elapsed seconds."""
         start = time.monotonic()
-        with tempfile.TemporaryFile("w+") as output:
-            code = self.start(output).wait()
-            if code not in self.job.done_codes:
-                output.seek(0)
-                sys.exit(f"the command ended with {code}: {output.read()}")
+        done = CliRunner().invoke(app, self.arguments)
+        if done.exit_code not in self.job.done_codes:
+            sys.exit(f"the command ended with {done.exit_code}: {done.output}{done.exception}")
         return time.monotonic() - start
 
     def kill_once(self, n_more: int, pause_s: float) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 from collections.abc import Iterable
 
@@ -43,15 +44,20 @@ def _find_requirement(module: str) -> str:
 
 def find_installed_versions(packages: Iterable[str]) -> dict[str, str]:
     """Return the versions of those distributions in `packages` that are installed."""
-    import importlib.metadata  # slow to import
-
     found: dict[str, str] = {}
     for name in packages:
         try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
+            found[name] = _read_version(name)
+        except ModuleNotFoundError:
             continue
     return found
+
+
+@functools.cache
+def _read_version(name: str) -> str:
+    import importlib.metadata  # slow to import
+
+    return importlib.metadata.version(name)
 
 
 def is_installed(module: str) -> bool:

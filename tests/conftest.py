@@ -7,6 +7,7 @@ import gc
 import logging
 import os
 import socket
+import ssl
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,6 +47,9 @@ hypothesis.settings.load_profile("repeatable")
 # Building all commands takes a second per call and keeps no state, so cache it.
 typer.main.get_command = functools.cache(typer.main.get_command)
 
+# Each HTTP client reads 150 certificates, which takes longer than a call, so cache them.
+ssl.create_default_context = functools.cache(ssl.create_default_context)
+
 # Each collection would scan the objects of libraries and pytest.
 gc.set_threshold(*THRESHOLDS)
 
@@ -81,8 +85,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure() -> None:
-    """Collect LiteLLM's open clients now, so that they print nothing after the summary."""
+    """Let LiteLLM's open clients print nothing, and pytest's last collections scan nothing."""
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+    gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)
@@ -163,7 +168,7 @@ def settings() -> Iterator[Settings]:
     from ragassay.testing import ScriptedModel
 
     with ScriptedModel() as model:
-        yield load_settings(model=model.model_name, api_base=model.base_url)
+        yield load_settings(model=model.model_name, api_base=model.base_url, reranker="none")
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PROGRAMS = Path(__file__).parent / "docker" / "programs"
+UNCOMPRESSED = Path(__file__).parent / "uncompressed"
+"""Folder for PYTHONPATH, in which Python builds archives without compression."""
+
 WITHOUT_POWERS = ("setpriv", "--bounding-set=-dac_override,-fowner")
 """Command prefix that makes root obey permissions."""
 
@@ -191,7 +194,7 @@ class ImageBuild:
         log.unlink(missing_ok=True)
         done = subprocess.run(
             ["/bin/sh", "-euc", stage.here(rest)],
-            env={**self.environment(stage), "OWNED": str(log)},
+            env={**self.environment(stage), "OWNED": str(log), "PYTHONPATH": str(UNCOMPRESSED)},
             cwd=stage.path("."),
             capture_output=True,
             text=True,

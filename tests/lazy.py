@@ -7,10 +7,10 @@ from typing import Any
 
 
 class LazyModule:
-    """Module that is imported on first attribute access, not at test collection.
+    """Module that is imported on first access to a public attribute, not at test collection.
 
-    Private names do not import it, because pytest asks every object of a test file for some. A test
-    that patches the library must import it directly.
+    Collection reads private attributes of all names in a test module. A test that patches the
+    library must import it directly.
     """
 
     def __init__(self, name: str) -> None:

@@ -14,6 +14,12 @@ from ragassay.testing import ScriptedModel
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "examples" / "sample"
 
+SHORT = {
+    "question": "Does brelozant help against migraine?",
+    "answer": "Brelozant lowered migraine days by 1.9 a month [PMID 99000101].",
+}
+"""An answer that all instruments read in a second."""
+
 HEAVY = {
     *("chromadb", "datasets", "gguf", "lxml", "matplotlib", "nltk", "onnxruntime", "openpyxl"),
     *("optuna", "pandas", "pyarrow", "ray", "safetensors", "scipy", "sentence_transformers"),
@@ -81,9 +87,9 @@ def test_a_judged_run_imports_only_what_it_uses(tmp_path):
 @pytest.mark.integration
 def test_a_run_with_the_instruments_imports_no_client_of_models_and_no_nltk(tmp_path):
     out = str(tmp_path / "run")
-    answers, corpus = str(SAMPLE / "answers.jsonl"), str(SAMPLE / "abstracts.jsonl")
-    options = ("--corpus", corpus, "--out", out, "--quiet", "--limit", "1")
-    loaded = loaded_by("evaluate", answers, *options)
+    answers, corpus = tmp_path / "answers.jsonl", str(SAMPLE / "abstracts.jsonl")
+    answers.write_text(json.dumps(SHORT), encoding="utf-8")
+    loaded = loaded_by("evaluate", str(answers), "--corpus", corpus, "--out", out, "--quiet")
     of_signals = {"onnxruntime", "safetensors", "scipy", "tokenizers"}
     assert libraries(loaded, HEAVY | {"litellm", "openai"}) == of_signals
     assert of_rooms(loaded) == set()

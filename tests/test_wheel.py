@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 import yaml
 from bare import ABSENT, BROUGHT, run_without
 from conftest import ROOT
+from image_steps import UNCOMPRESSED
 from pages import unfolded
 
 from ragassay.records import Evaluation
@@ -38,7 +40,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         else:
             shutil.copy(source, target)
     build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder / "dist", folder]
-    done = subprocess.run(build, capture_output=True, text=True)
+    environment = os.environ | {"PYTHONPATH": str(UNCOMPRESSED)}
+    done = subprocess.run(build, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(list((folder / "dist").glob("ragassay-*.tar.gz"))) == 1
     (found,) = (folder / "dist").glob("ragassay-*.whl")

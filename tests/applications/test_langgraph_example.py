@@ -59,6 +59,7 @@ async def test_its_answers_are_sentences_of_what_it_found(example):
 def test_a_model_answers_where_one_is_named(example, monkeypatch, capsys):
     answer = "Brelozant lowers migraine days [99000101]."
     monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("RAGASSAY_LITERATURE__RERANKER", "none")
     with ScriptedModel(reply=lambda messages, schema: answer) as model:
         named = [
             "--model",

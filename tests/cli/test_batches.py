@@ -88,9 +88,8 @@ def test_a_batched_run_that_was_killed_goes_on_and_decides_as_one_without_batche
         first.communicate()
         n_submitted = sum(len(batch.requests) for batch in model.batches)
         plan.takes_s = 0.0
-        again = start(*batched)
-        said = again.communicate(timeout=300)[0]
-        assert again.returncode == 0, said
+        again = CliRunner().invoke(app, list(map(str, batched)))
+        assert again.exit_code == 0, again.output
         keys = Counter(key for batch in model.batches for key in batch.requests)
         assert n_submitted and set(keys.values()) == {1}, "no request is submitted twice"
         n_batched = model.n_requests

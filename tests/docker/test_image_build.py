@@ -8,6 +8,7 @@ lock's packages (`-m long` does that), users, capabilities and networks of conta
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,10 @@ SERVICES: dict[str, Any] = yaml.safe_load((ROOT / "docker" / "compose.yaml").rea
     "services"
 ]
 SAMPLE = ROOT / "examples" / "sample"
+ANSWER = {
+    "question": "Does brelozant help against migraine?",
+    "answer": "Brelozant lowered migraine days by 1.9 a month [PMID 99000101].",
+}
 CACHE = "/var/cache/ragassay"
 USE_IMAGE = """
 import importlib.metadata, pathlib, ragassay, sys
@@ -72,11 +77,11 @@ def test_the_dockerfile_makes_an_image_that_works(folder: Path, weights_cache: P
     helped = image.run()
     assert helped.returncode == 0 and "evaluate" in helped.stdout, helped.stderr
 
-    for name in ("answers.jsonl", "abstracts.jsonl"):
-        stage.path(f"/tmp/{name}").write_bytes((SAMPLE / name).read_bytes())
+    stage.path("/tmp/answers.jsonl").write_text(json.dumps(ANSWER), encoding="utf-8")
+    stage.path("/tmp/abstracts.jsonl").write_bytes((SAMPLE / "abstracts.jsonl").read_bytes())
     done = image.run(
         *("evaluate", "/tmp/answers.jsonl", "--corpus", "/tmp/abstracts.jsonl", "--quiet"),
-        *("--limit", "1", "--only", "citations", "--out", "/runs/sample"),
+        *("--only", "citations", "--out", "/runs/sample"),
     )
     assert done.returncode == 0, done.stderr
     assert (stage.path("/runs/sample") / "report.html").exists()

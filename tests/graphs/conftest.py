@@ -39,7 +39,8 @@ def make_run(sample: Path) -> MakeRun:
     """A toolbox that asks a scripted model."""
 
     def make(model: ScriptedModel, corpus: Corpus | None = None, **options: Any) -> Run:
-        settings = load_settings(model=model.model_name, api_base=model.base_url, **options)
+        options = {"model": model.model_name, "reranker": "none", **options}
+        settings = load_settings(api_base=model.base_url, **options)
         return build_run(settings, corpus).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
 
     return make

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import importlib
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import ROOT
@@ -115,24 +114,34 @@ LONG = ("evaluate", "optimize", "audit", "grade", "synthesize", "corpus-embed")
 @pytest.mark.parametrize(
     "command", [*BRIEF, *(pytest.param(name, marks=pytest.mark.long) for name in LONG)]
 )
-def test_a_disk_that_fills_is_said_and_the_command_goes_on_when_there_is_room(command: str):
-    done = stopped(command, "--full-disk")
+def test_a_disk_that_fills_is_said_and_the_command_goes_on_when_there_is_room(
+    command: str, kill_resume: Any, tmp_path: Path
+):
+    n = 1 if command in BRIEF else 4
+    done = stopped(kill_resume, command, tmp_path, n, n_kills=0, is_full=True)
     assert done["said in one line"] is True
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("command", [*BRIEF, *LONG])
-def test_a_command_that_is_killed_ends_as_if_it_had_not_been(command: str):
-    assert stopped(command, "--kills", "3")["kills"]
+def test_a_command_that_is_killed_ends_as_if_it_had_not_been(
+    command: str, kill_resume: Any, tmp_path: Path
+):
+    assert stopped(kill_resume, command, tmp_path, 4, n_kills=3)["kills"]
 
 
-def stopped(command: str, *how: str) -> dict[str, object]:
-    """Stop a command and give it again; the script fails where the result is another."""
-    script = ROOT / "benchmarks" / "kill_resume.py"
-    words = [sys.executable, str(script), command, "--answers", "4", *how]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=400)
-    assert done.returncode == 0, done.stdout + done.stderr
-    found: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
+@pytest.fixture
+def kill_resume(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    return importlib.import_module("kill_resume")
+
+
+def stopped(
+    kill_resume: Any, command: str, folder: Path, n_answers: int, **how: Any
+) -> dict[str, object]:
+    """Stop a command and give it again; the result must not change."""
+    job = kill_resume.COMMANDS[command](folder, n_answers, ())
+    found = kill_resume.measure(job, folder, latency_s=0.05, seed=7, **how)
     assert found["equal"] and not found["finished_and_asked_again"]
     return found
 

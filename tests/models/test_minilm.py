@@ -73,9 +73,9 @@ def test_the_default_runs_without_torch(tmp_path: Path) -> None:
     sample = Path(__file__).parents[2] / "examples" / "sample"
     program = (
         "import ragassay, sys;"
-        f"found = ragassay.evaluate({str(sample / 'answers.jsonl')!r},"
-        f" corpus={str(sample / 'abstracts.jsonl')!r}, out={str(tmp_path / 'run')!r},"
-        " limit=1);"
+        "answer = 'Brelozant lowered migraine days by 1.9 a month [PMID 99000101].';"
+        "found = ragassay.evaluate([{'question': 'Does brelozant help?', 'answer': answer}],"
+        f" corpus={str(sample / 'abstracts.jsonl')!r}, out={str(tmp_path / 'run')!r});"
         "print(len(found), {'torch', 'transformers', 'sentence_transformers'} & {*sys.modules})"
     )
     done = subprocess.run(

@@ -23,7 +23,7 @@ pytest_plugins = ["pytester"]
 Run = Callable[..., pytest.RunResult]
 
 ASK = """
-ASKED = {"question": "What does aspirin do?", "only": "rubrics", "rubrics": "correctness"}
+ASKED = {"question": "What is the effect of aspirin?", "only": "rubrics", "rubrics": "correctness"}
 """
 
 
@@ -116,7 +116,7 @@ def test_an_answer_that_falls_short_fails_and_says_how(run, monkeypatch):
             '>*assert_answer("Aspirin helps."*',
             "E*AssertionError: this answer misses 1 of 1 requirement",
             "E*correctness*>= 4.5*below",
-            "E*What does aspirin do?",
+            "E*What is the effect of aspirin?",
             "test_rag.py:*: AssertionError",
         ]
     )
@@ -172,16 +172,17 @@ def test_nothing_is_asked_twice_until_something_changes(run, model, pytester):
         assert model.n_requests == n_before + 1, changed
 
 
+# Clearly English, so that no process loads the model that identifies languages.
 MANY = """
 import pytest
 
 @pytest.mark.parametrize("n", range(4))
 def test_many(assert_answer, n):
-    assert_answer(f"Aspirin helps {n} times.", **ASKED, correctness=">=1")
+    assert_answer(f"Aspirin is of help {n} times.", **ASKED, correctness=">=1")
 
 def test_twice(assay):
-    first = assay("Aspirin helps.", **ASKED)
-    assert assay("It harms.", **ASKED).scores.keys() == first.scores.keys()
+    first = assay("Aspirin is of help.", **ASKED)
+    assert assay("It is of no help.", **ASKED).scores.keys() == first.scores.keys()
 """
 
 NAMES = [*(f"test_rag.py::test_many[{n}]" for n in range(4))]
@@ -206,6 +207,7 @@ def test_all_answers_are_in_one_report(run, model, pytester):
 
 def test_the_workers_of_xdist_make_one_report(run, model, pytester):
     plugins = ("-p", "xdist", "-p", "pytest_randomly", "-p", "no:cacheprovider", "-n", "2")
+    plugins += ("-p", "no:unraisableexception")  # It collects garbage in each process.
     for options in (plugins, ()):
         result = run(MANY, "--ragassay", *options, alone=bool(options))
         result.assert_outcomes(passed=5)
@@ -346,7 +348,9 @@ def test_pytest_finds_the_plugin_by_its_entry_point(pytester, monkeypatch):
     (info / "entry_points.txt").write_text(f"[pytest11]\n{point[0]} = {point[1]}\n")
     monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{info.parent}")
     pytester.makepyfile(test_rag=ASK + ONE)
-    result = pytester.runpytest_subprocess("-p", "no:randomly")
+    # Plugins of other libraries take most of the time.
+    others = ("-p", "no:randomly", "-p", "no:langsmith_plugin", "-p", "no:hypothesispytest")
+    result = pytester.runpytest_subprocess(*others)
     result.assert_outcomes(passed=1, skipped=1)
-    without = pytester.runpytest_subprocess("-p", "no:randomly", "-p", f"no:{point[0]}")
+    without = pytester.runpytest_subprocess(*others, "-p", f"no:{point[0]}")
     without.stdout.fnmatch_lines(["E*fixture 'assert_answer' not found"])

@@ -18,7 +18,7 @@ from ragassay.testing import ScriptedModel
 
 pytestmark = pytest.mark.integration
 
-PAPERS = [PAPER.model_copy(update={"id": name}) for name in "abcdefghij"]
+PAPERS = [PAPER.model_copy(update={"id": name}) for name in "abcd"]
 MORE = [
     pair.model_copy(update={"id": f"{paper.id}/{pair.id}", "paper": paper.id})
     for paper in PAPERS

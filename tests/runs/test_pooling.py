@@ -103,9 +103,8 @@ async def test_a_run_ends_with_them_and_again_with_the_same(sample, tmp_path):
     job = replace(job, records=tuple(chosen))
     folder = RunFolder(tmp_path / "run")
     with ScriptedModel() as model:
-        settings = load_settings(
-            model=model.model_name, api_base=model.base_url, rubrics=("cohesion",)
-        )
+        named = {"model": model.model_name, "api_base": model.base_url, "reranker": "none"}
+        settings = load_settings(**named, rubrics=("cohesion",))
         run = build_run(settings, job.corpus).with_models(embedder=WordEmbedder())
         result = await run_job(job, run, folder)
         again = await run_job(job, run, folder)

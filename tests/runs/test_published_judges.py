@@ -189,6 +189,7 @@ def test_the_run_names_who_rated_and_who_decided_the_rest(
 ) -> None:
     arguments = ["evaluate", str(sample / "answers.jsonl"), "--limit", "1", "--out", str(tmp_path)]
     arguments += ["--model", "openai/team-judge", "--judge-form", "prometheus"]
+    arguments += ["--only", "rubrics", "--only", "citations"]
     done = CliRunner().invoke(app, [*arguments, "--api-base", model.base_url])
     assert done.exit_code == 0, done.output
     manifest = json.loads((tmp_path / "run.json").read_text())

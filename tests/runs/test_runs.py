@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
@@ -35,7 +36,8 @@ pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
 
 
 def run_for(model: ScriptedModel, job: Job, **options: object) -> Run:
-    settings = load_settings(model=model.model_name, api_base=model.base_url, **options)
+    named = {"model": model.model_name, "api_base": model.base_url, "reranker": "none"}
+    settings = load_settings(**named, **options)
     return build_run(settings, job.corpus).with_models(embedder=WordEmbedder())
 
 
@@ -237,12 +239,11 @@ def test_a_folder_without_a_run_is_named(tmp_path):
         RunFolder(tmp_path).read_manifest()
 
 
-def test_a_run_that_is_killed_ends_as_if_it_had_not_been():
-    command = [sys.executable, str(ROOT / "benchmarks" / "kill_resume.py"), "evaluate"]
-    command += ["--answers", "2", "--kills", "1", "--only", "rubrics", "--only", "sentences"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=400)
-    assert done.returncode == 0, done.stdout + done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
+def test_a_run_that_is_killed_ends_as_if_it_had_not_been(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    kill_resume = importlib.import_module("kill_resume")
+    job = kill_resume.COMMANDS["evaluate"](tmp_path, 2, ("rubrics", "sentences"))
+    found = kill_resume.measure(job, tmp_path, n_kills=1, latency_s=0.05, seed=7)
     assert found["equal"]
     assert found["finished_and_asked_again"] == 0
     assert found["kills"] >= 1

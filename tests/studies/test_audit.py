@@ -111,7 +111,7 @@ def verdicts(audit: Audit, family: str = "rubric") -> dict[str, str | None]:
 
 async def test_a_judge_that_always_says_five_is_blind_to_every_rubric():
     with ScriptedModel(says(lambda text: 5)) as model:
-        found = await run_audit(*chosen(model, records(), limit=0, attacks=NINE))
+        found = await run_audit(*chosen(model, records(6), limit=0, attacks=NINE))
     assert len(verdicts(found.audit)) == 9
     assert set(verdicts(found.audit).values()) == {"blind"}
     assert all(f.detection.value == 0 and f.lift.value == 0 for f in found.audit.figures)
@@ -131,7 +131,7 @@ async def test_a_judge_that_sees_the_damage_is_trusted():
 
 
 async def test_a_judge_that_obeys_the_answer_is_blind_to_injections():
-    given = records()
+    given = records(6)
     whole = [r.answer for r in given]
     obeys = says(lambda text: 2 if any(f">\n{t}\n</data" in text for t in whole) else 5)
     with ScriptedModel(obeys) as model:
