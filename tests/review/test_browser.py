@@ -45,6 +45,18 @@ def saved(page: Any) -> None:
     until(page, "document.getElementById('saved').textContent === 'saved'")
 
 
+def wait_for_chosen(page: Any) -> None:
+    """Wait until the chosen item is shown; until then, the page takes no review."""
+    chosen = "document.querySelector('.row[aria-selected=\"true\"]')?.dataset.n"
+    until(page, f"document.querySelector('article')?.dataset.n === {chosen}")
+
+
+def press(page: Any, key: str) -> None:
+    """Press a key when the chosen item is shown."""
+    wait_for_chosen(page)
+    page.keyboard.press(key)
+
+
 def said(run: Path) -> list[tuple[str, str, object]]:
     """What stands in the journal."""
     return [(one.evaluator, one.field, one.value) for one in open_journal(run).read()]
@@ -70,12 +82,12 @@ def test_keys_go_through_the_queue(server, open_page):
 def test_a_digit_says_a_label_shows_the_next_item_and_u_takes_it_back(server, open_page, run):
     page = open_page(server.url)
     first = title(page)
-    page.keyboard.press("3")
+    press(page, "3")
     saved(page)
     assert said(run) == [("citation", "label", "neutral")]
     until(page, f"document.querySelector('article').dataset.title !== {first!r}")
     until(page, "document.getElementById('count').textContent.startsWith('1 of 8')")
-    page.keyboard.press("u")
+    press(page, "u")
     until(page, f"document.querySelector('article').dataset.title === {first!r}")
     until(page, "document.getElementById('count').textContent.startsWith('0 of 8')")
     assert [one.undoes != "" for one in open_journal(run).read()] == [False, True]
@@ -83,12 +95,12 @@ def test_a_digit_says_a_label_shows_the_next_item_and_u_takes_it_back(server, op
 
 def test_accept_and_reject(server, open_page, run):
     page = open_page(server.url)
-    page.keyboard.press("a")
+    press(page, "a")
     saved(page)
-    page.keyboard.press("a")  # of an undecided verdict, what it leans to
+    press(page, "a")  # of an undecided verdict, what it leans to
     until(page, "document.getElementById('count').textContent.startsWith('2 of 8')")
     saved(page)
-    page.keyboard.press("x")
+    press(page, "x")
     until(page, "document.getElementById('count').textContent.startsWith('3 of 8')")
     saved(page)
     assert said(run) == [
@@ -104,14 +116,14 @@ def test_a_rating_by_its_digit(server, open_page, run):
     until(page, "document.querySelectorAll('.row').length === 2")
     until(page, "document.querySelector('article').dataset.kind === 'Rubric rating'")
     page.keyboard.press("Escape")
-    page.keyboard.press("5")
+    press(page, "5")
     saved(page)
     assert said(run) == [("rubric", "rating", 5)]
 
 
 def test_edit_says_another_label_and_why(server, open_page, run):
     page = open_page(server.url)
-    page.keyboard.press("e")
+    press(page, "e")
     page.locator("#edit select").select_option(label="not relevant")
     page.locator("#why").fill("It is about another drug.")
     page.keyboard.press("Control+Enter")
@@ -158,7 +170,7 @@ def test_without_a_name_the_page_asks_once(run, open_page):
         page.keyboard.type("Zoë Ångström")
         page.keyboard.press("Enter")
         until(page, "document.getElementById('who').textContent === 'Zoë Ångström'")
-        page.keyboard.press("1")
+        press(page, "1")
         saved(page)
         page.reload()
         page.wait_for_load_state("networkidle")
@@ -171,10 +183,10 @@ def test_two_people_see_what_the_other_said(server, open_page, run):
     ann = open_page(server.url)
     with PageServer(run, "bob") as other:
         bob = open_page(other.url)
-        ann.keyboard.press("1")
+        press(ann, "1")
         saved(ann)
         bob.get_by_text("ann", exact=True).first.wait_for()
-        bob.keyboard.press("3")
+        press(bob, "3")
         saved(bob)
         ann.locator(".row .others.differ").first.wait_for()
         bob.close()
@@ -189,7 +201,7 @@ def test_what_the_server_could_not_save_is_kept_and_sent_when_it_is_back(run, op
     page = open_page(server.url, expected="Failed to load resource")
     page.wait_for_load_state("networkidle")  # The next item is fetched too.
     server.kill()
-    page.keyboard.press("3")
+    press(page, "3")
     until(page, "document.getElementById('saved').classList.contains('wait')")
     assert "1 not saved" in page.locator("#saved").inner_text()
     assert title(page).startswith("Evidence verdict")  # fetched before it was asked for
@@ -210,6 +222,7 @@ def test_a_narrow_page_fits_and_keeps_the_choices_in_sight(server, open_page, ru
     page.locator("#open-queue").click()
     page.locator(".row").nth(1).click()
     assert not page.locator("#list").is_visible()
+    wait_for_chosen(page)
     page.locator(".choice").first.click()
     saved(page)
     assert len(said(run)) == 1
@@ -248,7 +261,7 @@ def test_hostile_texts_run_nothing(tmp_path, open_page):
     with PageServer(hostile_run(tmp_path / "run"), "<b>eve</b>") as server:
         page = open_page(server.url)
         for _ in range(3):
-            page.keyboard.press("a")
+            press(page, "a")
             saved(page)
         page.wait_for_load_state("networkidle")
         assert page.locator("main img, main script, main b b, #list img").count() == 0
