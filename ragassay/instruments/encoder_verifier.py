@@ -134,7 +134,7 @@ class EncoderVerifier:
         difference = find_difference(claim, sentences, title, beside)
         absent = () if beside is None else find_absent_numbers(claim, sentences, title, beside)
         if self._by_rule:
-            is_partial = has_number_of_others(claim, sentences, title, beside or ())
+            is_partial = bool(beside) and has_number_of_others(claim, sentences, title, beside)
             shares = weigh_labels(shares, difference, is_partial)
         best = max(range(len(shares)), key=shares.__getitem__)
         verdict, bits = (
