@@ -21,6 +21,14 @@ def until(page: Any, condition: str) -> None:
     raise AssertionError(f"it never came true: {condition}")
 
 
+def expect(shown: Any) -> Any:
+    """Return Playwright's assertions about a locator, which wait for what they state."""
+    from playwright.sync_api import expect as assertions
+
+    assertions.set_options(timeout=WAIT_MS)
+    return assertions(shown)
+
+
 def serious_faults(page: Any) -> list[str]:
     """Return axe-core violations with impact "serious" or higher, with their elements."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")

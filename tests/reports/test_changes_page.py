@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from answers import answer
-from browsing import browse, chromium, overflow, serious_faults, until  # noqa: F401
+from browsing import browse, chromium, expect, overflow, serious_faults, until  # noqa: F401
 from lxml import html
 from pages import check_well_formed, unpacked
 
@@ -222,7 +222,7 @@ def status(page: Any, words: str) -> None:
 def test_the_list_is_filtered_searched_and_turned(open_page):
     page = open_page()
     status(page, "130 answers")
-    assert page.locator("#pairs > li").count() == 50
+    expect(page.locator("#pairs > li")).to_have_count(50)
     page.click("#on")
     until(page, "document.getElementById('page').textContent === '51 to 100 of 130'")
     page.click("[data-name=worse]")
@@ -243,8 +243,8 @@ def test_keys_open_one_answer_after_another_across_pages(open_page):
     until(page, "location.hash === '#open=1'")
     page.keyboard.press("j")
     until(page, "location.hash === '#open=2'")
-    assert page.locator("details.pair[open]").count() == 1
-    assert page.evaluate("document.activeElement.parentElement.id") == "p2"
+    expect(page.locator("details.pair[open]")).to_have_count(1)
+    until(page, "document.activeElement.parentElement.id === 'p2'")
     page.keyboard.press("k")
     until(page, "location.hash === '#open=1'")
     page.keyboard.press("/")
@@ -259,7 +259,7 @@ def test_keys_open_one_answer_after_another_across_pages(open_page):
 def test_a_state_is_a_link(open_page):
     page = open_page("#show=worse&open=3")
     status(page, "43 of 130 answers")
-    assert page.locator("details.pair[open]").get_attribute("id") == "p3"
+    expect(page.locator("details.pair[open]")).to_have_attribute("id", "p3")
     page = open_page("#show=__proto__&open=1e9&page=-4&of=7")
     status(page, "130 answers")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import browse, chromium, overflow, serious_faults, until  # noqa: F401
+from browsing import browse, chromium, expect, overflow, serious_faults, until  # noqa: F401
 
 from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Document
@@ -77,19 +77,19 @@ def test_a_finding_leads_to_its_sentence_beside_its_source(report):
     page = report()
     page.click("#primary .what a")
     opened(page, "q0")
-    assert page.locator("a.s[aria-current]").get_attribute("data-s") == "2"
-    assert page.locator(".pane:not([hidden])").get_attribute("data-s") == "2"
+    expect(page.locator("a.s[aria-current]")).to_have_attribute("data-s", "2")
+    expect(page.locator(".pane:not([hidden])")).to_have_attribute("data-s", "2")
     page.click("a.s[data-s='1']")
     until(page, "document.querySelector('.pane:not([hidden])').dataset.s === '1'")
     assert "answer=1" in page.url and "s=1" in page.url
     page.click(".pane:not([hidden]) .place")
-    assert page.locator(".source[open]").count() == 1
-    assert page.evaluate("CSS.highlights.get('passage').size") == 1
+    expect(page.locator(".source[open]")).to_have_count(1)
+    until(page, "CSS.highlights.get('passage').size === 1")
 
 
 def test_findings_and_answers_are_filtered_and_sorted_together(report):
     page = report()
-    assert page.locator("#primary > li").count() == 10
+    expect(page.locator("#primary > li")).to_have_count(10)
     page.click("#primary-more")
     until(page, "document.querySelectorAll('#primary > li').length === 20")
     page.click(".filters summary")
@@ -107,16 +107,16 @@ def test_findings_and_answers_are_filtered_and_sorted_together(report):
     count(page, "31 of 61 answers")
     page.select_option("[name=sort]", "low")
     until(page, "location.hash.includes('sort=low')")
-    assert page.locator("#list th[aria-sort=ascending]").inner_text() == "Rubric mean"
+    expect(page.locator("#list th[aria-sort=ascending]")).to_have_text("Rubric mean")
 
 
 def test_a_state_is_a_link_and_a_strange_one_does_no_harm(report):
     page = report("#system=beta&page=1&answer=1&s=3")
     opened(page, "q0")
-    assert page.locator(".pane:not([hidden])").get_attribute("data-s") == "3"
-    assert "1 of 21" in page.locator("#reader > nav").inner_text()
+    expect(page.locator(".pane:not([hidden])")).to_have_attribute("data-s", "3")
+    expect(page.locator("#reader > nav")).to_contain_text("1 of 21")
     page = report("#answer=9999&state=__proto__&sort=constructor&score=x&page=-4")
-    assert page.locator("#list tbody tr").count() == 25
+    expect(page.locator("#list tbody tr")).to_have_count(25)
 
 
 def test_keys_go_through_answers_and_marks(report):
@@ -128,7 +128,7 @@ def test_keys_go_through_answers_and_marks(report):
     page.keyboard.press("k")
     opened(page, "q0")
     page.keyboard.press("p")
-    assert page.locator(".pane:not([hidden])").get_attribute("data-s") == "2"
+    expect(page.locator(".pane:not([hidden])")).to_have_attribute("data-s", "2")
     page.keyboard.press("/")
     page.keyboard.type("j")
     count(page, "61 of 61 answers")
@@ -151,11 +151,12 @@ def test_printed_it_has_what_was_listed(report):
     count(page, "1 of 61 answers")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
-    assert page.locator("#print .answer").count() == 1
-    assert page.locator("#print .pane").count() == page.locator("#print .pane:visible").count() == 4
-    assert page.locator("#tools").is_hidden()
+    expect(page.locator("#print .answer")).to_have_count(1)
+    expect(page.locator("#print .pane")).to_have_count(4)
+    expect(page.locator("#print .pane:visible")).to_have_count(4)
+    expect(page.locator("#tools")).to_be_hidden()
     page.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert page.locator("#print .answer").count() == 0
+    expect(page.locator("#print .answer")).to_have_count(0)
 
 
 def test_without_its_script_it_shows_what_is_wrong_and_where_the_rest_is(
@@ -166,6 +167,6 @@ def test_without_its_script_it_shows_what_is_wrong_and_where_the_rest_is(
     path = tmp_path / "report.html"
     path.write_text(render_html(*run), encoding="utf-8")
     page = browse(f"file://{path}", java_script_enabled=False)
-    assert page.locator("#primary > li").count() == 6
-    assert page.locator("noscript p").is_visible()
-    assert page.locator("#tools").is_hidden()
+    expect(page.locator("#primary > li")).to_have_count(6)
+    expect(page.locator("noscript p")).to_be_visible()
+    expect(page.locator("#tools")).to_be_hidden()

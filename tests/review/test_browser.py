@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from answers import answer, written_run
-from browsing import browse, chromium, until  # noqa: F401
+from browsing import browse, chromium, expect, until  # noqa: F401
 from reviewing import PageServer, Server, hostile_run
 
 from ragassay.runs.journal import open_journal
@@ -18,12 +18,11 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture
 def open_page(browse) -> Callable[..., Any]:  # noqa: F811
-    """Open an address in a browser of its own, and wait until its queue is shown."""
+    """Open an address in a browser of its own, and wait until its queue and item are shown."""
 
     def open_at(url: str, *size: int, **options: Any) -> Any:
         page = browse(url, *size, **options)
-        until(page, "document.getElementById('count').textContent !== ''")
-        page.locator("article[data-title]").wait_for()
+        wait_for_item(page)
         return page
 
     return open_at
@@ -45,15 +44,14 @@ def saved(page: Any) -> None:
     until(page, "document.getElementById('saved').textContent === 'saved'")
 
 
-def wait_for_chosen(page: Any) -> None:
+def wait_for_item(page: Any) -> None:
     """Wait until the chosen item is shown; until then, the page takes no review."""
-    chosen = "document.querySelector('.row[aria-selected=\"true\"]')?.dataset.n"
-    until(page, f"document.querySelector('article')?.dataset.n === {chosen}")
+    page.locator("#item[aria-busy=false] article[data-title]").wait_for()
 
 
 def press(page: Any, key: str) -> None:
     """Press a key when the chosen item is shown."""
-    wait_for_chosen(page)
+    wait_for_item(page)
     page.keyboard.press(key)
 
 
@@ -70,10 +68,9 @@ def test_keys_go_through_the_queue(server, open_page):
     page.keyboard.press("j")
     until(page, f"document.querySelector('article').dataset.title !== {first!r}")
     assert title(page) == "Evidence verdict, sentence 1 · for 1: undecided"
-    assert "Item 2 of 8" in page.locator("#live").inner_text()
-    assert page.locator('.row[aria-selected="true"]').get_attribute("data-n") == page.locator(
-        "article"
-    ).get_attribute("data-n")
+    expect(page.locator("#live")).to_contain_text("Item 2 of 8")
+    shown = page.locator("article").get_attribute("data-n")
+    expect(page.locator('.row[aria-selected="true"]')).to_have_attribute("data-n", shown)
     page.keyboard.press("k")
     page.keyboard.press("k")
     until(page, f"document.querySelector('article').dataset.title === {first!r}")
@@ -132,7 +129,7 @@ def test_edit_says_another_label_and_why(server, open_page, run):
     assert (review.value, review.why) == ("not_relevant", "It is about another drug.")
     page.keyboard.press("k")
     page.get_by_text("It is about another drug.").wait_for()
-    assert page.locator(".people .mine").count() == 1
+    expect(page.locator(".people .mine")).to_have_count(1)
 
 
 def test_clicks_do_the_same(server, open_page, run):
@@ -156,9 +153,9 @@ def test_search_narrows_the_queue_and_escape_goes_back_to_the_keys(server, open_
     page.locator("article[data-title^='Nugget assignment']").wait_for()
     page.keyboard.press("Escape")
     page.keyboard.press("?")
-    assert page.locator("#help").is_visible()
+    expect(page.locator("#help")).to_be_visible()
     page.keyboard.press("Escape")
-    assert not page.locator("#help").is_visible()
+    expect(page.locator("#help")).to_be_hidden()
     page.locator("#text").fill("nothing has this")
     page.get_by_text("No items match these filters.").wait_for()
 
@@ -166,15 +163,15 @@ def test_search_narrows_the_queue_and_escape_goes_back_to_the_keys(server, open_
 def test_without_a_name_the_page_asks_once(run, open_page):
     with PageServer(run) as server:
         page = open_page(server.url)
-        assert page.locator("#ask").is_visible()
+        expect(page.locator("#ask")).to_be_visible()
         page.keyboard.type("Zoë Ångström")
         page.keyboard.press("Enter")
         until(page, "document.getElementById('who').textContent === 'Zoë Ångström'")
         press(page, "1")
         saved(page)
         page.reload()
-        page.wait_for_load_state("networkidle")
-        assert not page.locator("#ask").is_visible()
+        wait_for_item(page)
+        expect(page.locator("#ask")).to_be_hidden()
         page.close()
     assert open_journal(run).read()[0].who == "Zoë Ångström"
 
@@ -203,8 +200,9 @@ def test_what_the_server_could_not_save_is_kept_and_sent_when_it_is_back(run, op
     server.kill()
     press(page, "3")
     until(page, "document.getElementById('saved').classList.contains('wait')")
-    assert "1 not saved" in page.locator("#saved").inner_text()
-    assert title(page).startswith("Evidence verdict")  # fetched before it was asked for
+    expect(page.locator("#saved")).to_contain_text("1 not saved")
+    # It was fetched before it was asked for.
+    expect(page.locator("article[data-title^='Evidence verdict']")).to_be_visible()
     assert not open_journal(run).read()
     with Server(run, "--who", "ann", "--port", str(server.port)) as again:
         page.goto(again.url)
@@ -218,11 +216,11 @@ def test_a_narrow_page_fits_and_keeps_the_choices_in_sight(server, open_page, ru
     assert page.evaluate("document.documentElement.scrollWidth") == 400
     box = page.locator(".choices").bounding_box()
     assert box["y"] > 450 and box["y"] + box["height"] <= 900
-    assert not page.locator("#list").is_visible()
+    expect(page.locator("#list")).to_be_hidden()
     page.locator("#open-queue").click()
     page.locator(".row").nth(1).click()
-    assert not page.locator("#list").is_visible()
-    wait_for_chosen(page)
+    expect(page.locator("#list")).to_be_hidden()
+    wait_for_item(page)
     page.locator(".choice").first.click()
     saved(page)
     assert len(said(run)) == 1
@@ -263,7 +261,7 @@ def test_hostile_texts_run_nothing(tmp_path, open_page):
         for _ in range(3):
             press(page, "a")
             saved(page)
-        page.wait_for_load_state("networkidle")
-        assert page.locator("main img, main script, main b b, #list img").count() == 0
+        wait_for_item(page)
+        expect(page.locator("main img, main script, main b b, #list img")).to_have_count(0)
         assert page.evaluate("typeof window.a") == "undefined"
         page.close()
