@@ -27,7 +27,7 @@ from ragassay.reports.sheets import (
 from ragassay.reports.text import find_score_title
 
 OVERLAP = "ranges overlap"
-"""Text for a rank or difference that cannot be determined because of undecided verdicts."""
+"""Text for a difference that cannot be determined because of undecided verdicts."""
 
 
 def build_leaderboard_sheet(board: Leaderboard) -> Sheet:
@@ -59,7 +59,8 @@ def build_leaderboard_sheet(board: Leaderboard) -> Sheet:
     )
     rows = tuple(
         (
-            *(board.key, _format_rank(row), tie_text(row), row.system),
+            *(board.key, NOT_DEFINED if row.rank is None else str(row.rank)),
+            *(tie_text(row), row.system),
             *(row.rank, row.rank_low, row.rank_high),
             *(build_score_cell(row.score, has_interval=False), format_interval(row.score)),
             *(row.score.low, row.score.high, row.score.worst, row.score.best),
@@ -121,12 +122,17 @@ def describe_board_coverage(board: Leaderboard) -> str:
     text = (
         f"The column Tied shows the ranks that are possible according to the paired tests (at "
         f"{ALPHA:g}, with Holm's correction). {board.n_shared} of {board.n_questions} questions "
-        f"were answered by all systems"
+        f"have a score for all systems"
     )
     if board.n_shared < board.n_questions:
         text += (
-            ". Each mean covers all questions that the system answered, and each test covers only "
-            "the questions that both systems answered"
+            ". Each mean covers all questions for which the system has a score, and each test only "
+            "the questions for which both systems have one"
+        )
+    if any(row.overlaps for row in board.rows):
+        text += (
+            ". Systems without a rank have overlapping ranges: because of undecided verdicts, it "
+            "is unknown which score is higher"
         )
     return text
 
@@ -151,9 +157,3 @@ def render_leaderboards_latex(boards: Sequence[Leaderboard]) -> str:
         render_sheet_latex(build_leaderboard_sheet(board), f"tab:{board.key}") for board in boards
     )
     return NEEDS_BOOKTABS + "\n".join(tables)
-
-
-def _format_rank(row: LeaderboardRow) -> str:
-    if row.overlaps:
-        return OVERLAP
-    return NOT_DEFINED if row.rank is None else str(row.rank)

@@ -270,7 +270,8 @@ def render_sheet_table(sheet: Sheet, n_most: int | None = None) -> Table:
     from rich import box
     from rich.table import Table
 
-    table = Table(title=build_cell_text(sheet.title), title_justify="left", box=box.SIMPLE_HEAD)
+    title = build_cell_text(sheet.title)
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, collapse_padding=True)
     table.show_edge = False
     table.pad_edge = False
     for column in sheet.column_heads:

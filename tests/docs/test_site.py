@@ -81,27 +81,27 @@ def test_the_transcript_replaces_what_commands_print_and_nothing_else():
     page = (
         "Text.\n\n<!-- file: a.txt -->\n```json\n{}\n```\n"
         "<!-- shortened: 2, 1 -->\n```console\n$ one\nold\n```\n"
-        "```console\n$ two\nold\n$ three\n```\n```sh\nkept\n```\n"
+        "```console\n$ two \\\n    --on\nold\n$ three\n```\n```sh\nkept\n```\n"
     )
-    said = {"one": "1\n2\n3\n4", "two": "2", "three": ""}
+    said = {"one": "1\n2\n3\n4", "two \\\n    --on": "2", "three": ""}
     written: dict[str, str] = {}
     renewed = module_of(ROOT / "docs" / "transcript.py").renewed
     assert renewed(page, said.__getitem__, written.__setitem__) == (
         "Text.\n\n<!-- file: a.txt -->\n```json\n{}\n```\n"
         "<!-- shortened: 2, 1 -->\n```console\n$ one\n1\n...\n4\n```\n"
-        "```console\n$ two\n2\n$ three\n```\n```sh\nkept\n```\n"
+        "```console\n$ two \\\n    --on\n2\n$ three\n```\n```sh\nkept\n```\n"
     )
     assert written == {"a.txt": "{}\n"}
 
 
 def test_the_transcript_shows_no_place_of_a_machine():
-    made_alike = module_of(ROOT / "docs" / "transcript.py").made_alike
+    module = module_of(ROOT / "docs" / "transcript.py")
     folder = Path("/tmp/x/first")
     text = "/tmp/x/first/run 0:01:02 /opt/v/ragassay/sample/README.md http://127.0.0.1:4321/v1 \n"
-    assert made_alike(text, folder) == (
+    assert module.made_alike(text, folder) == (
         "run 0:00:00 .venv/lib/python3.11/site-packages/ragassay/sample/README.md "
         "http://127.0.0.1:PORT/v1"
     )
-    page = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
-    assert not re.search(r"/(?:tmp|home|root|work)/", page)
-    assert json.loads(re.findall(r"<!-- file: .*\n```json\n(.*)\n```", page)[0])["response"]
+    pages = [(ROOT / name).read_text(encoding="utf-8") for name in module.PAGES]
+    assert not [page for page in pages if re.search(r"/(?:tmp|home|root|work)/", page)]
+    assert json.loads(re.findall(r"<!-- file: .*\n```json\n(.*)\n```", pages[0])[0])["response"]

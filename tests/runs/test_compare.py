@@ -175,7 +175,7 @@ def test_the_command_prints_tables_and_names_its_files(two, tmp_path):
     words = re.sub(r"\s+", " ", out)
     assert "Nugget recall, mean over questions" in words
     assert "1 no alpha 90 % 90-90 % 8 none" in words.replace("\u00a0", " ").replace("\u2013", "-")
-    assert "8 of 8 questions were answered by all systems" in words
+    assert "8 of 8 questions have a score for all systems" in words
     assert "+0.700" in words
     assert "leaderboard.tex" in errors
 
