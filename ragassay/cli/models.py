@@ -184,14 +184,16 @@ def merge(
         gguf: Write a GGUF file, e.g. for llama.cpp.
         dtype: Data type of the weights in the Hugging Face folder.
     """
+    from ragassay.models.tuned import check_new_path, write_gguf, write_hf
     from ragassay.models.tuned import merge as merge_adapter
-    from ragassay.models.tuned import write_gguf, write_hf
 
     if hf is None and gguf is None:
         raise InputError("no output specified; pass --hf DIR, --gguf FILE, or both")
     item = registry.find_registered_model(name)
     if item.folder is None:
         raise InputError(f"{item.name} cannot be merged because it is not an adapter")
+    for path in filter(None, (hf, gguf)):
+        check_new_path(path)
     merged = merge_adapter(item.folder, load_settings().literature.cache_dir)
     if gguf is not None:
         write_gguf(merged, gguf)

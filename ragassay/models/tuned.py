@@ -203,6 +203,12 @@ def merge(folder: Path, cache_dir: Path) -> Merged:
     return Merged(folder.name, base, merged, tokenizer, changed)
 
 
+def check_new_path(path: Path) -> None:
+    """Raise `InputError` if `path` exists."""
+    if path.exists():
+        raise InputError(f"{path} already exists; choose another path or remove it")
+
+
 def write_hf(
     merged: Merged, folder: Path, dtype: Literal["bfloat16", "float16", "float32"] = "bfloat16"
 ) -> None:
@@ -300,12 +306,8 @@ def rotate_rows(weight: NDArray[np.floating], n_heads: int) -> NDArray[np.floati
 
 @contextmanager
 def _open_new_path(target: Path) -> Iterator[Path]:
-    """Yield a temporary path, and rename it to `target` at the end.
-
-    Raises `InputError` if `target` exists.
-    """
-    if target.exists():
-        raise InputError(f"{target} already exists; choose another path or remove it")
+    """Yield a temporary path, and rename it to `target` at the end."""
+    check_new_path(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(dir=target.parent, prefix=".merging-"))
     try:

@@ -105,3 +105,10 @@ def test_a_card_shows_its_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "88" in shown and "made up" in shown and "delta 0.1" in shown
     (finding,) = [line for line in shown.splitlines() if "never" in line]
     assert "finding" in finding and "n/a" in finding
+
+
+def test_no_output_is_written_if_one_of_them_exists(tmp_path: Path) -> None:
+    paths = ("--gguf", str(tmp_path / "new.gguf"), "--hf", str(tmp_path))
+    done = RUN.invoke(app, ["models", "merge", "ragassay/judge", *paths])
+    assert done.exit_code == 1 and "already exists" in done.stderr.replace("\n", " ")
+    assert list(tmp_path.iterdir()) == []
