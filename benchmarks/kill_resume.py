@@ -115,6 +115,8 @@ class Command:
     def fill_once(self, n_bytes: int) -> bool:
         """Run with a limit on file sizes.
 
+        Python would also truncate the compiled modules that it writes, and not notice.
+
         Returns:
             Whether the command failed with one line on stderr.
         """
@@ -123,6 +125,7 @@ class Command:
             capture_output=True,
             text=True,
             check=False,
+            env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes)),
         )
         print(done.stderr, file=sys.stderr, end="")
