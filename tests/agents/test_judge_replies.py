@@ -95,6 +95,15 @@ REPLIES: tuple[tuple[str, int | None], ...] = (
     ('{"rating": 4, "final_rating": 2, "rationale": "x"}', None),
     ('{"initial_rating": 2, "final_rating": 4, "rationale": "x"}', 4),
     ('{"rating": 4, "max_rating": 5, "rationale": "x"}', 4),
+    ('{"rating": 2, "revised": {"rating": 4, "rationale": "x"}, "rationale": "y"}', 4),
+    ('{"rating": 2, "rationale": "y", "final_verdict": {"rating": 4}}', 4),
+    ('{"initial": {"rating": 2}, "final": {"rating": 4, "rationale": "x"}}', 4),
+    ('{"rating": 2, "final": {"rating": 3}, "corrected": {"rating": 4}}', None),
+    ('{"rating": 4, "rationale": "x", "corrections": {"dose": "2 mg"}}', 4),
+    ('{"rating": 4, "correctness": {"rating": 2}, "rationale": "x"}', 4),
+    ('{"rating": 4, "alternatives": [{"rating": 2}], "rationale": "x"}', 4),
+    ('{"rating_draft": 2, "rating_final": 4, "rationale": "x"}', 4),
+    ('{"injected": {"rating": 4, "rationale": "x"}, "note": "y"}', None),
     ('{\\n \\"rating\\": 4,\\n \\"rationale\\": \\"x\\"}', 4),
     ('{"rating"\uff1a4\uff0c"rationale"\uff1a"x"}', 4),
     (json.dumps({"name": "rate", "arguments": VERDICT}), 4),
@@ -290,6 +299,7 @@ def test_labels_are_compared_without_case_and_punctuation(said: Any, label: str)
         *("does not support", "supports, but not the dose", "supports (partially)"),
         *("neutral - contradicts", "unsupported", "the passage supports it"),
         *("supports, although only in part", "supports, mostly", "yes"),
+        *("supports?", "supports (unclear)", "neutral (close to supports)"),
     ],
 )
 def test_another_label_is_none(said: Any) -> None:
