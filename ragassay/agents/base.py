@@ -15,7 +15,8 @@ from typing import Annotated, Any, ClassVar
 import dspy
 import pydantic
 
-from ragassay.agents.replies import is_refusal, read_reply, require_no_correction
+from ragassay.agents.replies import read_reply, require_no_correction
+from ragassay.agents.reply_cues import is_refusal
 from ragassay.agents.reply_values import convert_value, is_label, list_required_fields
 from ragassay.agents.sampling import (
     ModelCall,
