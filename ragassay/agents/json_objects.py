@@ -182,7 +182,7 @@ def match_fields(fields: Mapping[str, Field], names: Sequence[str]) -> dict[str,
 
 
 _REVISED = re.compile(
-    r"^(?:final|revis(?:ed|ion)|correct(?:ed|ion)|updated|adjusted)|(?:final|revised)$"
+    r"^(?:final|overall|new|revis(?:ed|ion)|correct(?:ed|ion)|updated|adjusted)|(?:final|revised)$"
 )
 
 

@@ -24,8 +24,8 @@ _DRAFT = re.compile(
     r"(?:(?:\b(?:draft|example|injected)\b|\be\.g\.)(?:\W{1,4}\w+){0,2}"
     r"|\b(?:initial|preliminary|tentative|provisional|sample|template)(?: (?:rating|score|grade"
     r"|verdict|label|assessment|evaluation|judge?ment|reply|response|output|json)\b(?: \w+)?)?"
-    r"|\b(?:says|contains|reads|wrote|ends? with|(?:to|might|could) (?:inject|output|return|reply"
-    r"|respond|write|print|say))(?: with)?"
+    r"|\b(?:says|contains|reads|wrote|ends? with|(?:to|me|might|could|would) (?:inject|output"
+    r"|return|reply|respond|write|print|say|get|look like))(?: (?:with|this))?"
     r"|\A\W{0,9}(?:if|had)\b.{0,99}\b(?:would|might|could)\b.{0,99})[^\w.!?]{0,9}\Z",
     re.IGNORECASE,
 )
@@ -38,7 +38,7 @@ _ASIDE = re.compile(
 """Words before one of two different verdicts that is not final."""
 
 _CHANGES = (
-    r"final(?:ly)?|actual(?:ly)?|revis(?:e|ed|ing|ion)|correct(?:ed|ing|ion)|sorry|mistake|edit"
+    r"final(?:ly)?|actual(?:ly)?|revis(?:e|ed|ing|ion)|correct(?:ed|ing|ion)|sorry|apolog\w+|oops|mistake|edit"
     r"|on (?:reflection|(?:further|closer|second) \w+)|second thoughts?|instead|wait|hmm"
     r"|(?:re-?|double[- ])(?:read|check|consider|evaluat)\w{0,5}"
     r"|chang(?:es?|ed|ing)|adjust(?:ed|ing)?|updat(?:e[ds]?|ing)"
@@ -47,17 +47,19 @@ _CHANGES = (
 )
 _STATES = (
     r"boxed|I(?: would| will|['\u2019](?:d|ll))? (?:rate|give|say|score)|result"
-    r"|ratings?|score|grade|verdict|label|answer(?=\W{0,4}(?:[:=>]|is\b))"
+    r"|(?<!confidence )(?:ratings?|score)|grade|verdict|label|answer(?=\W{0,4}(?:[:=>]|is\b))"
 )
 _CHANGE = re.compile(rf"(?<![^\W_])(?:{_CHANGES})(?![^\W_])", re.IGNORECASE)
 """Words with which a text changes a verdict."""
 _CUE = re.compile(rf"(?<![^\W_])(?:{_CHANGES}|{_STATES})(?![^\W_])", re.IGNORECASE)
 """Words with which a text changes or states a verdict."""
 _WITHDRAWAL = re.compile(
-    r"(?:^|[.!?] )\W{0,9}(?:please |so,? )?(?:(?:disregard|ignore|discard|forget|scratch)"
+    r"(?:^|[.!?] )\W{0,9}(?:please |so,? )?(?:(?:disregard|ignore|discard|forget|scratch|strike)"
     r" (?:that|this|the above|(?:the|my) (?:above|previous|earlier|first|initial|last))\b"
     r"|no,? wait[,.:!]|I (?:retract|withdraw|take (?:that|it) back)\b)"
-    r"|\b(?:rating|score|verdict|that)(?:['\u2019]s| is| was) (?:a (?:bit|little) )?"
+    r"|\b(?:rating|score|verdict)(?: above)? (?:is|was) (?:wrong|incorrect|mistaken|too)\b"
+    r"|\b(?:rating|score) should (?:be|have been) (?:lower|higher)\b"
+    r"|\bth(?:at|is)(?:['\u2019]s| is| was) (?:a (?:bit|little) )?"
     r"too (?:generous|lenient|harsh|strict)\b",
     re.IGNORECASE | re.MULTILINE,
 )
