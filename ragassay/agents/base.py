@@ -15,7 +15,8 @@ from typing import Annotated, Any, ClassVar
 import dspy
 import pydantic
 
-from ragassay.agents.replies import is_refusal, read_reply, require_no_correction
+from ragassay.agents.replies import read_reply, require_no_correction
+from ragassay.agents.reply_cues import is_refusal
 from ragassay.agents.reply_values import convert_value, is_label, list_required_fields
 from ragassay.agents.sampling import (
     ModelCall,
@@ -36,6 +37,10 @@ CONTEXT_FIELD = "context"
 
 CASE_FIELD = "case"
 """Name of an extra field for the question and answer of an example."""
+
+
+_REASONS = ("rationale", "reason")
+"""Starts of the names of fields that explain a verdict."""
 
 
 class SharedPrefixAdapter(dspy.Adapter):
@@ -73,7 +78,8 @@ class SharedPrefixAdapter(dspy.Adapter):
 
         Raises:
             UnparsableReplyError: The reply has no JSON object, lacks a required field, has a value
-                of the wrong type, or is followed by text that changes the verdict.
+                of the wrong type, gives a refusal as its rationale, or is followed by text that
+                changes the verdict.
             RefusedError: The model refused to answer.
         """
         types = {name: field.annotation for name, field in signature.output_fields.items()}
@@ -97,6 +103,9 @@ class SharedPrefixAdapter(dspy.Adapter):
                 values[name] = convert_value(name, None, kind)
         labels = [name for name in required if is_label(types[name])]
         if labels:
+            reasons = [values[name] for name in types if name.startswith(_REASONS)]
+            if any(is_refusal(reason) for reason in reasons if isinstance(reason, str)):
+                raise UnparsableReplyError(f"the rationale is a refusal: {completion[:200]!r}")
             verdict = {values[name] for name in labels}
             require_no_correction(text, fields[labels[-1]], verdict, types[labels[-1]])
         return values

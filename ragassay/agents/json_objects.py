@@ -18,8 +18,11 @@ _OPENING = re.compile(r'\{(?=\s*")')
 _SPACE = re.compile(r"\s*")
 _MOST_BROKEN = 200
 
-WRAPPERS = re.compile(r"think|thought|draft|reason|reflect|analysis|scratch|example", re.IGNORECASE)
-"""Names of fields for the model's reasoning. Verdicts in these fields are ignored."""
+WRAPPERS = re.compile(
+    r"think|thought|draft|initial|reason|reflect|analysis|scratch|example|quot|inject|input",
+    re.IGNORECASE,
+)
+"""Names of fields for reasoning, drafts and quotations. Verdicts in these fields are ignored."""
 
 MOST_DEPTH = 3
 """Maximum number of objects around a verdict, as in {"answer": {"result": {...}}}."""
@@ -124,18 +127,26 @@ def unwrap_fields(
     wanted: Sequence[str],
     depth: int = 0,
 ) -> dict[str, Field]:
-    """Return fields by name. Unwrap the only nested object while a `wanted` field is missing."""
+    """Return fields by name. Unwrap the only nested object while a `wanted` field is missing.
+
+    An object with a name such as "revised" replaces the fields around it.
+    """
     matching = match_fields(fields, names)
-    if all(name in matching for name in wanted) or depth == MOST_DEPTH:
+    if depth == MOST_DEPTH:
         return matching
-    nested = [
-        inner
+    nested = {
+        key: inner
         for key, field in fields.items()
         if not WRAPPERS.search(key) and (inner := _read_nested(text, key, field)) is not None
-    ]
-    if len(nested) != 1:
+    }
+    revised = [inner for key, inner in nested.items() if _REVISED.search(normalize_name(key))]
+    for inner in revised:
+        within = unwrap_fields(text, inner, names, wanted, depth + 1)
+        if any(name in within for name in wanted):
+            return within if len(revised) == 1 else {}
+    if all(name in matching for name in wanted) or len(nested) != 1:
         return matching
-    return unwrap_fields(text, nested[0], names, wanted, depth + 1)
+    return unwrap_fields(text, next(iter(nested.values())), names, wanted, depth + 1)
 
 
 def _read_nested(text: str, key: str, field: Field) -> dict[str, Field] | None:
@@ -158,7 +169,8 @@ def match_fields(fields: Mapping[str, Field], names: Sequence[str]) -> dict[str,
     by_plain_name: dict[str, list[Field]] = {}
     for key, field in fields.items():
         if key not in names:
-            plain_name = _REVISED.sub("", normalize_name(key))
+            plain_name = normalize_name(key)
+            plain_name = _REVISED.sub("", plain_name) or plain_name
             by_plain_name.setdefault(plain_name, []).append(field)
     matching: dict[str, Field] = {}
     for name in names:
@@ -169,7 +181,9 @@ def match_fields(fields: Mapping[str, Field], names: Sequence[str]) -> dict[str,
     return matching
 
 
-_REVISED = re.compile(r"^(?:final|revised|corrected|updated|adjusted)(?=.)")
+_REVISED = re.compile(
+    r"^(?:final|overall|new|revis(?:ed|ion)|correct(?:ed|ion)|updated|adjusted)|(?:final|revised)$"
+)
 
 
 def normalize_name(name: str) -> str:

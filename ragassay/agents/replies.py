@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from typing import Any, get_args
 
 import json_repair
@@ -17,9 +18,16 @@ from ragassay.agents.json_objects import (
     match_fields,
     unwrap_fields,
 )
-from ragassay.agents.reply_values import find_label, normalize_label, strip_bounds
+from ragassay.agents.reply_cues import (
+    find_reasoning_end,
+    is_correction,
+    is_draft,
+    is_withdrawn,
+    states_other_label,
+)
+from ragassay.agents.reply_values import strip_bounds
 from ragassay.errors import UnparsableReplyError
-from ragassay.text.faults import find_reasoning, replace_surrogates
+from ragassay.text.faults import replace_surrogates
 
 _QUOTES = "\"'`\u201c\u201d\u2018\u2019"
 _WIDE = re.compile(
@@ -34,16 +42,6 @@ _LOOSE_OPENING = re.compile(
 
 _BARE_FIELD = re.compile(rf"\s{{0,99}}[{_QUOTES}]\w{{1,40}}[{_QUOTES}]\s{{0,9}}:")
 
-_REFUSAL = re.compile(
-    r"\W{0,9}(?:unfortunately,? )?(?:(?:i['\u2019]?m |i am )?sorry|i apologi[sz]e"
-    r"|as an? (?:ai|(?:large )?language model)\b|i must decline"
-    r"|(?:es )?tut mir leid|(?:je suis )?d\u00e9sol\u00e9|lo siento|\u5f88?\u62b1\u6b49"
-    r"|i(?: (?:cannot|can['\u2019]t|won['\u2019]t|will not)"
-    r"|(?: am|['\u2019]m) (?:unable|not able) to)\W{0,3}"
-    r"(?:$|(?:answer|assess|assist|comply|continue|do|engage|evaluate|fulfil+|grade|help|judge"
-    r"|label|provide|rate|respond|review|score)\b))",
-    re.IGNORECASE,
-)
 MOST_REPAIRED_CHARS = 50_000
 
 
@@ -66,23 +64,40 @@ def read_reply(
     """
     wanted = tuple(names if required is None else required)
     text, outside, objects = _read_first_turn(text)
-    reasoning = find_reasoning(outside)
-    begin = max((end for _, end in reasoning), default=0)
+    begin = find_reasoning_end(outside)
     objects = [o for o in objects if o.start >= begin]
     if begin and not outside[begin:].strip() and not objects:
         raise ValueError("the reply has reasoning but no verdict")
     broken = [o for o in objects if o.problem]
     complete = [o for o in objects if not o.problem]
-    verdict, last, problem = _find_verdict(text, outside, complete, names, wanted)
-    last = max(last, begin)
+    verdict, problem = _find_verdict(text, outside, complete, names, wanted, begin)
+    last = verdict.end if verdict else begin
     after = next((o for o in broken if o.start >= last and _has_any_field(text, o, names)), None)
     if after is None and verdict:
         _reject_quoted(text, broken, last)
-        return verdict
+        if not verdict.is_draft:
+            return verdict.fields
     start = after.start if after else _find_loose_start(outside, last)
     if start is None:
-        raise ValueError(after.problem if after else problem)
-    return _repair(text, start, names, wanted)
+        raise ValueError(problem)
+    before = outside[last:start]
+    if is_draft(before, ""):
+        raise ValueError(_DRAFT_PROBLEM)
+    repaired = _repair(text, start, names, wanted)
+    _require_correction(verdict, repaired, before, wanted)
+    return repaired
+
+
+_DRAFT_PROBLEM = "the verdict is a draft, an example or a quotation"
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """Fields and end of an object with all wanted fields."""
+
+    fields: dict[str, Field]
+    end: int
+    is_draft: bool
 
 
 def _find_verdict(
@@ -91,26 +106,43 @@ def _find_verdict(
     objects: Sequence[JsonObject],
     names: Sequence[str],
     wanted: Sequence[str],
-) -> tuple[dict[str, Field], int, str]:
-    """Return the fields of the last object with all wanted fields, its end, and what is missing.
+    begin: int,
+) -> tuple[_Verdict | None, str]:
+    """Return the last object after `begin` with all wanted fields, and what is missing otherwise.
 
     Raises:
         ValueError: A later object has some of the wanted fields or is ambiguous.
     """
-    verdict: dict[str, Field] = {}
-    problem, last = "no JSON object", 0
+    verdict: _Verdict | None = None
+    problem, last = "no JSON object", begin
     for candidate in objects:
         fields = unwrap_fields(text, candidate.fields, names, wanted)
         missing = [name for name in wanted if name not in fields]
         if not missing:
-            if any(verdict[name].value != fields[name].value for name in wanted if verdict):
-                _require_correction(outside[last : candidate.start])
-            verdict, last = fields, candidate.end
+            before = outside[last : candidate.start]
+            _require_correction(verdict, fields, before, wanted)
+            last = candidate.end
+            verdict = _Verdict(fields, last, is_draft(before, outside[last : last + 2]))
+            problem = _DRAFT_PROBLEM
         elif verdict and _has_any_field(text[: candidate.end], candidate, wanted):
             raise ValueError(f"the last object has no single field {missing[0]!r}")
         else:
             problem = f"no field {missing[0]!r}"
-    return verdict, last, problem
+    return verdict, problem
+
+
+def _require_correction(
+    verdict: _Verdict | None, fields: Mapping[str, Field], between: str, wanted: Iterable[str]
+) -> None:
+    """Check that different fields after a verdict correct the verdict.
+
+    Raises:
+        ValueError: The objects may be items of a list, or the later one may be an example.
+    """
+    if verdict is None or all(verdict.fields[name].value == fields[name].value for name in wanted):
+        return
+    if not (verdict.is_draft or is_correction(between)):
+        raise ValueError("the reply has two different verdicts")
 
 
 _NEXT_TURN = re.compile(
@@ -133,94 +165,24 @@ def _read_first_turn(text: str) -> tuple[str, str, list[JsonObject]]:
     return text[:end], outside[:end], [o for o in objects if o.start < end]
 
 
-_ASIDE = re.compile(
-    r"\b(?:draft|initial(?:ly)?|original(?:ly)?|previous(?:ly)?|considered|e\.g|example|at first"
-    r"|before|had|if|or|alternatively|(?:would|could|might) (?:have|be|get))\b",
-    re.IGNORECASE,
-)
-
-
-def _require_correction(between: str) -> None:
-    """Check that the text between two different verdicts does not make the second an aside.
-
-    Raises:
-        ValueError: The objects are items of a list, or the second may be a draft or an example.
-    """
-    lead = re.split(r"[.!?]\s{1,9}(?=[A-Z])|\n", between.strip())[-1]
-    if lead == "," or _ASIDE.search(lead):
-        raise ValueError("the reply has two different verdicts")
-
-
-_CUE = re.compile(
-    r"(?<![^\W_])(?:final(?:ly)?|actual(?:ly)?|revis(?:e|ed|ing|ion)|correct(?:ed|ing|ion)"
-    r"|on (?:reflection|(?:further|closer|second) \w+)|re-?(?:read|check|consider|evaluat)\w{0,5}"
-    r"|second thoughts?|instead|chang(?:es?|ed|ing)|adjust(?:ed|ing)?|updat(?:ed|ing)|wait|hmm"
-    r"|sorry|mistake|edit|should (?:be|get|have been)|make (?:it|that)|go(?:ing)? with|settle"
-    r"|deserves|merits|downgrad(?:ed|ing)|lower(?:ed|ing)?|reduced?|rais(?:e|ed|ing)|conclusion"
-    r"|boxed|I(?: would| will|['\u2019](?:d|ll))? (?:rate|give|say|score)|result"
-    r"|ratings?|score|grade|verdict|label|answer(?=\W{0,4}(?:[:=>]|is\b)))(?![^\W_])",
-    re.IGNORECASE,
-)
-"""Words with which a text changes or states a verdict."""
-_NAMED = re.compile(
-    r"(?:[]:=>{|\u2013\u2014\u2192]|\b(?:is|(?<!to )(?<!not )be|(?<!would have )been|becomes?|to|as"
-    r"|at|on|(?<!not give )it|that|this|with|(?<!not )give|say|get|assign|deserves|merits|rating"
-    r"|(?<!would )score|grade|verdict|label|answer|actually|finally|instead|correction|wait)\b,?)"
-    r"(?:\san?\s)?[\s*_`\"']{0,9}(?!is\b)"
-    r"(\d+(?:\s?(?:/|out of|of)\s?\d+)?|[^\W\d_]{1,40}(?:[ _-][^\W\d_]{1,40})?)"
-    r"(?!(?<=\n\d)[.)])"  # the number of a list item
-    r"(?=[\s*_`\"')}$]{0,9}(?:\Z|\n|[.,;:!<|](?!\d)"
-    r"|\b(?:after|instead|because|since|as|given|rather|not|for|due|and|but|is|seems)\b))",
-    re.IGNORECASE,
-)
-"""A value that the text presents as the verdict, such as "rating is 2" or "to a 2"."""
-_ALONE = re.compile(r"^[^\w\n]{0,99}(\w+)[^\w\n]{0,99}$", re.MULTILINE)
-"""A value that is a line of its own, such as "**2**"."""
-
-
 def require_no_correction(text: str, field: Field, values: Set[Any], annotation: Any) -> None:
     """Check that the text after the object does not change the verdict.
-
-    A number without a cue such as "final" or "rating" before it is ignored.
 
     Args:
         field: Last field of the verdict.
         values: All labels or ratings of the verdict.
 
     Raises:
-        UnparsableReplyError: The text mentions another label or rating.
+        UnparsableReplyError: The text withdraws the verdict or states another.
     """
     _, outside, objects = _read_first_turn(text)
     rest = outside[field.end :]
     if not any(o.start <= field.start < o.end for o in objects if not o.problem):
         rest = rest.rpartition("}")[2]
-    labels = get_args(strip_bounds(annotation))
-    words = _ALONE.findall(rest)
-    cue = _CUE.search(rest)
-    if cue:
-        rest = rest[rest.rfind("\n", 0, cue.start()) + 1 :]
-    if cue or not any(isinstance(label, int) for label in labels):
-        words += _NAMED.findall(rest)
-    named = {find_label(word, labels) for word in words} - {None}
-    if cue and not named:
-        long = {normalize_label(str(label)): label for label in labels if len(str(label)) > 5}
-        named = {long[word] for word in map(normalize_label, rest.split()) if word in long}
-        named = set() if values & named else named
-    if named - values:
+    if states_other_label(rest, values, get_args(strip_bounds(annotation))) or is_withdrawn(rest):
         raise UnparsableReplyError(
             f"the text after the verdict contradicts it: {rest.strip()[:200]!r}"
         )
-
-
-def is_refusal(text: str) -> bool:
-    """Return whether a reply, after any reasoning, is a refusal that contains no object.
-
-    Example:
-        >>> is_refusal("I'm sorry, but I can't assist with that.")
-        True
-    """
-    begin = max((end for _, end in find_reasoning(text)), default=0)
-    return "{" not in text[begin:] and _REFUSAL.match(text, begin) is not None
 
 
 def _blank_objects(text: str, objects: Iterable[JsonObject]) -> Iterable[str]:

@@ -112,6 +112,8 @@ def _parse_label(value: Any, labels: Sequence[Any]) -> Any:
         value = "yes" if value else "no"
     if not isinstance(value, str):
         raise ValueError("the label is unknown")
+    if re.search(r"\?\W*$", value):
+        raise ValueError("the label is uncertain")
     by_word: Mapping[str, Any] = {normalize_label(str(label)): label for label in labels}
     if normalize_label(value) in by_word:
         return by_word[normalize_label(value)]
@@ -133,7 +135,8 @@ _REASON = re.compile(r"[:,;(\u2013\u2014]|\s-|-\s|\.\s")
 """Separator between a label and the reason after it."""
 _HEDGES = frozenset(
     "or and but not no only partial partially partly in somewhat weakly mostly largely although "
-    "though except however".split()
+    "though except however unclear unsure uncertain perhaps maybe possibly probably likely close "
+    "borderline".split()
 )
 _SYNONYMS: Mapping[str, str] = {
     "irrelevant": "notrelevant",
@@ -159,7 +162,7 @@ def _parse_rating(value: str, labels: Sequence[Any]) -> Any:
     if top and int(top[1]) != max(labels):
         raise ValueError("the rating is on a different scale")
     rest = rest[top.end() :] if top else rest
-    if re.match(r"[-+?](?!\w)", rest):
+    if re.match(r"[-+](?!\w)", rest):
         raise ValueError("the rating is uncertain")
     if re.search(r"\d", value[: first.start()] + rest):
         raise ValueError("the value contains more than one number")
