@@ -20,7 +20,7 @@ from ragassay.agents.json_objects import (
 )
 from ragassay.agents.reply_cues import (
     find_reasoning_end,
-    is_correction,
+    is_aside,
     is_draft,
     is_withdrawn,
     states_other_label,
@@ -84,7 +84,7 @@ def read_reply(
     if is_draft(before, ""):
         raise ValueError(_DRAFT_PROBLEM)
     repaired = _repair(text, start, names, wanted)
-    _require_correction(verdict, repaired, before, wanted)
+    _require_no_aside(verdict, repaired, before, wanted)
     return repaired
 
 
@@ -120,7 +120,7 @@ def _find_verdict(
         missing = [name for name in wanted if name not in fields]
         if not missing:
             before = outside[last : candidate.start]
-            _require_correction(verdict, fields, before, wanted)
+            _require_no_aside(verdict, fields, before, wanted)
             last = candidate.end
             verdict = _Verdict(fields, last, is_draft(before, outside[last : last + 2]))
             problem = _DRAFT_PROBLEM
@@ -131,17 +131,17 @@ def _find_verdict(
     return verdict, problem
 
 
-def _require_correction(
+def _require_no_aside(
     verdict: _Verdict | None, fields: Mapping[str, Field], between: str, wanted: Iterable[str]
 ) -> None:
-    """Check that different fields after a verdict correct the verdict.
+    """Check that different fields after a verdict are no aside, because the last verdict counts.
 
     Raises:
         ValueError: The objects may be items of a list, or the later one may be an example.
     """
     if verdict is None or all(verdict.fields[name].value == fields[name].value for name in wanted):
         return
-    if not (verdict.is_draft or is_correction(between)):
+    if is_aside(between) and not verdict.is_draft:
         raise ValueError("the reply has two different verdicts")
 
 

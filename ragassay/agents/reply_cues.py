@@ -32,10 +32,11 @@ _DRAFT = re.compile(
 """Words right before an object that is a draft, an example or a quotation."""
 _ASIDE = re.compile(
     r"\b(?:draft|initial(?:ly)?|original(?:ly)?|previous(?:ly)?|considered|e\.g|example|at first"
-    r"|before|had|if|or|alternatively|(?:would|could|might) (?:have|be|get))\b",
+    r"|before|had|if|or|alternatively|(?:would|could|might) (?:also )?(?:have|be|get)|ideal"
+    r"|(?:claim|rater|judge|statement|item|answer|response) (?:\d{1,3}|[b-h]))\b",
     re.IGNORECASE,
 )
-"""Words before one of two different verdicts that is not final."""
+"""Words before the second of two different verdicts that is not final."""
 
 _CHANGES = (
     r"final(?:ly)?|actual(?:ly)?|revis(?:e|ed|ing|ion)|correct(?:ed|ing|ion)|sorry|apolog\w+|oops|mistake|edit"
@@ -98,19 +99,18 @@ def is_draft(before: str, after: str) -> bool:
     return bool(is_quoted or _DRAFT.search(sentence))
 
 
-def is_correction(between: str) -> bool:
-    """Return whether the second of two different verdicts corrects the first.
-
-    If it does not, the verdicts may be items of a list, or the second may be an example.
+def is_aside(between: str) -> bool:
+    """Return whether the second of two different verdicts is an aside, or an item of a list.
 
     Args:
         between: Text between the two verdicts.
+
+    Example:
+        >>> is_aside("It could also get:"), is_aside("My final verdict is:")
+        (True, False)
     """
     lead = _read_lead(between)[1]
-    if lead == "," or _ASIDE.search(lead):
-        return False
-    # Models also repeat the object with changes and nothing in between.
-    return bool(_CHANGE.search(between)) or not re.search(r"\w", _FENCE.sub("", between))
+    return lead == "," or _ASIDE.search(lead) is not None
 
 
 def _read_lead(text: str) -> tuple[str, str]:
