@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ragassay.records import Document
+from ragassay.retrievers.literature import ANY, Filters, Hit
 from ragassay.testing.chat_completions import tokenise
 from ragassay.text.search import tokenize
 
@@ -21,6 +23,20 @@ def certain_logprobs(text: str, n_top: int, seed: str) -> dict[str, list[dict[st
         {"token": token, "logprob": 0.0, "bytes": list(token.encode())} for token in tokenise(text)
     ]
     return {"content": [{**token, "top_logprobs": [token][:n_top]} for token in tokens]}
+
+
+@dataclass(frozen=True)
+class FakeCorpus:
+    """Corpus that gives the documents that a function returns for a query."""
+
+    find: Callable[[str], Sequence[Document]]
+    sha256: str = "fake"
+
+    def get(self, identifier: str) -> None:
+        return None
+
+    def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
+        return [Hit(document, 1.0) for document in self.find(query)]
 
 
 @dataclass
