@@ -17,7 +17,6 @@ import pytest
 
 import ragassay.testing
 from ragassay.errors import InputError
-from ragassay.models.call_reply import find_refusal
 from ragassay.testing import Fault, ScriptedModel
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
@@ -170,12 +169,6 @@ def test_junk_does_not_fit_the_schema(client, content):
         assert content_of(ask(client, model, response_format=RESPONSE_FORMAT)) == content
 
 
-def test_a_truncated_reply_stops_for_its_length(client):
-    with ScriptedModel(lambda messages, schema: "12345678", faults=[Fault("truncated")]) as model:
-        choice = ask(client, model).json()["choices"][0]
-    assert (choice["message"]["content"], choice["finish_reason"]) == ("1234", "length")
-
-
 @pytest.mark.parametrize(
     ("kind", "finish_reason"), [("refusal", "stop"), ("content_filter", "content_filter")]
 )
@@ -323,32 +316,6 @@ def test_litellm_gets_a_valid_reply_with_logprobs():
     assert set(top) == set("12345")
     assert sum(top.values()) == pytest.approx(1.0)
     assert reply.usage.total_tokens == reply.usage.prompt_tokens + reply.usage.completion_tokens
-
-
-@pytest.mark.parametrize(
-    ("kind", "error"),
-    [
-        ("rate_limit", "RateLimitError"),
-        ("server_error", "InternalServerError"),
-        ("unavailable", "ServiceUnavailableError"),
-        ("unauthorized", "AuthenticationError"),
-        ("bad_request_too_long", "ContextWindowExceededError"),
-        ("cut_off", "InternalServerError"),
-    ],
-)
-def test_litellm_raises_the_error_of_the_fault(kind, error):
-    import litellm
-
-    with ScriptedModel(faults=[Fault(kind)]) as model, pytest.raises(getattr(litellm, error)):
-        asyncio.run(ask_litellm(model))
-    assert model.n_requests == 1
-
-
-def test_litellm_passes_a_refusal_on():
-    with ScriptedModel(faults=[Fault("refusal")]) as model:
-        message = asyncio.run(ask_litellm(model)).choices[0].message
-    assert message.content is None
-    assert "can't assist" in find_refusal(message)
 
 
 def test_the_process_serves_until_killed_and_logs(client, tmp_path):
