@@ -61,6 +61,12 @@ def test_a_reader_refuses_what_is_no_file(reader, name, folder):
     assert any(word in said for word in ("pipe", "device", "symbolic", "broken link", "kind"))
 
 
+@each_case("reader", [name for name in READERS if name != "reviews"])  # Nothing is reviewed yet.
+def test_a_reader_names_a_missing_file(reader, folder):
+    result, said = outcome(READERS[reader], folder / "missing")
+    assert result is None and "does not exist" in said
+
+
 def test_what_follows_a_hostile_line_is_read(folder):
     path = folder / "lines.jsonl"
     bad = [content for content in CONTENTS.values() if content and b"\n" not in content.strip()]
