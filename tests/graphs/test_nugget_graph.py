@@ -8,7 +8,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from ragassay.errors import FatalModelError, InputError
+from ragassay.errors import InputError
 from ragassay.graphs.nugget_state import NuggetJob
 from ragassay.graphs.nuggets import MOST_LISTED, apply_review, build_nugget_graph
 from ragassay.records import Document, Nugget
@@ -66,19 +66,18 @@ async def test_window_holds_so_many_sources(make_model, make_run):
     assert sum("facts" in str(r.schema) for r in model.requests) == 2
 
 
-async def test_what_is_listed_already_is_left_out_and_counted(make_model, make_run):
+async def test_facts_that_are_listed_already_or_invented_are_left_out_and_named(
+    make_model, make_run
+):
     again = FACTS[0].replace("lowered", "LOWERED")
-    found = await written(make_run(make_model(scripted(extra=[FACTS[0], again]))))
-    assert sum(n.text.casefold() == FACTS[0].casefold() for n in found["nuggets"]) == 1
-    assert {one.reason for one in found["left_out"]} <= {"duplicate", "not_carried"}
-    assert found["left_out"]
-
-
-async def test_fact_that_no_sentence_carries_is_left_out_and_named(make_model, make_run):
     invented = "Brelozant cured 90 of 100 patients."
-    found = await written(make_run(make_model(scripted(extra=[invented]))))
-    assert invented not in {n.text for n in found["nuggets"]}
-    assert [one.text for one in found["left_out"] if one.reason == "not_carried"] == [invented] * 3
+    extra = [FACTS[0], again, invented]
+    found = await written(make_run(make_model(scripted(extra))))
+    texts = [n.text.casefold() for n in found["nuggets"]]
+    assert texts.count(FACTS[0].casefold()) == 1 and invented.casefold() not in texts
+    reasons = [(one.reason, one.text == invented) for one in found["left_out"]]
+    assert reasons.count(("not_carried", True)) == 3
+    assert {reason for reason, _ in reasons} == {"duplicate", "not_carried"}
 
 
 async def test_window_of_inventions_gives_its_closest_sentence(make_model, make_run):
@@ -132,11 +131,6 @@ async def test_importance_that_cannot_be_had_leaves_the_nugget(make_model, make_
     found = await written(make_run(model))
     assert [n.importance for n in found["nuggets"]] == [None] * 3
     assert [f.reason for f in found["failures"]] == ["unparsable"] * 3
-
-
-async def test_wrong_key_stops_the_run(make_model, make_run):
-    with pytest.raises(FatalModelError):
-        await written(make_run(make_model(faults=[Fault("unauthorized")])))
 
 
 async def test_nothing_to_write_from_is_named(make_model, make_run):

@@ -152,13 +152,6 @@ async def test_a_wrong_key_of_any_judge_ends_the_run_and_names_it(make_model):
         await run_job(JOB, run, None)
 
 
-async def test_an_empty_answer_asks_no_judge(make_model):
-    models = [make_model(), make_model()]
-    found = await evaluate(run_of(*models), RECORD.model_copy(update={"answer": " "}))
-    assert [m.n_requests for m in models] == [0, 0]
-    assert {j.failure.reason for j in found.judgments} == {"empty_answer"}
-
-
 async def test_an_answer_that_names_its_rubrics_is_judged_on_these(make_model):
     models = [make_model(rates(1)), make_model(rates(5))]
     record = RECORD.model_copy(update={"rubrics": ("relevancy",)})
