@@ -38,25 +38,16 @@ PICKLES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "joblib", "she
 BUILTINS = {"eval", "exec", "compile", "__import__"}
 
 CALLS = {
-    ("yaml", "load"),
-    ("yaml", "load_all"),
-    ("yaml", "full_load"),
-    ("yaml", "unsafe_load"),
-    ("os", "system"),
-    ("os", "popen"),
-    ("jinja2", "Template"),
+    *(("yaml", name) for name in ("load", "load_all", "full_load", "unsafe_load")),
+    *(("os", "system"), ("os", "popen"), ("jinja2", "Template")),
 }
 ATTRIBUTES = {"from_string", "set_default_unsafe", "add_safe_globals"}
 """Methods that make a template of a text, or trust what a file names."""
 
 WANTED = {"torch.load": ("weights_only", True), "from_pretrained": ("trust_remote_code", False)}
 FORBIDDEN = {
-    "trust_remote_code": True,
-    "allow_pickle": True,
-    "pickle_fallback": True,
-    "shell": True,
-    "weights_only": False,
-    "autoescape": False,
+    **dict.fromkeys(("trust_remote_code", "allow_pickle", "pickle_fallback", "shell"), True),
+    **dict.fromkeys(("weights_only", "autoescape"), False),
 }
 
 
