@@ -16,13 +16,18 @@ from ragassay.models.fitted_raters import load_shipped_rater
 from ragassay.records import Evaluation, Signals
 from ragassay.runs.evaluate import build_job, build_manifest, plan
 from ragassay.settings import load_settings
+from ragassay.testing import ScriptedModel
 
 pytestmark = pytest.mark.integration
 
 
 def run_of(**options) -> Run:
-    given = {"model": EMBEDDED_BASE, "only": ("rubrics",), "signals": True}
-    return build_run(load_settings(**(given | options)))
+    base = {"model": EMBEDDED_BASE, "only": ("rubrics",), "signals": True}
+    return build_run(load_settings(**(base | options)))
+
+
+def endpoint(model: ScriptedModel) -> dict[str, str]:
+    return {"model": model.model_name, "api_base": model.base_url}
 
 
 def rating(evaluation: Evaluation, rubric: str) -> float:
@@ -44,18 +49,19 @@ async def test_the_embedded_judge_rates_by_signals_and_points_to_the_sentence():
     assert {score.judge for score in damaged.scores.values()} == {load_shipped_rater().model}
 
 
-async def test_without_signals_the_language_model_rates():
-    run = run_of(signals=False, rubrics=("relevancy",))
-    assert run.models.signal_extractor is None
-    assert run.judge.name_signal_rater(run.rubrics) == ""
-    found = await evaluate(run, LASTING_EFFECT)
+async def test_without_signals_the_language_model_rates(make_model):
+    embedded = run_of(signals=False, rubrics=("relevancy",))
+    assert embedded.models.signal_extractor is None
+    assert embedded.judge.name_signal_rater(embedded.rubrics) == ""
+    assert embedded.judge.calls_model("relevancy")
+    hosted = run_of(**endpoint(make_model()), signals=False, rubrics=("relevancy",))
+    found = await evaluate(hosted, LASTING_EFFECT)
     assert (found.signals, found.usage.n_calls) == (None, 1)
 
 
 async def test_a_hosted_judge_is_told_what_was_measured(make_model):
     model = make_model()
-    hosted = {"model": model.model_name, "api_base": model.base_url}
-    run = run_of(**hosted, rubrics=("relevancy", "integration"))
+    run = run_of(**endpoint(model), rubrics=("relevancy", "integration"))
     found = await evaluate(run, LASTING_EFFECT)
     assert found.signals is not None and found.usage.n_calls == 2
     prompts = [request.messages[-1]["content"] for request in model.requests]
