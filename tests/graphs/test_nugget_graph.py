@@ -8,7 +8,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from ragassay.errors import InputError
+from ragassay.errors import FatalModelError, InputError
 from ragassay.graphs.nugget_state import NuggetJob
 from ragassay.graphs.nuggets import MOST_LISTED, apply_review, build_nugget_graph
 from ragassay.records import Document, Nugget
@@ -131,6 +131,11 @@ async def test_importance_that_cannot_be_had_leaves_the_nugget(make_model, make_
     found = await written(make_run(model))
     assert [n.importance for n in found["nuggets"]] == [None] * 3
     assert [f.reason for f in found["failures"]] == ["unparsable"] * 3
+
+
+async def test_wrong_key_stops_the_run(make_model, make_run):
+    with pytest.raises(FatalModelError):
+        await written(make_run(make_model(faults=[Fault("unauthorized")])))
 
 
 async def test_nothing_to_write_from_is_named(make_model, make_run):
