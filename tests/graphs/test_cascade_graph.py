@@ -45,9 +45,9 @@ def says(**fields):
 
 
 def run_of(first: ScriptedModel, second: ScriptedModel, when: str = ALWAYS, **options) -> Run:
-    given = {"only": ("rubrics",), "rubrics": ("cohesion", "relevancy"), "signals": False}
+    base = {"only": ("rubrics",), "rubrics": ("cohesion", "relevancy"), "signals": False}
     endpoints = {"api_base": first.base_url, "escalate": f"{SECOND}@{second.base_url}"}
-    return build_word_run(model="openai/first", when=when, **endpoints, **(given | options))
+    return build_word_run(model="openai/first", when=when, **endpoints, **(base | options))
 
 
 def silent(run: Run) -> Run:

@@ -44,8 +44,8 @@ def rates(alone: int, again: int | None = None, reason: str = "The sentences fol
 def run_of(*models: ScriptedModel, **options) -> Run:
     """A run with each model in a member: openai/judge-a, openai/judge-b and so on."""
     members = [f"openai/judge-{c}@{m.base_url}" for c, m in zip("abcd", models, strict=False)]
-    given = {"only": ("rubrics",), "rubrics": ("cohesion", "relevancy"), "signals": False}
-    return build_word_run(**convert_judges(members), **(given | options))
+    base = {"only": ("rubrics",), "rubrics": ("cohesion", "relevancy"), "signals": False}
+    return build_word_run(**convert_judges(members), **(base | options))
 
 
 async def test_each_judge_rates_every_rubric_once_where_they_agree(make_model):

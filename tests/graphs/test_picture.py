@@ -28,13 +28,9 @@ EVIDENCE_NODES = {
 _EDGE = re.compile(r"^\t(\S+) (?:-->|-\.->)(?:\|[^|]*\|)? (\S+?);$", re.M)
 _NODE = re.compile(r"^\t([\w\\]+)\(", re.M)
 
-
 NODES = {
-    build_evaluate_graph: {f"ask_{one.name}" for one in OURS}
-    | {"segment", "find_evidence", "aggregate"},
-    build_nugget_graph: {
-        *("open_windows", "write_nuggets", "merge_nuggets", "rate_importance", "review"),
-    },
+    build_evaluate_graph: (*(f"ask_{one.name}" for one in OURS), "segment", "aggregate"),
+    build_nugget_graph: "open_windows write_nuggets merge_nuggets rate_importance review".split(),
 }
 
 

@@ -107,8 +107,8 @@ def test_each_rule_names_its_flaw(question, answer, found):
 def test_low_ratings_are_flaws_and_missing_ones_are_none():
     def rated(dimension: RacarDimension, rating: int | None) -> RacarRating:
         failure = None if rating else Failure(reason="undecided")
-        given = {"rating": rating, "reason": "Why.", "failure": failure}
-        return RacarRating(pair="p/1", dimension=dimension, **given)
+        fields = {"rating": rating, "reason": "Why.", "failure": failure}
+        return RacarRating(pair="p/1", dimension=dimension, **fields)
 
     ratings = [rated("accuracy", 1), rated("relevance", 2), rated("agnosticism", None)]
     found = find_low_ratings(ratings, 2)

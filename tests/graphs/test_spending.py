@@ -35,8 +35,8 @@ RECORDS = tuple(
 
 
 async def judged(model, folder: Path | None = None, **options) -> tuple[RunResult, Run]:
-    given = {"rubrics": ("cohesion", "relevancy"), "signals": False, "verifier": "judge"} | options
-    run = build_word_run(model=PRICED, api_base=model.base_url, **given)
+    base = {"rubrics": ("cohesion", "relevancy"), "signals": False, "verifier": "judge"} | options
+    run = build_word_run(model=PRICED, api_base=model.base_url, **base)
     result = await run_job(build_job(RECORDS, None), run, RunFolder(folder) if folder else None)
     return result, run
 

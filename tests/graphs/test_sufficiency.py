@@ -11,14 +11,7 @@ from casefiles import build_word_run, evaluate
 from fakes import FakeCorpus
 
 from ragassay.evaluators.base import Run
-from ragassay.records import (
-    Article,
-    EvidenceSearch,
-    Failure,
-    FileFingerprint,
-    Record,
-    SearchEnd,
-)
+from ragassay.records import Article, EvidenceSearch, Failure, FileFingerprint, Record, SearchEnd
 from ragassay.reports.sentence_view import view_search
 from ragassay.retrievers.literature import Corpus
 from ragassay.runs.evaluate import plan
@@ -68,8 +61,7 @@ class Judge:
 def make_evidence_run(make_model, make_run):
     """Make runs that only search for evidence."""
 
-    def make(judge, corpus=CORPUS, **options) -> Run:
-        faults = options.pop("faults", ())
+    def make(judge, corpus=CORPUS, faults=(), **options) -> Run:
         return make_run(make_model(judge, faults), corpus, only=("evidence",), **options)
 
     return make

@@ -40,8 +40,8 @@ def judge(tmp_path: Path) -> str:
 
 def rate(judge: str, *rubrics: str, **options) -> Run:
     """A run that rates by these rubrics, without signals."""
-    given = {"rubrics": rubrics, "only": ("rubrics",), "signals": False, "local_dtype": "float32"}
-    return build_run(load_settings(model=judge, **(given | options)))
+    base = {"rubrics": rubrics, "only": ("rubrics",), "signals": False, "local_dtype": "float32"}
+    return build_run(load_settings(model=judge, **(base | options)))
 
 
 async def test_it_rates_and_its_base_answers_what_else_is_asked(judge, tmp_path):
