@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ from ragassay.records import (
 )
 from ragassay.retrievers.literature import Literature
 from ragassay.settings import load_settings
+from ragassay.testing import Reply, default_reply
 
 RECORD = Record(
     id="one",
@@ -72,6 +74,16 @@ def question(evaluator: Evaluator[Any], item: str, open_case: OpenCase, run: Run
     """Return the question of an evaluator about an item of a case."""
     content = evaluator.get_cached_items(open_case, run)[item]
     return CaseQuestion(evaluator, item, content, open_case, run, lambda update: None)
+
+
+def reply_with(**fields: object) -> Reply:
+    """Return the reply of a model that gives these values where it is asked for them."""
+
+    def reply(messages: Any, schema: Any) -> dict[str, Any]:
+        made = json.loads(default_reply(messages, schema))
+        return made | {name: value for name, value in fields.items() if name in made}
+
+    return reply
 
 
 def build_word_run(corpus: Literature | None = None, **options: Any) -> Run:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ragassay.models.embeddings import Encoded
 from ragassay.records import Document
 from ragassay.retrievers.literature import ANY, Filters, Hit
 from ragassay.testing.chat_completions import tokenise
@@ -57,3 +58,14 @@ class WordEmbedder:
             norm = np.linalg.norm(vectors[row])
             vectors[row] /= norm or 1
         return vectors
+
+
+class TokenEmbedder(WordEmbedder):
+    """A `WordEmbedder` whose tokens are words."""
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[Encoded]:
+        words = [
+            WordEmbedder().encode(tokenize(text)).astype(np.float16).reshape(-1, N_DIMENSIONS)
+            for text in texts
+        ]
+        return [Encoded(v, w) for v, w in zip(self.encode(texts), words, strict=True)]

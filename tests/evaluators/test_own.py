@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 from case_tables import each_case
-from casefiles import RECORD
+from casefiles import RECORD, reply_with
 from fakes import WordEmbedder
 from pages import unfolded
 
@@ -63,14 +63,6 @@ async def broken(case):
 OWN = (has_number, tone, recency)
 
 
-def says(label: str):
-    def reply(messages, schema):
-        made = json.loads(default_reply(messages, schema))
-        return made | ({"reply": label} if "reply" in made else {})
-
-    return reply
-
-
 def run_of(own: Sequence[OwnEvaluator] = OWN, *models: ScriptedModel, **options) -> Run:
     first = {"model": "openai/a", "api_base": models[0].base_url if models else None}
     settings = load_settings(**(first | {"signals": False} | options))
@@ -79,13 +71,13 @@ def run_of(own: Sequence[OwnEvaluator] = OWN, *models: ScriptedModel, **options)
 
 @pytest.fixture
 def plain():
-    with ScriptedModel(says("plain")) as model:
+    with ScriptedModel(reply_with(reply="plain")) as model:
         yield model
 
 
 @pytest.fixture
 def vague():
-    with ScriptedModel(says("vague")) as model:
+    with ScriptedModel(reply_with(reply="vague")) as model:
         yield model
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from casefiles import CASE, RECORD, build_word_run, evaluate, filed, question, watch
+from casefiles import CASE, RECORD, build_word_run, evaluate, filed, question, reply_with, watch
 
 from ragassay.errors import FatalModelError, SettingsError
 from ragassay.evaluators.base import Run
@@ -24,7 +23,7 @@ from ragassay.retrievers.literature import Corpus
 from ragassay.runs.evaluate import build_job, count_max_escalations, plan, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
-from ragassay.testing import Fault, ScriptedModel, default_reply
+from ragassay.testing import Fault, ScriptedModel
 
 SECOND = "openai/gpt-4.1-mini"
 """A name that LiteLLM knows the price of."""
@@ -32,16 +31,6 @@ SECOND = "openai/gpt-4.1-mini"
 ALWAYS, NEVER = "entropy>0", "entropy>5"
 REFUSES = (Fault("refusal"),)
 JOB = build_job([RECORD], Corpus())
-
-
-def says(**fields):
-    """A judge that gives these values, where it is asked for them."""
-
-    def reply(messages, schema):
-        made = json.loads(default_reply(messages, schema))
-        return made | {name: value for name, value in fields.items() if name in made}
-
-    return reply
 
 
 def run_of(first: ScriptedModel, second: ScriptedModel, when: str = ALWAYS, **options) -> Run:
@@ -61,7 +50,7 @@ def silent(run: Run) -> Run:
 
 
 async def test_what_the_first_judge_is_not_sure_of_the_second_decides(make_model):
-    first, second = make_model(says(rating=2)), make_model(says(rating=5))
+    first, second = make_model(reply_with(rating=2)), make_model(reply_with(rating=5))
     found = await evaluate(run_of(first, second))
     assert (first.n_requests, second.n_requests) == (2, 2)
     for judgment in found.judgments:
@@ -77,7 +66,7 @@ async def test_what_the_first_judge_is_not_sure_of_the_second_decides(make_model
 
 
 async def test_what_the_first_judge_is_sure_of_stays_with_it(make_model):
-    first, second = make_model(says(rating=2)), make_model(says(rating=5))
+    first, second = make_model(reply_with(rating=2)), make_model(reply_with(rating=5))
     found = await evaluate(run_of(first, second, NEVER))
     assert (first.n_requests, second.n_requests) == (2, 0)
     ratings = [(j.rating, j.escalation, j.escalated_from) for j in found.judgments]
@@ -97,8 +86,8 @@ async def test_the_entropy_of_each_rating_decides_on_it_alone(make_model):
 
 
 async def test_every_kind_of_verdict_goes_on_and_a_passage_for_two_costs_one_call(make_model):
-    first = make_model(says(verdict="neutral", label="borderline", assignment="not_support"))
-    second = make_model(says(verdict="supports", label="required", assignment="support"))
+    first = make_model(reply_with(verdict="neutral", label="borderline", assignment="not_support"))
+    second = make_model(reply_with(verdict="supports", label="required", assignment="support"))
     record = RECORD.model_copy(update={"nuggets": (Nugget(text="Drug A lowers pressure"),)})
     found = await evaluate(silent(run_of(first, second, only=())), record)
     assert {label.label for label in found.labels} == {"required"}
@@ -118,8 +107,8 @@ async def test_every_kind_of_verdict_goes_on_and_a_passage_for_two_costs_one_cal
 
 
 async def test_citations_by_nuggets_are_merged_from_what_was_decided(make_model):
-    first = make_model(says(verdict="neutral"))
-    second = make_model(says(verdict="supports"))
+    first = make_model(reply_with(verdict="neutral"))
+    second = make_model(reply_with(verdict="supports"))
     options = {"only": ("citations",), "citation_evidence": "nuggets"}
     found = await evaluate(silent(run_of(first, second, **options)))
     assert [c.verdict for c in found.citations] == ["supports", "supports"]
@@ -130,7 +119,7 @@ async def test_citations_by_nuggets_are_merged_from_what_was_decided(make_model)
 
 
 async def test_where_the_second_judge_fails_the_first_one_s_verdict_stands(make_model):
-    found = await evaluate(run_of(make_model(says(rating=2)), make_model(faults=REFUSES)))
+    found = await evaluate(run_of(make_model(reply_with(rating=2)), make_model(faults=REFUSES)))
     for judgment in found.judgments:
         assert (judgment.rating, judgment.failure, judgment.escalated_from) == (2, None, None)
         assert judgment.escalation.failure.reason == "refused"
@@ -145,7 +134,7 @@ async def test_where_the_second_judge_fails_the_first_one_s_verdict_stands(make_
 
 
 async def test_what_could_not_be_had_goes_on_whatever_the_condition(make_model):
-    second = make_model(says(rating=4), faults=[Fault("refusal", contains="relevancy. ")])
+    second = make_model(reply_with(rating=4), faults=[Fault("refusal", contains="relevancy. ")])
     found = await evaluate(run_of(make_model(faults=REFUSES), second, "unscored"))
     mended, lost = found.judgments
     assert (mended.rating, mended.escalated_from.failure.reason) == (4, "refused")
@@ -186,7 +175,7 @@ async def verify(first: ScriptedModel, second: ScriptedModel, when: str, *bounds
 
 
 async def test_a_model_of_inference_sends_on_what_its_three_probabilities_leave_open(make_model):
-    first, second = make_model(), make_model(says(verdict="contradicts"))
+    first, second = make_model(), make_model(reply_with(verdict="contradicts"))
     sure, unsure = (await verify(first, second, "entropy>1")).citations
     # .98 log2(1/.98) + 2 * .01 log2(100) = .02856 + .13288 bits
     assert (sure.verdict, sure.entropy_bits, sure.escalation) == ("supports", 0.1614, None)
@@ -197,7 +186,7 @@ async def test_a_model_of_inference_sends_on_what_its_three_probabilities_leave_
 
 
 async def test_exactly_what_is_undecided_goes_on(make_model):
-    first, second = make_model(), make_model(says(verdict="contradicts"))
+    first, second = make_model(), make_model(reply_with(verdict="contradicts"))
     found = await verify(first, second, "undecided", BOUND)
     sure, open_ = found.citations
     assert (sure.verdict, sure.escalation) == ("supports", None)
@@ -231,7 +220,7 @@ def test_the_condition_depends_on_the_judge_unless_it_is_named(options, conditio
 
 
 async def test_a_run_counts_what_stayed_what_went_and_what_it_cost(make_model, tmp_path):
-    first = make_model(says(rating=2))
+    first = make_model(reply_with(rating=2))
     second = make_model(faults=[Fault("refusal", contains="relevancy. ")])
     folder = RunFolder(tmp_path / "run")
     result = await run_job(JOB, run_of(first, second), folder)
@@ -247,7 +236,7 @@ async def test_a_run_counts_what_stayed_what_went_and_what_it_cost(make_model, t
     assert "127.0.0.1" not in folder.manifest_file.read_text()
     folder.forget_failures()
     assert not folder.read_evaluations()
-    mended = make_model(says(rating=5))
+    mended = make_model(reply_with(rating=5))
     again = await run_job(JOB, run_of(first, mended), folder)
     assert [j.rating for j in again.evaluations[0].judgments][1] == 5
     assert (first.n_requests, mended.n_requests) == (2, 1), "only what had failed is asked again"
@@ -255,12 +244,14 @@ async def test_a_run_counts_what_stayed_what_went_and_what_it_cost(make_model, t
 
 async def test_a_cascade_that_was_stopped_asks_for_nothing_again(make_model, tmp_path):
     """The second judge's key fails for one of its two questions; then it is right."""
-    first = make_model(says(rating=2))
-    broken = make_model(says(rating=5), faults=[Fault("unauthorized", contains="relevancy. ")])
+    first = make_model(reply_with(rating=2))
+    broken = make_model(
+        reply_with(rating=5), faults=[Fault("unauthorized", contains="relevancy. ")]
+    )
     folder = RunFolder(tmp_path / "run")
     with pytest.raises(FatalModelError):
         await run_job(JOB, run_of(first, broken), folder)
-    mended = make_model(says(rating=5))
+    mended = make_model(reply_with(rating=5))
     result = await run_job(JOB, run_of(first, mended), folder)
     assert first.n_requests == 2
     assert 1 <= mended.n_requests <= 2
@@ -314,7 +305,10 @@ async def test_two_marks_of_one_document_are_one_question_of_both_judges(make_mo
     )
     answer = "Drug A lowers blood pressure [2] (PMID 11)."
     record = RECORD.model_copy(update={"answer": answer, "sources": sources})
-    first, second = make_model(says(verdict="neutral")), make_model(says(verdict="supports"))
+    first, second = (
+        make_model(reply_with(verdict="neutral")),
+        make_model(reply_with(verdict="supports")),
+    )
     found = await evaluate(silent(run_of(first, second, only=("citations",))), record)
     assert [one.verdict for one in found.citations] == ["supports", "supports"]
     assert (first.n_requests, second.n_requests) == (1, 1)

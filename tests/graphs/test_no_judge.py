@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from casefiles import LASTING_EFFECT, OFF_TOPIC, build_word_run, evaluate
+from casefiles import LASTING_EFFECT, OFF_TOPIC, build_word_run, evaluate, reply_with
 
 import ragassay
 from ragassay.errors import SettingsError
@@ -18,7 +16,6 @@ from ragassay.runs.evaluate import build_job, build_manifest, plan
 from ragassay.runs.nugget_matching import assign_nuggets
 from ragassay.runs.nuggets import build_nugget_jobs, write_nuggets
 from ragassay.settings import load_settings
-from ragassay.testing import default_reply
 
 RECORD = LASTING_EFFECT.model_copy(
     update={"nuggets": (Nugget(text="Drug A lowers blood pressure.", importance="vital"),)}
@@ -57,13 +54,7 @@ async def test_facts_of_cited_documents_are_their_sentences():
 
 
 async def test_what_is_undecided_goes_to_a_second_judge(make_model):
-    values = {"label": "required", "assignment": "support"}
-
-    def reply(messages, schema):
-        made = json.loads(default_reply(messages, schema))
-        return {name: values.get(name, value) for name, value in made.items()}
-
-    model = make_model(reply)
+    model = make_model(reply_with(label="required", assignment="support"))
     second = {"escalate": f"{model.model_name}@{model.base_url}", "when": "unscored"}
     run = build_word_run(only=("nuggets", "sentences"), **second)
     found = await evaluate(run, RECORD)

@@ -1,16 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
-from fakes import N_DIMENSIONS, WordEmbedder
+from fakes import TokenEmbedder, WordEmbedder
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.errors import SettingsError
-from ragassay.models.embeddings import Embedder, Encoded
+from ragassay.models.embeddings import Embedder
 from ragassay.records import Document
 from ragassay.retrievers.literature import Hit
 from ragassay.retrievers.rerankers import (
@@ -24,23 +23,11 @@ from ragassay.retrievers.rerankers import (
     sample_passages,
     standardise_columns,
 )
-from ragassay.text.search import tokenize
 
 ONLY_SEARCH = FusionWeights(search=1, title=0, passage=0)
 ONLY_TITLE = FusionWeights(search=0, title=1, passage=0)
 ONLY_PASSAGE = FusionWeights(search=0, title=0, passage=1)
 ONLY_TOKENS = FusionWeights(search=0, title=0, passage=0, tokens=1)
-
-
-class TokenEmbedder(WordEmbedder):
-    """A `WordEmbedder` whose tokens are words."""
-
-    def encode_tokens(self, texts: Sequence[str]) -> list[Encoded]:
-        words = [
-            WordEmbedder().encode(tokenize(text)).astype(np.float16).reshape(-1, N_DIMENSIONS)
-            for text in texts
-        ]
-        return [Encoded(v, w) for v, w in zip(self.encode(texts), words, strict=True)]
 
 
 def hit(identifier: str, score: float, text: str = "", title: str = "") -> Hit:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from corpora import add_to_corpus
-from fakes import WordEmbedder
+from fakes import TokenEmbedder
 
 from ragassay.models.embeddings import Encoded
 from ragassay.records import Article
@@ -31,15 +30,6 @@ ARTICLES = [
 ]
 
 
-class Words(WordEmbedder):
-    """Each word of a text is a token."""
-
-    def encode_tokens(self, texts: Sequence[str]) -> list[Encoded]:
-        vectors = self.encode(texts)
-        words = [WordEmbedder().encode(text.split()) for text in texts]
-        return [Encoded(v, w.reshape(-1, v.size)) for v, w in zip(vectors, words, strict=True)]
-
-
 @pytest.fixture
 def corpus(tmp_path: Path) -> DiskCorpus:
     return add_to_corpus(tmp_path, *ARTICLES)
@@ -49,7 +39,7 @@ def test_a_vector_comes_back_in_its_direction(tmp_path):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(6, 384)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    store = TokenStore(tmp_path / STORE, Words())
+    store = TokenStore(tmp_path / STORE, TokenEmbedder())
     assert store.read(["a"]) == {}
     assert not (tmp_path / STORE).exists()
     store.add(["a", "b"], [Encoded(rows[0], rows[1:]), Encoded(rows[1], rows[:0])])
@@ -61,31 +51,32 @@ def test_a_vector_comes_back_in_its_direction(tmp_path):
 
 
 def test_another_model_finds_nothing(tmp_path):
-    one = Words()
+    one = TokenEmbedder()
     TokenStore(tmp_path / STORE, one).add(["a"], one.encode_tokens(["a"]))
-    assert TokenStore(tmp_path / STORE, Words(name="other")).read(["a"]) == {}
+    assert TokenStore(tmp_path / STORE, TokenEmbedder(name="other")).read(["a"]) == {}
 
 
 def test_only_what_is_not_stored_is_computed(tmp_path):
-    embedder = Words()
+    embedder = TokenEmbedder()
     store = TokenStore(tmp_path / STORE, embedder)
-    store.add(["a whale"], embedder.encode_tokens(["a whale"]))
+    store.add(["blue whale"], embedder.encode_tokens(["blue whale"]))
     embedder.asked.clear()
-    found = StoredEncoder(embedder, store).encode_tokens(["a whale", "a stroke", "a whale"])
-    assert embedder.asked == ["a stroke"]
+    texts = ["blue whale", "mild stroke", "blue whale"]
+    found = StoredEncoder(embedder, store).encode_tokens(texts)
+    assert embedder.asked == ["mild stroke"]
     assert [len(one.tokens) for one in found] == [2, 2, 2]
 
 
 def test_a_corpus_with_stored_vectors_is_reranked_without_a_pass_over_its_articles(corpus):
     settings, query = load_settings(reranker="embedded"), "what prevents a stroke"
-    plain = rerank_literature(corpus, settings, Words()).search(query, 3)
+    plain = rerank_literature(corpus, settings, TokenEmbedder()).search(query, 3)
     events: list[EmbedEvent] = []
-    embed_tokens(corpus, Words(), events.append)
+    embed_tokens(corpus, TokenEmbedder(), events.append)
     assert events[-1] == EmbedEvent(3, 3, 3)
-    again = Words()
+    again = TokenEmbedder()
     embed_tokens(corpus, again)
     assert again.asked == []
-    embedder = Words()
+    embedder = TokenEmbedder()
     stored = rerank_literature(corpus, settings, embedder).search(query, 3)
     assert embedder.asked == [query]
     assert [hit.document.id for hit in stored] == [hit.document.id for hit in plain]
@@ -93,7 +84,7 @@ def test_a_corpus_with_stored_vectors_is_reranked_without_a_pass_over_its_articl
 
 
 def test_what_is_stored_is_what_the_reranker_embeds():
-    embedder = Words()
+    embedder = TokenEmbedder()
     EmbeddedReranker(embedder).rerank("stroke", [Hit(article, 1.0) for article in ARTICLES], 3)
     texts = {text for article in ARTICLES for text in list_reranked_texts(article)}
     assert set(embedder.asked) == {"stroke", "Stroke"} | texts
