@@ -64,10 +64,6 @@ def test_several_notices_are_all_named_the_gravest_first():
     assert [kind for kind, _ in found("10.1000/SIX")] == [f"{kind}_citation" for kind in kinds]
 
 
-def test_what_the_corpus_lacks_is_unknown():
-    assert [kind for kind, _ in found("99999", "10.1000/none")] == ["unknown_citation"] * 2
-
-
 @pytest.mark.parametrize(
     "marker", ["PMID 123", "PMIDs: 99999", "99999", "10.1000/none", "https://doi.org/10.1000/none"]
 )
@@ -78,36 +74,36 @@ def test_article_that_points_nowhere_is_unknown_by_its_marker(marker):
     ]
 
 
-@pytest.mark.parametrize("marker", ["7", "X9", "doc-7", "10.5/3", "PMID", "see 10001", ""])
-def test_what_points_nowhere_and_is_no_article_id_is_left_to_the_verifier(marker):
-    assert of_citation(marker, None) == []
+SIX = ("10.1000/SIX", "doi:10.1000/six", "DOI 10.1000/six", "https://www.doi.org/10.1000/six")
 
 
 @each_case(
-    "marker",
-    ["10.1000/SIX", "doi:10.1000/six", "DOI 10.1000/six", "https://www.doi.org/10.1000/six"],
+    ("marker", "document", "kinds"),
+    [
+        # What points nowhere and is no id of an article is left to the verifier.
+        *((marker, None, []) for marker in ("7", "X9", "doc-7", "10.5/3", "PMID", "see 10001", "")),
+        *((name, name or None, []) for name in ("1", "42", "doc-7", "a b", "")),
+        # An article is found by its marker where its source has an id of its own.
+        *((m, d, ["retracted"]) for m in SIX for d in (None, "doc-7", "99999", "10006")),
+        # A position does not hide the article behind it.
+        ("1", "10002", ["retracted"]),
+        ("1", "99999", ["unknown"]),
+        # A source that the corpus lacks is unknown by either name.
+        ("99999", "99999", ["unknown"]),
+        ("10.1000/none", "10.1000/none", ["unknown"]),
+        ("10.1/x", "doc-7", []),
+        ("10.1000/x", "doc-7", ["unknown"]),
+        ("PMID 77", "77", ["unknown"]),
+    ],
 )
-@each_case("document", [None, "doc-7", "99999", "10006"])
-def test_an_article_is_found_by_its_marker_where_its_source_has_an_id_of_its_own(marker, document):
-    assert of_citation(marker, document)[0][0] == "retracted_citation"
+def test_an_article_is_looked_up_by_its_marker_and_by_its_source(marker, document, kinds):
+    found = [kind for kind, _ in of_citation(marker, document)]
+    assert found[:1] == [f"{kind}_citation" for kind in kinds]
 
 
-def test_a_source_that_the_corpus_lacks_is_unknown_by_either_name():
-    expected = [("unknown_citation", "Sentence 3 cites '10.1/x', which is not in the corpus.")]
-    assert of_citation("10.1/x", "doc-7") == []
-    assert of_citation("10.1000/x", "doc-7")[0][0] == "unknown_citation"
-    assert of_citation("10.1/x", "99999") == expected
-    assert of_citation("PMID 77", "77")[0][0] == "unknown_citation"
-
-
-def test_a_cited_position_does_not_hide_the_article_behind_it():
-    assert of_citation("1", "10002")[0][0] == "retracted_citation"
-    assert of_citation("1", "99999")[0][0] == "unknown_citation"
-
-
-@pytest.mark.parametrize("name", ["1", "42", "doc-7", "a b", ""])
-def test_what_is_no_article_id_is_not_looked_up(name):
-    assert found(name) == []
+def test_a_source_that_the_corpus_lacks_is_named_by_its_marker():
+    message = "Sentence 3 cites '10.1/x', which is not in the corpus."
+    assert of_citation("10.1/x", "99999") == [("unknown_citation", message)]
 
 
 @each_case(
