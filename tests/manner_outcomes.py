@@ -236,9 +236,7 @@ REFUSALS: Mapping[str, Mapping[str, Outcome]] = {
         "response_format": ("BadRequestError", 400, "Provider returned error"),
         "temperature": ("NotFoundError", 404, "No endpoints found that can handle"),
     },
-    "scripted": {
-        "temperature": ("BadRequestError", 400, "Unsupported parameter: 'temperature'"),
-    },
+    "scripted": {"temperature": ("BadRequestError", 400, "Unsupported parameter: 'temperature'")},
     "together": {
         "top_logprobs": ("BadRequestError", 400, "5 is greater than the maximum of 1"),
         "logprobs": ("BadRequestError", 400, "True is greater than the maximum of"),

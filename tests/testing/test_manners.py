@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -75,7 +76,7 @@ READS_NO_THINKING = {*KEEPS_THINKING_BACK, "groq"}
 NAMES_NO_CACHE = {"lm_studio", "ollama", "scripted", "together"}
 """What Together sends (`cached_tokens`), LiteLLM does not read."""
 WAITS_IN_HEADER = {
-    *("anthropic", "azure", "groq", "openai", "openai_responses", "openrouter", "scripted"),
+    *("anthropic", "azure", "groq", "openai", "openai_responses", "openrouter", "scripted")
 }
 """Where a rate limit names its wait in a header; of the others, Gemini names it in the body."""
 
@@ -183,6 +184,18 @@ def test_the_schema_reaches_the_reply(manner, monkeypatch):
     jsonschema.validate(rating, sent.schema)
 
 
+def test_litellm_reads_the_logprobs_of_each_token(monkeypatch):
+    with ScriptedModel() as model:
+        choice = ask(model, monkeypatch, logprobs=True, top_logprobs=5).choices[0]
+    tokens = choice.logprobs.content
+    assert "".join(token.token for token in tokens) == choice.message.content
+    rating = str(json.loads(choice.message.content)["rating"])
+    (token,) = [token for token in tokens if token.token == rating]
+    top = {one.token: math.exp(one.logprob) for one in token.top_logprobs}
+    assert set(top) == set("12345")
+    assert sum(top.values()) == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize(
     ("manner", "name"),
     [("anthropic", "claude-3-haiku-20240307"), ("bedrock", "us.amazon.nova-lite-v1:0")],
@@ -230,7 +243,7 @@ def test_a_refusal_stands_where_the_provider_puts_it(manner, monkeypatch):
     choice = choose(monkeypatch, manner, faults=[Fault("refusal")])
     if manner in ("openai", "azure", "openrouter", "scripted"):
         assert "can't assist" in (find_refusal(choice.message) or "")
-        assert choice.message.content is None
+        assert (choice.message.content, choice.finish_reason) == (None, "stop")
     elif manner in ("anthropic", "gemini", "bedrock"):
         assert (choice.finish_reason, choice.message.content or "") == ("content_filter", "")
     elif manner == "openai_responses":  # LiteLLM loses the refusal of a response.

@@ -1,25 +1,19 @@
-"""The scripted model over HTTP, seen by a plain client and by LiteLLM."""
+"""The scripted model over HTTP, seen by a plain client; `test_manners.py` asks by LiteLLM."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import math
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 import httpx
-import jsonschema
 import pytest
 
 import ragassay.testing
 from ragassay.errors import InputError
 from ragassay.testing import Fault, ScriptedModel
-
-os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 pytestmark = pytest.mark.integration
 
@@ -56,29 +50,6 @@ def ask(client, model: ScriptedModel, text: str = "Is it true?", **more) -> http
 
 def content_of(response: httpx.Response) -> str:
     return response.raise_for_status().json()["choices"][0]["message"]["content"]
-
-
-async def ask_litellm(model: ScriptedModel, **more: Any) -> Any:
-    import litellm
-
-    try:
-        return await litellm.acompletion(
-            model=model.model_name,
-            api_base=model.base_url,
-            api_key="sk-test",
-            messages=body_of("Does zinc shorten a cold?")["messages"],
-            max_retries=0,
-            **more,
-        )
-    finally:
-        await litellm.close_litellm_async_clients()
-
-
-def test_a_reply_is_valid_under_the_schema(client):
-    with ScriptedModel() as model:
-        reply = json.loads(content_of(ask(client, model, response_format=RESPONSE_FORMAT)))
-    jsonschema.validate(reply, SCHEMA)
-    assert "Is it true" in reply["reason"]
 
 
 def test_two_servers_give_the_same_answers(client):
@@ -151,11 +122,6 @@ def test_an_error_fault_is_answered_as_openai_does(client, kind, status, code):
     assert noted == [(kind, status, 1), (None, 200, 2)]
 
 
-def test_a_rate_limit_says_when_to_come_back(client):
-    with ScriptedModel(faults=[Fault("rate_limit", retry_after_s=0.25)]) as model:
-        assert ask(client, model).headers["Retry-After"] == "0.25"
-
-
 def test_a_cut_off_answer_ends_in_the_middle(client):
     with ScriptedModel(faults=[Fault("cut_off", first=1)]) as model:
         with pytest.raises(httpx.RemoteProtocolError, match="complete message body"):
@@ -167,17 +133,6 @@ def test_a_cut_off_answer_ends_in_the_middle(client):
 def test_junk_does_not_fit_the_schema(client, content):
     with ScriptedModel(faults=[Fault("junk", content=content)]) as model:
         assert content_of(ask(client, model, response_format=RESPONSE_FORMAT)) == content
-
-
-@pytest.mark.parametrize(
-    ("kind", "finish_reason"), [("refusal", "stop"), ("content_filter", "content_filter")]
-)
-def test_a_refusal_has_no_content(client, kind, finish_reason):
-    with ScriptedModel(faults=[Fault(kind)]) as model:
-        choice = ask(client, model, logprobs=True).json()["choices"][0]
-    assert choice["message"]["content"] is None
-    assert bool(choice["message"]["refusal"]) == (kind == "refusal")
-    assert choice["finish_reason"] == finish_reason
 
 
 def test_a_slow_answer_is_the_proper_one(client):
@@ -299,23 +254,6 @@ def test_a_taken_port_is_the_callers_error():
         port = int(model.base_url.split(":")[-1].removesuffix("/v1"))
         with pytest.raises(OSError, match="in use"):
             ScriptedModel(port=port).start()
-
-
-def test_litellm_gets_a_valid_reply_with_logprobs():
-    with ScriptedModel() as model:
-        reply = asyncio.run(
-            ask_litellm(model, response_format=RESPONSE_FORMAT, logprobs=True, top_logprobs=5)
-        )
-    choice = reply.choices[0]
-    judgement = json.loads(choice.message.content)
-    jsonschema.validate(judgement, SCHEMA)
-    tokens = choice.logprobs.content
-    assert "".join(token.token for token in tokens) == choice.message.content
-    rating = next(token for token in tokens if token.token == str(judgement["score"]))
-    top = {one.token: math.exp(one.logprob) for one in rating.top_logprobs}
-    assert set(top) == set("12345")
-    assert sum(top.values()) == pytest.approx(1.0)
-    assert reply.usage.total_tokens == reply.usage.prompt_tokens + reply.usage.completion_tokens
 
 
 def test_the_process_serves_until_killed_and_logs(client, tmp_path):
