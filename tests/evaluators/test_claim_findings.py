@@ -43,8 +43,8 @@ class Bounded:
 
 def run_with(*bounds: Bound, encoder: bool = True) -> Run:
     run = build_run(load_settings(model="openai/a", signals=False, correctness="judge"))
-    given = EncoderVerifier(Bounded(bounds), WordEmbedder()) if encoder else None
-    return run.with_models(encoder=given)
+    verifier = EncoderVerifier(Bounded(bounds), WordEmbedder()) if encoder else None
+    return run.with_models(encoder=verifier)
 
 
 def against(confidence: float | None, **given: object) -> EvidenceVerdict:
@@ -112,11 +112,7 @@ def test_a_leaning_is_worth_a_look_and_support_is_nothing():
     run = run_with(VERDICT, FINDING)
     open_ = against(0.6, verdict=None, tentative_label="contradicts", failure=DOUBT)
     found = weigh_contradiction(open_, run)
-    assert (found.level, found.is_asserted, found.word) == (
-        "secondary",
-        False,
-        "may contradict",
-    )
+    assert (found.level, found.is_asserted, found.word) == ("secondary", False, "may contradict")
     for nothing in (
         against(0.6, verdict=None, tentative_label="supports", failure=DOUBT),
         against(0.6, verdict="supports"),

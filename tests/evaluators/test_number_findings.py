@@ -14,8 +14,8 @@ from ragassay.reports.labels import find_finding_title
 
 def cited(marker: str, *absent: str, sentence: int = 3, verdict: str = "neutral"):
     citation = Citation(marker=marker, document=marker)
-    given = {"sentence": sentence, "verdict": verdict, "absent_numbers": absent}
-    return CitationVerdict(citation=citation, **given)
+    fields = {"sentence": sentence, "verdict": verdict, "absent_numbers": absent}
+    return CitationVerdict(citation=citation, **fields)
 
 
 @pytest.mark.parametrize(

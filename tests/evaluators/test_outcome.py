@@ -68,8 +68,8 @@ ALL: list[VerdictBase] = [*NUGGETS, *JUDGMENTS, *LABELS, *EVIDENCE, *CITATIONS]
 
 
 def evaluated(case: Case, verdicts: Sequence[VerdictBase], **options: object) -> Evaluation:
-    given = {"model": "openai/judge", "signals": False, "rubrics": RUBRICS, "correctness": "judge"}
-    run = build_word_run(**(given | options))
+    base = {"model": "openai/judge", "signals": False, "rubrics": RUBRICS, "correctness": "judge"}
+    run = build_word_run(**(base | options))
     passages = [one for one in verdicts if getattr(one, "evidence", None)]
     file = replace(
         filed(case, verdicts),
@@ -109,11 +109,14 @@ def test_cited_document_without_a_passage_is_unscored():
     assert [v.failure.reason for v in found.citations if v.failure] == ["no_evidence"] * 2
 
 
-def test_empty_answer_is_unscored_by_name():
-    found = evaluated(EMPTY, ())
+def test_an_empty_answer_is_unscored_by_name_and_supports_no_gold_nugget():
+    gold = (Nugget(text="One", importance="vital"),)
+    found = evaluated(EMPTY.model_copy(update={"gold": gold}), ())
     assert found.judgments[0].failure.reason == "empty_answer"
     assert found.scores["rubric.cohesion"].n_unscored == 1
     assert [f.kind for f in found.findings] == ["empty_answer"]
+    assert [a.assignment for a in found.assignments] == ["not_support"]
+    assert found.scores["nuggets.strict_vital"].value == 0.0
 
 
 def test_scores_findings_and_usage_add_up():
@@ -214,13 +217,6 @@ def test_assignments_are_in_the_order_of_the_gold_nuggets_and_scored():
     assert found.scores["nuggets.vital"].value is None
     assert found.scores["nuggets.vital"].n_unscored == 1
     assert "unscored" in {f.kind for f in found.findings}
-
-
-def test_empty_answer_supports_no_gold_nugget():
-    case = EMPTY.model_copy(update={"gold": (Nugget(text="One", importance="vital"),)})
-    found = evaluated(case, ())
-    assert [a.assignment for a in found.assignments] == ["not_support"]
-    assert found.scores["nuggets.strict_vital"].value == 0.0
 
 
 @pytest.mark.parametrize(
