@@ -63,8 +63,8 @@ def test_a_reader_refuses_what_is_no_file(reader, name, folder):
 
 @each_case("reader", [name for name in READERS if name != "reviews"])  # Nothing is reviewed yet.
 def test_a_reader_names_a_missing_file(reader, folder):
-    result, said = outcome(READERS[reader], folder / "missing")
-    assert result is None and "does not exist" in said
+    result, problem = outcome(READERS[reader], folder / "missing")
+    assert result is None and "does not exist" in problem
 
 
 def test_what_follows_a_hostile_line_is_read(folder):

@@ -159,7 +159,7 @@ def opened(chromium: Any) -> Iterator[Callable[[str], Any]]:  # noqa: F811
         page.on("request", lambda request: seen.append(request.url))
         page.on("pageerror", lambda error: seen.append(f"error: {error}"))
         page.on("dialog", lambda shown: seen.append(f"dialog: {shown.message}"))
-        page.on("console", lambda said: said.type == "error" and seen.append(said.text))
+        page.on("console", lambda message: message.type == "error" and seen.append(message.text))
         page.goto(url)
         page.wait_for_load_state("networkidle")
         return page, seen

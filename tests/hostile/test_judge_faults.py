@@ -100,7 +100,7 @@ BY_REASON: dict[str, dict[str, tuple[Send, str]]] = {
         "too long a prompt": (
             reply(error("maximum context length is 9", code="context_length_exceeded"), 400),
             "maximum context length is 9",
-        ),
+        )
     },
     "timeout": {
         "a hang": (lambda ex: ex.judge.is_closing.wait(20), "timeout_s"),
@@ -139,10 +139,7 @@ BY_REASON: dict[str, dict[str, tuple[Send, str]]] = {
         "prose": (reply(completion("I would say four.")), "no JSON object"),
         "a cut reply": (reply(completion('{"rationale": "x", "rat')), "no field"),
         "wrong schema": (reply(completion('{"score": 4}')), "no field 'rating'"),
-        "two ratings": (
-            reply(completion('{"rating": 4, "rating": 5, "rationale": "x"}')),
-            "twice",
-        ),
+        "two ratings": (reply(completion('{"rating": 4, "rating": 5, "rationale": "x"}')), "twice"),
         "deep JSON": (
             reply(completion('{"rating": ' + "[" * 100_000)),
             "the JSON is nested too deeply",
@@ -191,7 +188,7 @@ class Run:
     """A run: its exit code and output, the verdicts in its folder, and what it asked for."""
 
     code: int
-    said: str
+    output: str
     verdicts: dict[str, dict[str, Any]]
     asked: list[str]
 
@@ -225,10 +222,10 @@ def runs(judge: RawJudge, folder: Path) -> tuple[Run, Run]:
         endpoint = ("--model", "openai/scripted", "--api-base", judge.base_url, "--quiet")
         only = ("--only", "rubrics", "--rubric", "cohesion", "--concurrency", "8", *more)
         words = ("evaluate", answers, *endpoint, *only, "--out", folder / "run")
-        code, *said = call(*words, **settings)
+        code, *output = call(*words, **settings)
         rows = (folder / "run" / "evaluations.jsonl").read_text().splitlines()
         verdicts = {row["record_id"]: row["verdicts"][0] for row in map(json.loads, rows)}
-        return Run(code, "".join(said), verdicts, list(map(find_name, judge.asked[n_before:])))
+        return Run(code, "".join(output), verdicts, list(map(find_name, judge.asked[n_before:])))
 
     first = evaluate()
     (folder / "run" / "summary.json").rename(folder / "summary.json")
@@ -268,7 +265,7 @@ def test_what_can_be_read_is_scored(runs, reply):
 def test_the_run_says_what_failed_and_its_mean_is_of_the_others(runs, folder):
     first, again = runs
     assert (first.code, again.code) == (3, 0)
-    assert "Traceback" not in first.said
+    assert "Traceback" not in first.output
     summary = json.loads((folder / "summary.json").read_text())
     score = summary["scores"]["rubric.cohesion"]
     scores = [value for _, value in READ.values()]

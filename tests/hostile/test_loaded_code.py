@@ -84,12 +84,12 @@ def test_a_pickle_in_place_of_a_file_is_refused_in_a_line(kind, ran, answers, tm
     option, model, suffix = OPTIONS[kind]
     planted = tmp_path / f"planted.{suffix}"
     planted.write_bytes(pickle.dumps(Mark(ran)))
-    given = [answers, option, planted] if option else [planted]
+    arguments = [answers, option, planted] if option else [planted]
     only = ["--only", "correctness", "--only", "citations", "--out", tmp_path / "run"]
     judge = ["--model", model, "--dry-run"] if model else only
-    code, *said = call("evaluate", *given, *judge, "--quiet")
-    assert code in (1, 2), said
-    assert "planted" in "".join(said)
+    code, *output = call("evaluate", *arguments, *judge, "--quiet")
+    assert code in (1, 2), output
+    assert "planted" in "".join(output)
     assert not ran.exists()
 
 
@@ -99,7 +99,6 @@ def test_a_pickle_in_place_of_a_file_is_refused_in_a_line(kind, ran, answers, tm
         "!!python/object/apply:pathlib.Path.touch [!!python/object/apply:pathlib.Path [{ran}]]",
         "rubrics: !!python/object/new:pathlib.Path [{ran}]",
         "rubrics: !!python/name:os.system",
-        "[" * 5_000,
     ],
 )
 def test_rubrics_that_name_python_are_refused_in_a_line(planted, ran, answers, tmp_path):
@@ -253,7 +252,7 @@ def test_a_chat_template_is_sandboxed(ran, answers, tmp_path):
     attack = "{{ cycler.__init__.__globals__.os.mkdir('" + str(ran) + "') }}"
     (folder / "chat_template.jinja").write_text(attack)
     only = ("--only", "rubrics", "--rubric", "cohesion", "--out", tmp_path / "run", "--quiet")
-    code, *said = call("evaluate", answers, "--model", f"ragassay/{folder}", *only)
+    code, *output = call("evaluate", answers, "--model", f"ragassay/{folder}", *only)
     assert code != 0
-    assert "Traceback" not in "".join(said)
+    assert "Traceback" not in "".join(output)
     assert not ran.exists()

@@ -53,7 +53,7 @@ def finished(model: ScriptedModel, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 def evaluate(model: ScriptedModel, folder: Path) -> tuple[int, str]:
-    """Return the exit code and what is said on stderr."""
+    """Return the exit code and stderr."""
     answers = ROOT / "examples" / "sample" / "answers.jsonl"
     where = ("--model", model.model_name, "--api-base", model.base_url, "--out", folder)
     code, _, err = call("evaluate", answers, "--limit", 2, "--only", "rubrics", "--quiet", *where)

@@ -194,10 +194,7 @@ TRIES = {
         echo(500),
     ),
     "pairs": Try(
-        f"qa generate {SAMPLE}/sciqag/paper.xml --n 1 --out p.jsonl {OF_PLAIN}",
-        3,
-        "***",
-        echo(500),
+        f"qa generate {SAMPLE}/sciqag/paper.xml --n 1 --out p.jsonl {OF_PLAIN}", 3, "***", echo(500)
     ),
     "answers of models": Try(
         f"synthesize {SAMPLE}/sample/answers.jsonl --out a.jsonl --limit 1 {OF_PLAIN}",
@@ -230,8 +227,8 @@ def test_no_secret_is_in_what_a_command_writes(name, tmp_path, monkeypatch, capl
         add_to_corpus(tmp_path, Document(id="1", text="Aspirin thins blood."))
     with judging(tried.answer) as judge:
         words = tried.words.replace("$URL", log_in(judge.base_url))
-        code, *said = call(*words.replace("$PLAIN", judge.base_url).split())
-    shown = "".join(said)
+        code, *output = call(*words.replace("$PLAIN", judge.base_url).split())
+    shown = "".join(output)
     assert code == tried.code, shown
     assert tried.told in shown
     assert dict(leaks(tmp_path, shown + caplog.text)) == {}
