@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ragassay.models.embeddings import Encoded
+from ragassay.records import Document
+from ragassay.retrievers.literature import ANY, Filters, Hit
 from ragassay.testing.chat_completions import tokenise
 from ragassay.text.search import tokenize
 
@@ -21,6 +24,20 @@ def certain_logprobs(text: str, n_top: int, seed: str) -> dict[str, list[dict[st
         {"token": token, "logprob": 0.0, "bytes": list(token.encode())} for token in tokenise(text)
     ]
     return {"content": [{**token, "top_logprobs": [token][:n_top]} for token in tokens]}
+
+
+@dataclass(frozen=True)
+class FakeCorpus:
+    """Corpus that gives the documents that a function returns for a query."""
+
+    find: Callable[[str], Sequence[Document]]
+    sha256: str = "fake"
+
+    def get(self, identifier: str) -> None:
+        return None
+
+    def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
+        return [Hit(document, 1.0) for document in self.find(query)]
 
 
 @dataclass
@@ -41,3 +58,14 @@ class WordEmbedder:
             norm = np.linalg.norm(vectors[row])
             vectors[row] /= norm or 1
         return vectors
+
+
+class TokenEmbedder(WordEmbedder):
+    """A `WordEmbedder` whose tokens are words."""
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[Encoded]:
+        words = [
+            WordEmbedder().encode(tokenize(text)).astype(np.float16).reshape(-1, N_DIMENSIONS)
+            for text in texts
+        ]
+        return [Encoded(v, w) for v, w in zip(self.encode(texts), words, strict=True)]

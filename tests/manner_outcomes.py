@@ -8,6 +8,8 @@ from typing import TypeAlias
 Outcome: TypeAlias = tuple[str, int, str]
 """LiteLLM's exception, its `status_code`, and text of the provider that it includes."""
 
+TOO_LONG, BLOCKED = "ContextWindowExceededError", "ContentPolicyViolationError"
+
 ERRORS: Mapping[str, Mapping[str, Outcome]] = {
     "anthropic": {
         "rate_limit": ("RateLimitError", 429, "This request would exceed the rate"),
@@ -17,16 +19,8 @@ ERRORS: Mapping[str, Mapping[str, Outcome]] = {
         "unavailable": ("InternalServerError", 500, "Overloaded"),
         "unauthorized": ("AuthenticationError", 401, "invalid x-api-key"),
         "unknown_model": ("NotFoundError", 404, "model: claude-sonnet-4-5"),
-        "bad_request_too_long": (
-            "ContextWindowExceededError",
-            400,
-            "prompt is too long: 210000 tokens >",
-        ),
-        "prompt_blocked": (
-            "ContentPolicyViolationError",
-            400,
-            "Output blocked by content filtering",
-        ),
+        "bad_request_too_long": (TOO_LONG, 400, "prompt is too long: 210000 tokens >"),
+        "prompt_blocked": (BLOCKED, 400, "Output blocked by content filtering"),
     },
     "azure": {
         "rate_limit": ("RateLimitError", 429, "Your requests to judge-deployment"),
@@ -35,12 +29,8 @@ ERRORS: Mapping[str, Mapping[str, Outcome]] = {
         "unavailable": ("ServiceUnavailableError", 503, "The service is temporarily unable"),
         "unauthorized": ("AuthenticationError", 401, "Access denied due to invalid"),
         "unknown_model": ("NotFoundError", 404, "The API deployment for this"),
-        "bad_request_too_long": (
-            "ContextWindowExceededError",
-            400,
-            "This model's maximum context length",
-        ),
-        "prompt_blocked": ("ContentPolicyViolationError", 400, "The response was filtered due to"),
+        "bad_request_too_long": (TOO_LONG, 400, "This model's maximum context length"),
+        "prompt_blocked": (BLOCKED, 400, "The response was filtered due to"),
     },
     "bedrock": {
         "rate_limit": ("RateLimitError", 429, "Too many tokens, please wait before"),
@@ -51,11 +41,7 @@ ERRORS: Mapping[str, Mapping[str, Outcome]] = {
         "unavailable": ("ServiceUnavailableError", 503, "Bedrock is unable to process your"),
         "unauthorized": ("AuthenticationError", 403, "The security token included in the"),
         "unknown_model": ("BadRequestError", 400, "The provided model identifier is"),
-        "bad_request_too_long": (
-            "ContextWindowExceededError",
-            400,
-            "Input is too long for requested",
-        ),
+        "bad_request_too_long": (TOO_LONG, 400, "Input is too long for requested"),
     },
     "deepseek": {
         "rate_limit": ("RateLimitError", 429, "Rate limit reached: too many"),
@@ -64,11 +50,7 @@ ERRORS: Mapping[str, Mapping[str, Outcome]] = {
         "unavailable": ("ServiceUnavailableError", 503, "Service is too busy. We advise"),
         "unauthorized": ("AuthenticationError", 401, "Authentication Fails, Your api key:"),
         "unknown_model": ("BadRequestError", 400, "Model Not Exist"),
-        "bad_request_too_long": (
-            "ContextWindowExceededError",
-            400,
-            "This model's maximum context length",
-        ),
+        "bad_request_too_long": (TOO_LONG, 400, "This model's maximum context length"),
         "prompt_blocked": ("BadRequestError", 400, "Content Exists Risk"),
     },
     "gemini": {
@@ -79,11 +61,7 @@ ERRORS: Mapping[str, Mapping[str, Outcome]] = {
         "unavailable": ("InternalServerError", 500, "The model is overloaded. Please try"),
         "unauthorized": ("AuthenticationError", 401, "API key not valid. Please pass a"),
         "unknown_model": ("NotFoundError", 404, "models/gemini-2.5-flash is not"),
-        "bad_request_too_long": (
-            "ContextWindowExceededError",
-            400,
-            "The input token count (2845475)",
-        ),
+        "bad_request_too_long": (TOO_LONG, 400, "The input token count (2845475)"),
     },
     "groq": {
         "rate_limit": ("RateLimitError", 429, "Rate limit reached for model"),
@@ -100,11 +78,7 @@ ERRORS: Mapping[str, Mapping[str, Outcome]] = {
         "unavailable": ("ServiceUnavailableError", 503, "Loading model"),
         "unauthorized": ("AuthenticationError", 401, "Invalid API Key"),
         "unknown_model": ("NotFoundError", 404, "model 'qwen3-8b' not found"),
-        "bad_request_too_long": (
-            "ContextWindowExceededError",
-            400,
-            "request (20000 tokens) exceeds the",
-        ),
+        "bad_request_too_long": (TOO_LONG, 400, "request (20000 tokens) exceeds the"),
     },
     "lm_studio": {
         "server_error": ("InternalServerError", 500, "The model has crashed without"),
@@ -138,12 +112,8 @@ ERRORS: Mapping[str, Mapping[str, Outcome]] = {
         "unavailable": ("ServiceUnavailableError", 503, "The engine is currently overloaded,"),
         "unauthorized": ("AuthenticationError", 401, "Incorrect API key provided:"),
         "unknown_model": ("NotFoundError", 404, "The model `gpt-4.1-mini` does not"),
-        "bad_request_too_long": (
-            "ContextWindowExceededError",
-            400,
-            "This model's maximum context length",
-        ),
-        "prompt_blocked": ("ContentPolicyViolationError", 400, "Invalid prompt: your prompt was"),
+        "bad_request_too_long": (TOO_LONG, 400, "This model's maximum context length"),
+        "prompt_blocked": (BLOCKED, 400, "Invalid prompt: your prompt was"),
     },
     "openai_responses": {
         "rate_limit": ("RateLimitError", 429, "Rate limit reached for gpt-5-mini"),
@@ -152,12 +122,8 @@ ERRORS: Mapping[str, Mapping[str, Outcome]] = {
         "unavailable": ("ServiceUnavailableError", 503, "The engine is currently overloaded,"),
         "unauthorized": ("AuthenticationError", 401, "Incorrect API key provided:"),
         "unknown_model": ("NotFoundError", 404, "The model `gpt-5-mini` does not"),
-        "bad_request_too_long": (
-            "ContextWindowExceededError",
-            400,
-            "This model's maximum context length",
-        ),
-        "prompt_blocked": ("ContentPolicyViolationError", 400, "Invalid prompt: your prompt was"),
+        "bad_request_too_long": (TOO_LONG, 400, "This model's maximum context length"),
+        "prompt_blocked": (BLOCKED, 400, "Invalid prompt: your prompt was"),
     },
     "openrouter": {
         "rate_limit": ("RateLimitError", 429, "Provider returned error"),
@@ -170,6 +136,15 @@ ERRORS: Mapping[str, Mapping[str, Outcome]] = {
         "bad_request_too_long": ("BadRequestError", 400, "This endpoint's maximum context"),
         "prompt_blocked": ("APIError", 403, "qwen/qwen3-32b requires moderation"),
     },
+    "scripted": {
+        "rate_limit": ("RateLimitError", 429, "Rate limit reached."),
+        "quota": ("RateLimitError", 429, "You exceeded your current quota,"),
+        "server_error": ("InternalServerError", 500, "The server had an error."),
+        "unavailable": ("ServiceUnavailableError", 503, "The server is overloaded."),
+        "unauthorized": ("AuthenticationError", 401, "Incorrect API key provided:"),
+        "unknown_model": ("NotFoundError", 404, "The model `scripted` does not exist"),
+        "bad_request_too_long": (TOO_LONG, 400, "This model's maximum context length"),
+    },
     "together": {
         "rate_limit": ("RateLimitError", 429, "You have reached the rate limit"),
         "quota": ("APIError", 402, "Credit limit exceeded, please"),
@@ -177,22 +152,14 @@ ERRORS: Mapping[str, Mapping[str, Outcome]] = {
         "unavailable": ("ServiceUnavailableError", 503, "The server is overloaded or not"),
         "unauthorized": ("AuthenticationError", 401, "Invalid API key provided. You can"),
         "unknown_model": ("NotFoundError", 404, "Unable to access model"),
-        "bad_request_too_long": (
-            "ContextWindowExceededError",
-            422,
-            "Input validation error: `inputs`",
-        ),
+        "bad_request_too_long": (TOO_LONG, 422, "Input validation error: `inputs`"),
     },
     "vllm": {
         "server_error": ("InternalServerError", 500, "Internal server error"),
         "unavailable": ("ServiceUnavailableError", 503, "Service Unavailable"),
         "unauthorized": ("AuthenticationError", 401, "Unauthorized"),
         "unknown_model": ("NotFoundError", 404, "The model `Qwen/Qwen3-8B` does not"),
-        "bad_request_too_long": (
-            "ContextWindowExceededError",
-            400,
-            "This model's maximum context length",
-        ),
+        "bad_request_too_long": (TOO_LONG, 400, "This model's maximum context length"),
     },
 }
 """Outcome by provider and kind of fault."""
@@ -269,6 +236,7 @@ REFUSALS: Mapping[str, Mapping[str, Outcome]] = {
         "response_format": ("BadRequestError", 400, "Provider returned error"),
         "temperature": ("NotFoundError", 404, "No endpoints found that can handle"),
     },
+    "scripted": {"temperature": ("BadRequestError", 400, "Unsupported parameter: 'temperature'")},
     "together": {
         "top_logprobs": ("BadRequestError", 400, "5 is greater than the maximum of 1"),
         "logprobs": ("BadRequestError", 400, "True is greater than the maximum of"),

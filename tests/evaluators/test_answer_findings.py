@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from case_tables import each_case
-from casefiles import filed
-from fakes import WordEmbedder
+from casefiles import build_word_run, filed
 
 from ragassay.evaluators.base import Outcome
-from ragassay.evaluators.build_run import build_run
 from ragassay.evaluators.findings import (
     find_answer_problems,
     find_citing_problems,
@@ -25,7 +23,6 @@ from ragassay.records import (
     NuggetAssignment,
     NuggetMatch,
 )
-from ragassay.settings import load_settings
 
 QUESTION = "Does metformin lower the glucose of adults?"
 WHOLE = "Metformin lowers blood glucose in adults with diabetes."
@@ -38,17 +35,15 @@ def case(
     n_sources: int = 3,
     gold: Sequence[Nugget] = (),
 ) -> Case:
-    marks = [Citation(marker=one or "9", document=one) if one != "" else None for one in cites]
-    marks += [None] * (len(texts) - len(marks))
+    citations = [() if one == "" else (Citation(marker=one or "9", document=one),) for one in cites]
+    citations += [()] * (len(texts) - len(citations))
     return Case(
         record_id="r",
         question=QUESTION,
         answer=" ".join(texts),
         sentences=tuple(
-            AnswerSentence(
-                index=n, text=text, start=n, end=n + 1, citations=(mark,) if mark else ()
-            )
-            for n, (text, mark) in enumerate(zip(texts, marks, strict=True), start=1)
+            AnswerSentence(index=n, text=text, start=n, end=n + 1, citations=cited)
+            for n, (text, cited) in enumerate(zip(texts, citations, strict=True), start=1)
         ),
         sources=tuple(Document(id=f"d{n}", text="T") for n in range(n_sources)),
         gold=tuple(gold),
@@ -68,9 +63,7 @@ def kinds(findings: Sequence[Finding]) -> list[str]:
         ([WHOLE, "It is given with"], ["cut_off_answer"]),
     ],
 )
-def test_faults_of_the_text_lead_with_the_words_they_are_told_from(
-    texts: list[str], expected: list[str]
-):
+def test_faults_of_the_text_lead_with_the_words_they_are_told_from(texts, expected):
     found = find_text_problems(case(texts))
     assert kinds(found) == expected
     assert all(one.level == "primary" for one in found)
@@ -103,7 +96,7 @@ def test_a_missing_stop_alone_is_a_secondary_finding():
     ],
 )
 def test_sentences_without_a_citation_and_one_source_for_all_are_worth_a_look(
-    cites: list[str | None], n_sources: int, expected: list[str]
+    cites, n_sources, expected
 ):
     found = find_citing_problems(case([WHOLE] * len(cites), cites, n_sources))
     assert kinds(found) == expected
@@ -128,17 +121,15 @@ GOLD = (
 
 
 def outcome(*verdicts: NuggetAssignment, matches: tuple[NuggetMatch, ...] = ()) -> Outcome:
-    settings = load_settings(model="openai/judge", signals=False, only=("nuggets",))
-    run = build_run(settings).with_models(embedder=WordEmbedder())
+    run = build_word_run(model="openai/judge", signals=False, only=("nuggets",))
     return Outcome(filed(case(gold=GOLD)), run, {"assignment": verdicts}, matches)
 
 
 def test_facts_that_no_nugget_matches_are_worth_a_look():
-    found = find_answer_problems(
-        outcome(matches=(NuggetMatch(gold=0, nugget=0, similarity_score=1.0),))
-    )
-    assert [(one.kind, one.level) for one in found] == [("missed_nugget", "secondary")]
-    assert found[0].message.startswith("The answer misses 1 of 2 required facts: \u201cIt may")
+    match = NuggetMatch(gold=0, nugget=0, similarity_score=1.0)
+    (found,) = find_answer_problems(outcome(matches=(match,)))
+    assert (found.kind, found.level) == ("missed_nugget", "secondary")
+    assert found.message.startswith("The answer misses 1 of 2 required facts: \u201cIt may")
 
 
 def test_facts_that_a_judge_finds_missed_lead():

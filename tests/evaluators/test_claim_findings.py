@@ -26,16 +26,8 @@ from ragassay.records import (
 from ragassay.settings import load_settings
 
 DOUBT = Failure(reason="undecided")
-FINDING = Bound(
-    label="contradicts",
-    level="finding",
-    threshold=0.95,
-    risk=0.2,
-    delta=0.1,
-    precision=0.86,
-    n=120,
-    data="made up",
-)
+MEASURED = {"risk": 0.2, "delta": 0.1, "precision": 0.86, "n": 120, "data": "made up"}
+FINDING = Bound(label="contradicts", level="finding", threshold=0.95, **MEASURED)
 VERDICT = FINDING.model_copy(update={"level": "verdict", "threshold": 0.7, "data": ""})
 
 
@@ -51,8 +43,8 @@ class Bounded:
 
 def run_with(*bounds: Bound, encoder: bool = True) -> Run:
     run = build_run(load_settings(model="openai/a", signals=False, correctness="judge"))
-    given = EncoderVerifier(Bounded(bounds), WordEmbedder()) if encoder else None  # type: ignore[arg-type]
-    return run.with_models(encoder=given)
+    verifier = EncoderVerifier(Bounded(bounds), WordEmbedder()) if encoder else None
+    return run.with_models(encoder=verifier)
 
 
 def against(confidence: float | None, **given: object) -> EvidenceVerdict:
@@ -67,7 +59,7 @@ def against(confidence: float | None, **given: object) -> EvidenceVerdict:
 def test_a_contradiction_leads_from_the_bound_of_findings_up(confidence, level, precision):
     verdict = against(confidence)
     found = weigh_contradiction(verdict, run_with(VERDICT, FINDING))
-    assert found and (found.level, found.is_asserted) == (level, True)
+    assert (found.level, found.is_asserted) == (level, True)
     finding = found.build_finding("contradicted_sentence", "Said.", verdict)
     assert (finding.level, finding.precision) == (level, precision)
     assert finding.data == ("made up" if precision else "")
@@ -84,13 +76,13 @@ def test_the_precision_of_a_finding_is_that_of_its_kind():
     run = run_with(VERDICT, NUMBER, NEVER)
     number = against(0.85, difference="the source says 2 mg, the answer 5 mg")
     found = weigh_contradiction(number, run)
-    assert found and found.level == "primary" and found.beside_others.level == "secondary"
+    assert found.level == "primary" and found.beside_others.level == "secondary"
     finding = found.build_finding("contradicted_sentence", "Said.", number)
     assert (finding.precision, finding.n_measured) == (0.86, 3)
     assert (finding.precision_low, finding.precision_high) == (0.21, 0.94)
     words = against(0.99, difference="'more', where the source has 'less'")
     found = weigh_contradiction(words, run)
-    assert found and found.level == "secondary"
+    assert found.level == "secondary"
     finding = found.build_finding("contradicted_sentence", "Said.", words)
     assert (finding.precision, finding.data, finding.n_measured) == (0.3, "made up", 0)
 
@@ -104,8 +96,8 @@ def test_of_the_packaged_bounds_none_lets_a_verdict_lead_and_each_says_what_was_
         open_ = {"verdict": None, "tentative_label": "contradicts", "failure": DOUBT}
         for state in ({}, open_):
             weight = weigh_contradiction(against(1.0, **given, **state), run)
-            assert weight and (weight.level, weight.is_asserted) == ("secondary", not state)
-            assert weight.measured and weight.measured.kind == kind
+            assert (weight.level, weight.is_asserted) == ("secondary", not state)
+            assert weight.measured.kind == kind
             found[kind] = weight.measured
     cited = Citation(marker="1", document="d")
     other = CitationVerdict(sentence=1, citation=cited, verdict="not_relevant", confidence=1.0)
@@ -120,11 +112,7 @@ def test_a_leaning_is_worth_a_look_and_support_is_nothing():
     run = run_with(VERDICT, FINDING)
     open_ = against(0.6, verdict=None, tentative_label="contradicts", failure=DOUBT)
     found = weigh_contradiction(open_, run)
-    assert found and (found.level, found.is_asserted, found.word) == (
-        "secondary",
-        False,
-        "may contradict",
-    )
+    assert (found.level, found.is_asserted, found.word) == ("secondary", False, "may contradict")
     for nothing in (
         against(0.6, verdict=None, tentative_label="supports", failure=DOUBT),
         against(0.6, verdict="supports"),
@@ -135,25 +123,25 @@ def test_a_leaning_is_worth_a_look_and_support_is_nothing():
 
 def test_without_a_bound_for_findings_a_bounded_verifier_never_leads():
     found = weigh_contradiction(against(1.0), run_with(VERDICT))
-    assert found and found.level == "secondary"
+    assert found.level == "secondary"
     never = FINDING.model_copy(update={"threshold": None})
     found = weigh_contradiction(against(1.0), run_with(VERDICT, never))
-    assert found and found.level == "secondary"
+    assert found.level == "secondary"
 
 
 def test_a_judge_and_a_verifier_without_bounds_lead_and_nobody_measured_them():
     for run in (run_with(encoder=False), run_with()):
         found = weigh_contradiction(against(0.4), run)
-        assert found and (found.level, found.measured) == ("primary", None)
+        assert (found.level, found.measured) == ("primary", None)
 
 
 def test_what_the_second_judge_decided_leads_unless_it_failed():
     run = run_with(VERDICT, FINDING)
     found = weigh_contradiction(against(0.4, escalation=Escalation(judge="b")), run)
-    assert found and (found.level, found.measured) == ("primary", None)
+    assert (found.level, found.measured) == ("primary", None)
     lost = Escalation(judge="b", failure=Failure(reason="timeout"))
     found = weigh_contradiction(against(0.9, escalation=lost), run)
-    assert found and found.level == "secondary"
+    assert found.level == "secondary"
 
 
 def test_of_a_citations_nuggets_the_heaviest_counts():
@@ -169,6 +157,6 @@ def test_of_a_citations_nuggets_the_heaviest_counts():
 
     run = run_with(VERDICT, FINDING)
     found = weigh_contradiction(citation(nugget(0.8), nugget(0.97)), run)
-    assert found and found.level == "primary"
+    assert found.level == "primary"
     found = weigh_contradiction(citation(nugget(0.8), nugget(0.9)), run)
-    assert found and found.level == "secondary"
+    assert found.level == "secondary"

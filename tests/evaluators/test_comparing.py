@@ -67,24 +67,17 @@ def test_a_document_that_is_cited_by_its_id_is_read_with_all_its_passages(answer
     settings = load_settings(signals=False, only=("citations",))
     record = Record(id="1", question="q?", answer=answer, sources=PASSAGES)
     case = convert_to_case(record, settings, Corpus())
-    assert (
-        choose_compared_text(passage(document), case.sentences[0], case, build_run(settings))
-        == read
-    )
+    run = build_run(settings)
+    assert choose_compared_text(passage(document), case.sentences[0], case, run) == read
 
 
 @pytest.mark.parametrize("evidence", ["passage", "sentence", "document"])
 def test_the_closest_of_all_passages_is_compared(evidence):
-    settings = load_settings(
-        signals=False, only=("citations",), citation_evidence=evidence, evidence_threshold=0.0
-    )
+    options = {"citation_evidence": evidence, "evidence_threshold": 0.0}
+    settings = load_settings(signals=False, only=("citations",), **options)
     run = build_run(settings)
-    record = Record(
-        id="1",
-        question="q?",
-        answer="Nobody left the trial [PMID 31]. Nobody left the trial [1].",
-        sources=PASSAGES,
-    )
+    answer = "Nobody left the trial [PMID 31]. Nobody left the trial [1]."
+    record = Record(id="1", question="q?", answer=answer, sources=PASSAGES)
     by_id, by_position = find_cited_spans(convert_to_case(record, settings, Corpus()), run)
     assert by_position.passage.text == "It lowers pressure."
     if evidence == "document":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -14,14 +13,9 @@ from ragassay.reports.labels import find_finding_title
 
 
 def cited(marker: str, *absent: str, sentence: int = 3, verdict: str = "neutral"):
-    return CitationVerdict.model_validate(
-        {
-            "sentence": sentence,
-            "citation": Citation(marker=marker, document=marker),
-            "verdict": verdict,
-            "absent_numbers": absent,
-        }
-    )
+    citation = Citation(marker=marker, document=marker)
+    fields = {"sentence": sentence, "verdict": verdict, "absent_numbers": absent}
+    return CitationVerdict(citation=citation, **fields)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +49,7 @@ def test_the_finding_has_a_title():
 
 
 @pytest.mark.integration
-def test_only_another_value_is_named_and_none_leads(shared: Path, tmp_path: Path):
+def test_only_another_value_is_named_and_none_leads(shared, tmp_path):
     lines = (shared / "cases" / "numbers.jsonl").read_text("utf-8").splitlines()
     cases = [json.loads(line) for line in lines]
     path = tmp_path / "answers.jsonl"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import pytest
 from case_tables import each_case
+from casefiles import RECORD, reply_with
 from fakes import WordEmbedder
 from pages import unfolded
 
@@ -19,28 +19,19 @@ from ragassay.evaluators.own import OwnEvaluator
 from ragassay.formats import read_records
 from ragassay.metrics.stats.summary import summarize
 from ragassay.prompts import read_rubrics
-from ragassay.records import Document, OwnVerdict, Record
+from ragassay.records import Evaluation
 from ragassay.reports.findings_view import view_open
 from ragassay.reports.html import render_html
 from ragassay.reports.markdown import render_markdown
 from ragassay.retrievers.literature import Corpus
 from ragassay.runs.audit_job import AuditOptions, build_audit_job
-from ragassay.runs.evaluate import build_job, plan, run_job
+from ragassay.runs.evaluate import RunResult, build_job, plan, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.gates import parse_thresholds
 from ragassay.settings import load_settings
 from ragassay.studies.audit import run_audit
 from ragassay.testing import ScriptedModel, default_reply
 
-RECORD = Record(
-    id="one",
-    question="Does drug A lower blood pressure?",
-    answer="Drug A lowers blood pressure by 5 mmHg [1]. Some patients cough [2].",
-    sources=(
-        Document(id="11", text="Drug A lowered blood pressure by 5 mmHg in adults."),
-        Document(id="12", text="Cough was seen in some patients on drug A."),
-    ),
-)
 CALLS: list[str] = []
 
 
@@ -72,35 +63,25 @@ async def broken(case):
 OWN = (has_number, tone, recency)
 
 
-def says(label: str):
-    def reply(messages: Sequence[Mapping[str, str]], schema: Mapping | None):
-        made = json.loads(default_reply(messages, schema))
-        return made | ({"reply": label} if "reply" in made else {})
-
-    return reply
-
-
-def run_of(own: Sequence[OwnEvaluator] = OWN, *models: ScriptedModel, **options: object):
-
+def run_of(own: Sequence[OwnEvaluator] = OWN, *models: ScriptedModel, **options) -> Run:
     first = {"model": "openai/a", "api_base": models[0].base_url if models else None}
     settings = load_settings(**(first | {"signals": False} | options))
-    made = build_run(settings, None, own)
-    return made.with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
+    return build_run(settings, None, own).with_models(embedder=WordEmbedder())
 
 
 @pytest.fixture
 def plain():
-    with ScriptedModel(says("plain")) as model:
+    with ScriptedModel(reply_with(reply="plain")) as model:
         yield model
 
 
 @pytest.fixture
 def vague():
-    with ScriptedModel(says("vague")) as model:
+    with ScriptedModel(reply_with(reply="vague")) as model:
         yield model
 
 
-async def evaluated(run: Run, folder: RunFolder | None = None):
+async def evaluated(run: Run, folder: RunFolder | None = None) -> tuple[RunResult, Evaluation]:
     result = await run_job(build_job([RECORD], Corpus()), run, folder)
     (evaluation,) = result.evaluations
     return result, evaluation
@@ -149,16 +130,13 @@ def test_a_function_with_strange_parameters_or_a_taken_name_is_refused():
 async def test_answers_sentences_and_citations_are_judged_by_functions_and_by_the_model(plain):
     names = tuple(one.name for one in OWN)
     _, found = await evaluated(run_of(OWN, plain, only=names))
-    assert [(v.sentence, v.score) for v in found.find_verdicts("has_number")] == [
-        (1, 1.0),
-        (2, 0.0),
-    ]
+    numbers = [(v.sentence, v.score) for v in found.find_verdicts("has_number")]
+    assert numbers == [(1, 1.0), (2, 0.0)]
     assert [(v.item, v.score, v.reason) for v in found.find_verdicts("recency")] == [
         ("1/1", 4.0, "11 of 2"),
         ("2/2", 4.0, "12 of 2"),
     ]
     (label,) = found.find_verdicts("tone")
-    assert isinstance(label, OwnVerdict)
     assert (label.label, label.usage.n_calls) == ("plain", 1)
     assert label.confidence is not None and label.reason
     assert {key: score.value for key, score in found.scores.items()} == {
@@ -179,7 +157,6 @@ async def test_they_run_beside_ours_and_one_that_lies_is_unscored_with_its_cause
     result, found = await evaluated(run_of([broken, has_number], plain))
     assert "rubric.cohesion" in found.scores and found.scores["has_number.score"].value == 0.5
     (verdict,) = found.find_verdicts("broken")
-    assert verdict.failure is not None
     assert "returned 7.0, which is not a number from 0 to 1" in verdict.failure.detail
     score = found.scores["broken.score"]
     assert (score.value, score.n_unscored, score.worst, score.best) == (None, 1, 0.0, 1.0)
@@ -188,32 +165,25 @@ async def test_they_run_beside_ours_and_one_that_lies_is_unscored_with_its_cause
 
 
 @pytest.mark.integration
-async def test_a_second_run_takes_verdicts_from_the_cache_and_another_function_does_not(
-    plain, tmp_path
-):
-    folder = RunFolder(tmp_path / "run")
-    only = ("has_number",)
+async def test_a_second_run_takes_verdicts_from_the_cache_and_another_function_does_not(tmp_path):
+    folder, only = RunFolder(tmp_path / "run"), ("has_number",)
     CALLS.clear()
-    first = run_of([has_number], plain, only=only)
+    first = run_of([has_number], only=only)
     await evaluated(first, folder)
     folder.forget_failures()
-    await evaluated(run_of([has_number], plain, only=only), folder)
+    await evaluated(run_of([has_number], only=only), folder)
     assert len(CALLS) == 2
     other = OwnEvaluator(has_number.says, name="has_number", of="sentence", version="2")
-    assert run_of([other], plain, only=only).identity != first.identity
+    assert run_of([other], only=only).identity != first.identity
 
 
 @pytest.mark.integration
 async def test_a_panel_answers_by_its_majority_and_the_cascade_asks_the_second(plain, vague):
-    third = plain.base_url
-    panel = (f"openai/b@{vague.base_url}", f"openai/c@{third}")
+    panel = (f"openai/b@{vague.base_url}", f"openai/c@{plain.base_url}")
     _, found = await evaluated(run_of([tone], plain, panel=panel, only=("tone",)))
     (joint,) = found.find_verdicts("tone")
-    assert isinstance(joint, OwnVerdict)
-    assert (joint.label, [one.label for one in joint.members]) == (
-        "plain",
-        ["plain", "vague", "plain"],
-    )
+    assert joint.label == "plain"
+    assert [one.label for one in joint.members] == ["plain", "vague", "plain"]
     assert found.usage.n_calls == 3
     second = {"escalate": f"openai/b@{vague.base_url}", "when": "entropy>0", "only": ("tone",)}
     unsure = run_of([tone], plain, **second)
@@ -221,10 +191,8 @@ async def test_a_panel_answers_by_its_majority_and_the_cascade_asks_the_second(p
         unsure.judge.lm.kwargs.pop(name)
     result, found = await evaluated(unsure)
     (decided,) = found.find_verdicts("tone")
-    assert isinstance(decided, OwnVerdict) and decided.escalated_from is not None
     assert (decided.label, decided.escalated_from.label) == ("vague", "plain")
-    cascade = result.summary.cascade
-    assert cascade is not None and [part.kind for part in cascade.parts] == ["tone"]
+    assert [part.kind for part in result.summary.cascade.parts] == ["tone"]
 
 
 @pytest.mark.integration
@@ -249,9 +217,8 @@ async def test_the_audit_damages_answers_and_sees_whether_a_score_falls(plain, s
     run = run_of([brevity], plain, only=("brevity",))
     records = read_records(sample / "answers.jsonl").records
     job = build_audit_job(build_job(records, Corpus()), run, AuditOptions(limit=4))
-    assert {target for perturbation in job.perturbed for target in perturbation.targets} == {
-        "brevity.score"
-    }
+    targets = {target for perturbation in job.perturbed for target in perturbation.targets}
+    assert targets == {"brevity.score"}
     result = await run_audit(job, run)
     assert {figure.target for figure in result.audit.figures} == {"brevity.score"}
     assert any(line.target == "brevity.score" for line in result.audit.certificate)
@@ -277,7 +244,7 @@ rubrics:
 
 @pytest.mark.integration
 async def test_rubrics_of_a_file_are_rated_beside_ours_and_criteria_are_weighed(tmp_path):
-    def reply(messages: Sequence[Mapping[str, str]], schema: Mapping | None):
+    def reply(messages, schema):
         made = json.loads(default_reply(messages, schema))
         text = messages[-1]["content"]
         if "reply" in made:
@@ -287,12 +254,12 @@ async def test_rubrics_of_a_file_are_rated_beside_ours_and_criteria_are_weighed(
     path = tmp_path / "mine.yaml"
     path.write_text(MINE)
     with ScriptedModel(reply) as model:
-        options = {"rubrics": (str(path), "cohesion")}
-        run = run_of([], model, **options, only=("rubrics", "checklist"))
+        only = ("rubrics", "checklist")
+        run = run_of([], model, rubrics=(str(path), "cohesion"), only=only)
         _, found = await evaluated(run)
         asked = [request.messages[-1]["content"] for request in model.requests]
-    assert {j.rubric for j in found.judgments} == {"dosing", "cohesion"}
-    assert next(j for j in found.judgments if j.rubric == "dosing").rating == 2
+    ratings = {j.rubric: j.rating for j in found.judgments}
+    assert ratings.keys() == {"dosing", "cohesion"} and ratings["dosing"] == 2
     # 3 of 3 + 1 by weight
     assert found.scores["checklist.score"].value == 0.75
     assert any("Dose, unit and frequency of every drug." in prompt for prompt in asked)
@@ -343,7 +310,7 @@ def test_evaluators_are_found_by_module_and_by_entry_point(tmp_path, monkeypatch
     ):
         with pytest.raises(SettingsError, match=said):
             build_run(load_settings(**settings, evaluators=(name,)))
-    info = Path(tmp_path / "mine-1.dist-info")
+    info = tmp_path / "mine-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1\n")
     (info / "entry_points.txt").write_text("[ragassay.evaluators]\nshort = mine_of_test:short\n")

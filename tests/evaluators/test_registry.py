@@ -54,15 +54,12 @@ from ragassay.settings import load_settings
 LOST = Failure(reason="timeout", detail="no reply")
 DOUBT = Failure(reason="undecided", detail="leans to x at 0.60")
 SPAN = EvidenceSpan(document="d", start=0, end=5, text="Text.", title="Title")
+CITES_TWO = (Citation(marker="1", document="d"), Citation(marker="2", document="e"))
 CASE = Case(
     record_id="r",
     question="Q?",
     answer="A. B.",
-    sentences=(
-        AnswerSentence(
-            index=1, text="A.", start=0, end=2, citations=(Citation(marker="1", document="d"),)
-        ),
-    ),
+    sentences=(AnswerSentence(index=1, text="A.", start=0, end=2, citations=CITES_TWO[:1]),),
     sources=(Document(id="d", text="Text."),),
     gold=(Nugget(text="Gold"),),
     exam=(ExamItem(id="q/1", text="What?"),),
@@ -73,17 +70,15 @@ CASE = Case(
     context="context",
 )
 OTHER_SPAN = SPAN.model_copy(update={"document": "e"})
-CITES_TWO = (Citation(marker="1", document="d"), Citation(marker="2", document="e"))
 TWICE_CITED = CASE.model_copy(
     update={"sentences": (CASE.sentences[0].model_copy(update={"citations": CITES_TWO}),)}
 )
 CITED_ALONE: list[VerdictBase] = [
     CitationVerdict(sentence=1, citation=one, verdict="neutral") for one in CITES_TWO
 ]
+PLACE = {"origin": "answer", "sentence": 1}
 WRITTEN: list[VerdictBase] = [
-    SentenceNuggets(
-        origin="answer", sentence=1, nuggets=(Nugget(text="N", origin="answer", sentence=1),)
-    ),
+    SentenceNuggets(**PLACE, nuggets=(Nugget(text="N", **PLACE),)),
     DocumentFacts(document="d", start=0, facts=("F",)),
 ]
 every = each_case("evaluator", OURS, ids=lambda one: one.name)
@@ -119,12 +114,14 @@ def task_of(evaluator: Evaluator[Any], run: Run) -> Task:
     return evaluator.build_tasks(file_for(evaluator), run)[0]
 
 
+def evaluation(verdict: VerdictBase) -> Evaluation:
+    return Evaluation(record_id="r", question="q", answer="a", verdicts=(verdict,))
+
+
 def unscored(evaluator: Evaluator[Any]) -> VerdictBase:
     run, file = toolbox(evaluator), file_for(evaluator)
-    task = task_of(evaluator, run)
-    return evaluator.make_unscored(
-        evaluator.get_cached_items(file, run)[task.item], file, run, LOST
-    )[0]
+    item = evaluator.get_cached_items(file, run)[task_of(evaluator, run).item]
+    return evaluator.make_unscored(item, file, run, LOST)[0]
 
 
 def test_names_differ_and_each_stands_behind_what_it_needs():
@@ -164,7 +161,7 @@ def test_the_store_keeps_its_verdicts_and_an_evaluation_reads_them(evaluator):
     verdict = unscored(evaluator)
     assert evaluator.record.__name__ in ragassay.records.__all__
     assert VERDICTS.validate_json(VERDICTS.dump_json([verdict])) == [verdict]
-    found = Evaluation(record_id="r", question="q", answer="a", verdicts=(verdict,))
+    found = evaluation(verdict)
     again = Evaluation.model_validate_json(found.model_dump_json())
     assert again == found and again.find_verdicts(evaluator.name) == (verdict,)
 
@@ -175,28 +172,16 @@ def test_the_key_of_its_verdict_holds_what_it_is_about(evaluator):
     run, file = toolbox(evaluator), file_for(evaluator)
     task = task_of(evaluator, run)
     titled = SPAN.model_copy(update={"title": "Another title"})
-    others = [
-        replace(file, case=CASE.model_copy(update={"context": "another"})),
-        *(
-            [
-                replace(
-                    file,
-                    found=file.found and (Found(1, "for", 1, titled),),
-                    cited=(Cited(1, "1", titled),),
-                )
-            ]
-            if evaluator.name in ("evidence", "citation", "correctness")
-            else []
-        ),
-    ]
+    files = [file, replace(file, case=CASE.model_copy(update={"context": "another"}))]
+    if evaluator.name in ("evidence", "citation", "correctness"):
+        found = file.found and (Found(1, "for", 1, titled),)
+        files.append(replace(file, found=found, cited=(Cited(1, "1", titled),)))
 
     def key(one: OpenCase, run: Run = run) -> str:
-        asked = question(evaluator, task.item, one, run)
-        return asked.compute_key(run.judge)
+        return question(evaluator, task.item, one, run).compute_key(run.judge)
 
-    keys = [key(one) for one in (file, *others)]
-    assert len(set(keys)) == len(keys)
-    assert key(file, toolbox(evaluator, model="openai/b")) != keys[0]
+    assert len({key(one) for one in files}) == len(files)
+    assert key(file, toolbox(evaluator, model="openai/b")) != key(file)
 
 
 def undecided(evaluator: Evaluator[Any]) -> VerdictBase:
@@ -221,14 +206,12 @@ def test_it_may_leave_a_question_undecided(evaluator):
     for score in judged.values():
         assert None not in (score.worst, score.best) and score.worst != score.best
     assert not [f for f in evaluator.findings(outcome) if f.level == "primary"]
-    found = Evaluation(record_id="r", question="q", answer="a", verdicts=(verdict,))
+    found = evaluation(verdict)
     assert Evaluation.model_validate_json(found.model_dump_json()) == found
     assert view_open([found]).unscored == ()
     # Correctness follows from the evidence, which counts it.
-    counted = (
-        () if evaluator.name == "correctness" else (f"1 {find_verdict_title(evaluator.name)}",)
-    )
-    assert view_open([found]).undecided == counted
+    counted = [] if evaluator.name == "correctness" else [find_verdict_title(evaluator.name)]
+    assert view_open([found]).undecided == tuple(f"1 {title}" for title in counted)
     assert format_verdict_value(verdict) == "undecided, tentatively x"
 
 
@@ -257,18 +240,16 @@ def test_a_weighed_verdict_is_a_question_of_its_kind(evaluator):
         return
     kept = unscored(evaluator).model_copy(update={"escalation": Escalation(judge="b")})
     if evaluator.name == "cited_nugget":
-        citation = Citation(marker="1", document="d")
-        kept = CitationVerdict(sentence=1, citation=citation, evidence=SPAN, nuggets=(kept,))  # type: ignore[arg-type]
-    found = Evaluation(
-        record_id="r", question="q", answer="a", sentences=CASE.sentences, verdicts=(kept,)
-    )
-    assert [len(asked) for kind, asked in group_asked_verdicts([found]).items()] == [1]
-    assert list(group_asked_verdicts([found])) == [evaluator.display.kind]
+        citation = CITES_TWO[0]
+        kept = CitationVerdict(sentence=1, citation=citation, evidence=SPAN, nuggets=(kept,))
+    found = evaluation(kept).model_copy(update={"sentences": CASE.sentences})
+    ((kind, asked),) = group_asked_verdicts([found]).items()
+    assert (kind, len(asked)) == (evaluator.display.kind, 1)
 
 
 @every
 def test_the_report_counts_it_among_the_unscored_by_its_name(evaluator):
-    found = Evaluation(record_id="r", question="q", answer="a", verdicts=(unscored(evaluator),))
+    found = evaluation(unscored(evaluator))
     assert view_open([found]).unscored == (f"1 {find_verdict_title(evaluator.name)}: time-out",)
     assert evaluator.display.verdict == find_verdict_title(evaluator.name)
     assert [one.failure for one in group_single_verdicts(found)[evaluator.name]] == [LOST]

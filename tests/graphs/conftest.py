@@ -1,4 +1,4 @@
-"""A graph over the scripted model and a word embedder."""
+"""Runs that ask a scripted model and compare texts by their words."""
 
 from __future__ import annotations
 
@@ -7,17 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import WordEmbedder
+from casefiles import build_word_run
 
 from ragassay.evaluators.base import Run
-from ragassay.evaluators.build_run import build_run
 from ragassay.formats import read_corpus, read_records
 from ragassay.records import Record
 from ragassay.retrievers.literature import Corpus
-from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 
-MakeRun = Callable[..., Run]
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests that start a server."""
+    for item in items:
+        if "make_model" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.integration)
 
 
 @pytest.fixture
@@ -35,24 +39,21 @@ def make_model() -> Iterator[Callable[..., ScriptedModel]]:
 
 
 @pytest.fixture
-def make_run(sample: Path) -> MakeRun:
-    """A toolbox that asks a scripted model."""
+def make_run() -> Callable[..., Run]:
+    """Make runs that ask a scripted model."""
 
     def make(model: ScriptedModel, corpus: Corpus | None = None, **options: Any) -> Run:
         options = {"model": model.model_name, "reranker": "none", **options}
-        settings = load_settings(api_base=model.base_url, **options)
-        return build_run(settings, corpus).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
+        return build_word_run(corpus, api_base=model.base_url, **options)
 
     return make
 
 
 @pytest.fixture(scope="session")
 def records(sample: Path) -> tuple[Record, ...]:
-    """The sample's answers."""
     return read_records(sample / "answers.jsonl").records
 
 
 @pytest.fixture(scope="session")
 def corpus(sample: Path) -> Corpus:
-    """The sample's abstracts."""
     return Corpus(read_corpus(sample / "abstracts.jsonl").documents)

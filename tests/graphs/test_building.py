@@ -22,12 +22,12 @@ from ragassay.settings import load_settings
         ("ragassay/judge", "someone/nli", "someone/nli"),
     ],
 )
-def test_the_verifier_is_chosen_by_the_judge_or_by_its_name(model: str, verifier: str, chosen: str):
+def test_the_verifier_is_chosen_by_the_judge_or_by_its_name(model, verifier, chosen):
     assert load_settings(model=model, verifier=verifier).chosen_verifier == chosen
 
 
 @pytest.mark.parametrize("name", SHIPPED_VERIFIERS)
-def test_a_shipped_verifier_is_no_chat_model(name: str):
+def test_a_shipped_verifier_is_no_chat_model(name):
     settings = load_settings(verifier=name)
     encoder = build_encoder(settings, Embedder())
     assert encoder is not None and encoder.model.name == name

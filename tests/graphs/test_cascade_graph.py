@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from casefiles import CASE, RECORD, evaluate, filed, question
-from fakes import WordEmbedder
+from casefiles import CASE, RECORD, build_word_run, evaluate, filed, question, reply_with, watch
 
 from ragassay.errors import FatalModelError, SettingsError
 from ragassay.evaluators.base import Run
@@ -21,48 +18,25 @@ from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.metrics.stats.uncertainty import find_entropy
 from ragassay.model_names import TUNED_JUDGE
-from ragassay.records import (
-    Bound,
-    Document,
-    Judgment,
-    Nugget,
-    Signals,
-    Usage,
-)
+from ragassay.records import Bound, Document, Judgment, Nugget, Signals
 from ragassay.retrievers.literature import Corpus
 from ragassay.runs.evaluate import build_job, count_max_escalations, plan, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
-from ragassay.testing import Fault, ScriptedModel, default_reply
+from ragassay.testing import Fault, ScriptedModel
 
 SECOND = "openai/gpt-4.1-mini"
 """A name that LiteLLM knows the price of."""
 
 ALWAYS, NEVER = "entropy>0", "entropy>5"
+REFUSES = (Fault("refusal"),)
+JOB = build_job([RECORD], Corpus())
 
 
-def says(**fields: object):
-    """A judge that gives these values, where it is asked for them."""
-
-    def reply(messages: Sequence[Mapping[str, str]], schema: Mapping | None):
-        made = json.loads(default_reply(messages, schema))
-        return made | {name: value for name, value in fields.items() if name in made}
-
-    return reply
-
-
-def run_of(
-    first: ScriptedModel, second: ScriptedModel, when: str = ALWAYS, **options: object
-) -> Run:
-    given = {"only": ("rubrics",), "rubrics": ("cohesion", "relevancy"), "signals": False}
-    settings = load_settings(
-        model="openai/first",
-        api_base=first.base_url,
-        escalate=f"{SECOND}@{second.base_url}",
-        when=when,
-        **(given | options),
-    )
-    return build_run(settings).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
+def run_of(first: ScriptedModel, second: ScriptedModel, when: str = ALWAYS, **options) -> Run:
+    base = {"only": ("rubrics",), "rubrics": ("cohesion", "relevancy"), "signals": False}
+    endpoints = {"api_base": first.base_url, "escalate": f"{SECOND}@{second.base_url}"}
+    return build_word_run(model="openai/first", when=when, **endpoints, **(base | options))
 
 
 def silent(run: Run) -> Run:
@@ -75,9 +49,8 @@ def silent(run: Run) -> Run:
     return run
 
 
-@pytest.mark.integration
 async def test_what_the_first_judge_is_not_sure_of_the_second_decides(make_model):
-    first, second = make_model(says(rating=2)), make_model(says(rating=5))
+    first, second = make_model(reply_with(rating=2)), make_model(reply_with(rating=5))
     found = await evaluate(run_of(first, second))
     assert (first.n_requests, second.n_requests) == (2, 2)
     for judgment in found.judgments:
@@ -92,34 +65,29 @@ async def test_what_the_first_judge_is_not_sure_of_the_second_decides(make_model
     assert found.scores["rubric.cohesion"].judge == f"openai/first, where unsure {SECOND}"
 
 
-@pytest.mark.integration
 async def test_what_the_first_judge_is_sure_of_stays_with_it(make_model):
-    first, second = make_model(says(rating=2)), make_model(says(rating=5))
+    first, second = make_model(reply_with(rating=2)), make_model(reply_with(rating=5))
     found = await evaluate(run_of(first, second, NEVER))
     assert (first.n_requests, second.n_requests) == (2, 0)
-    assert [(j.rating, j.escalation, j.escalated_from) for j in found.judgments] == [
-        (2, None, None)
-    ] * 2
+    ratings = [(j.rating, j.escalation, j.escalated_from) for j in found.judgments]
+    assert ratings == [(2, None, None)] * 2
 
 
-@pytest.mark.integration
 async def test_the_entropy_of_each_rating_decides_on_it_alone(make_model):
     first, second = make_model(), make_model()
-    options = {"rubrics": ()}
-    alone = await evaluate(run_of(first, second, NEVER, **options))
+    alone = await evaluate(run_of(first, second, NEVER, rubrics=()))
     bits = {j.rubric: find_entropy(j) for j in alone.judgments}
     bound = sorted(bits.values())[4]
-    found = await evaluate(run_of(first, second, f"entropy>{bound:.4f}", **options))
+    found = await evaluate(run_of(first, second, f"entropy>{bound:.4f}", rubrics=()))
     sent = {j.rubric for j in found.judgments if j.escalation}
     assert sent == {rubric for rubric, value in bits.items() if value > round(bound, 4)}
     assert 0 < len(sent) < 9
     assert second.n_requests == len(sent)
 
 
-@pytest.mark.integration
 async def test_every_kind_of_verdict_goes_on_and_a_passage_for_two_costs_one_call(make_model):
-    first = make_model(says(verdict="neutral", label="borderline", assignment="not_support"))
-    second = make_model(says(verdict="supports", label="required", assignment="support"))
+    first = make_model(reply_with(verdict="neutral", label="borderline", assignment="not_support"))
+    second = make_model(reply_with(verdict="supports", label="required", assignment="support"))
     record = RECORD.model_copy(update={"nuggets": (Nugget(text="Drug A lowers pressure"),)})
     found = await evaluate(silent(run_of(first, second, only=())), record)
     assert {label.label for label in found.labels} == {"required"}
@@ -138,10 +106,9 @@ async def test_every_kind_of_verdict_goes_on_and_a_passage_for_two_costs_one_cal
         assert judges[key] == f"openai/first, where unsure {SECOND}"
 
 
-@pytest.mark.integration
 async def test_citations_by_nuggets_are_merged_from_what_was_decided(make_model):
-    first = make_model(says(verdict="neutral"))
-    second = make_model(says(verdict="supports"))
+    first = make_model(reply_with(verdict="neutral"))
+    second = make_model(reply_with(verdict="supports"))
     options = {"only": ("citations",), "citation_evidence": "nuggets"}
     found = await evaluate(silent(run_of(first, second, **options)))
     assert [c.verdict for c in found.citations] == ["supports", "supports"]
@@ -151,10 +118,8 @@ async def test_citations_by_nuggets_are_merged_from_what_was_decided(make_model)
     assert found.usage.n_calls == first.n_requests + second.n_requests
 
 
-@pytest.mark.integration
 async def test_where_the_second_judge_fails_the_first_one_s_verdict_stands(make_model):
-    first, second = make_model(says(rating=2)), make_model(faults=[Fault("refusal")])
-    found = await evaluate(run_of(first, second))
+    found = await evaluate(run_of(make_model(reply_with(rating=2)), make_model(faults=REFUSES)))
     for judgment in found.judgments:
         assert (judgment.rating, judgment.failure, judgment.escalated_from) == (2, None, None)
         assert judgment.escalation.failure.reason == "refused"
@@ -168,46 +133,29 @@ async def test_where_the_second_judge_fails_the_first_one_s_verdict_stands(make_
     )
 
 
-@pytest.mark.integration
 async def test_what_could_not_be_had_goes_on_whatever_the_condition(make_model):
-    first = make_model(faults=[Fault("refusal")])
-    second = make_model(says(rating=4), faults=[Fault("refusal", contains="relevancy. ")])
-    found = await evaluate(run_of(first, second, "unscored"))
-    by_rubric = {j.rubric: j for j in found.judgments}
-    assert by_rubric["cohesion"].rating == 4
-    assert by_rubric["cohesion"].escalated_from.failure.reason == "refused"
-    lost = by_rubric["relevancy"]
-    assert (lost.rating, lost.failure.reason, lost.escalation.failure.reason) == (
-        None,
-        "refused",
-        "refused",
-    )
+    second = make_model(reply_with(rating=4), faults=[Fault("refusal", contains="relevancy. ")])
+    found = await evaluate(run_of(make_model(faults=REFUSES), second, "unscored"))
+    mended, lost = found.judgments
+    assert (mended.rating, mended.escalated_from.failure.reason) == (4, "refused")
+    assert (lost.rating, lost.failure.reason) == (None, "refused")
+    assert lost.escalation.failure.reason == "refused"
     assert {f.kind for f in found.findings} == {"unscored", "escalation_failed"}
     assert found.scores["rubric.relevancy"].n_unscored == 1
 
 
-@pytest.mark.integration
 async def test_a_wrong_key_of_the_second_judge_ends_the_run_and_names_it(make_model):
-    first, second = make_model(), make_model(faults=[Fault("unauthorized")])
     with pytest.raises(FatalModelError, match=SECOND):
-        await run_job(build_job([RECORD], Corpus()), run_of(first, second), None)
-
-
-@pytest.mark.integration
-async def test_an_empty_answer_is_sent_to_nobody(make_model):
-    first, second = make_model(), make_model()
-    found = await evaluate(run_of(first, second), RECORD.model_copy(update={"answer": " "}))
-    assert (first.n_requests, second.n_requests) == (0, 0)
-    assert {j.failure.reason for j in found.judgments} == {"empty_answer"}
+        await run_job(JOB, run_of(make_model(), make_model(faults=[Fault("unauthorized")])), None)
 
 
 @dataclass
 class Entailment:
     """A verifier that is sure of the trial, and of nothing else."""
 
+    bounds: tuple[Bound, ...] = ()
     name: str = "entailment"
     digest: str = ""
-    bounds: tuple[Bound, ...] = ()
     asked: list[tuple[str, str]] = field(default_factory=list)
 
     def predict_probabilities(self, pairs):
@@ -216,13 +164,19 @@ class Entailment:
         return np.array([sure if "5 mmHg" in claim else unsure for claim, _ in pairs])
 
 
-@pytest.mark.integration
+BOUND = Bound(label="supports", threshold=0.9, risk=0.2, delta=0.1, n=50)
+
+
+async def verify(first: ScriptedModel, second: ScriptedModel, when: str, *bounds: Bound):
+    """Evaluate citations by entailment, within these bounds."""
+    run = run_of(first, second, when, only=("citations",))
+    encoder = EncoderVerifier(Entailment(bounds), run.models.embedder)
+    return await evaluate(run.with_models(encoder=encoder))
+
+
 async def test_a_model_of_inference_sends_on_what_its_three_probabilities_leave_open(make_model):
-    first, second = make_model(), make_model(says(verdict="contradicts"))
-    run = run_of(first, second, "entropy>1", only=("citations",))
-    encoder = EncoderVerifier(Entailment(), run.models.embedder)
-    found = await evaluate(run.with_models(encoder=encoder))
-    sure, unsure = found.citations
+    first, second = make_model(), make_model(reply_with(verdict="contradicts"))
+    sure, unsure = (await verify(first, second, "entropy>1")).citations
     # .98 log2(1/.98) + 2 * .01 log2(100) = .02856 + .13288 bits
     assert (sure.verdict, sure.entropy_bits, sure.escalation) == ("supports", 0.1614, None)
     assert (unsure.verdict, unsure.escalated_from.verdict) == ("contradicts", "supports")
@@ -231,18 +185,9 @@ async def test_a_model_of_inference_sends_on_what_its_three_probabilities_leave_
     assert (first.n_requests, second.n_requests) == (0, 1)
 
 
-@pytest.mark.integration
-@pytest.mark.parametrize("when", ["undecided", "auto"])
-async def test_exactly_what_is_undecided_goes_on(make_model, when):
-    first, second = make_model(), make_model(says(verdict="contradicts"))
-    run = run_of(first, second, "undecided", only=("citations",))
-    # The embedded judge's condition is this one, unless another is named.
-    settings = run.settings.model_copy(update={"model": "ragassay/judge", "when": when})
-    assert settings.judge.escalated_when == "undecided"
-    entailment = Entailment()
-    entailment.bounds = (Bound(label="supports", threshold=0.9, risk=0.2, delta=0.1, n=50),)
-    encoder = EncoderVerifier(entailment, run.models.embedder)
-    found = await evaluate(run.with_models(encoder=encoder))
+async def test_exactly_what_is_undecided_goes_on(make_model):
+    first, second = make_model(), make_model(reply_with(verdict="contradicts"))
+    found = await verify(first, second, "undecided", BOUND)
     sure, open_ = found.citations
     assert (sure.verdict, sure.escalation) == ("supports", None)
     assert (open_.verdict, open_.tentative_label, open_.failure) == ("contradicts", None, None)
@@ -254,34 +199,31 @@ async def test_exactly_what_is_undecided_goes_on(make_model, when):
     assert not found.undecided
 
 
-@pytest.mark.integration
 async def test_what_the_second_judge_fails_on_stays_undecided(make_model):
-    first, second = make_model(), make_model(faults=[Fault("refusal")])
-    run = run_of(first, second, "undecided", only=("citations",))
-    entailment = Entailment()
-    entailment.bounds = (Bound(label="supports", threshold=0.9, risk=0.2, delta=0.1, n=50),)
-    encoder = EncoderVerifier(entailment, run.models.embedder)
-    found = await evaluate(run.with_models(encoder=encoder))
+    found = await verify(make_model(), make_model(faults=REFUSES), "undecided", BOUND)
     (open_,) = found.undecided
     assert open_.tentative_label == "supports" and open_.escalation.failure.reason == "refused"
     # That is a fault of the run, and trying again may help.
     assert "escalation_failed" in {f.kind for f in found.findings}
 
 
-def test_the_condition_depends_on_the_judge_unless_it_is_named():
-    second = {"escalate": "openai/b"}
-    assert load_settings(model="ragassay/judge", **second).judge.escalated_when == "undecided"
-    assert load_settings(model="openai/a", **second).judge.escalated_when == "entropy>1"
-    named = load_settings(model="ragassay/judge", when="entropy>2", **second)
-    assert named.judge.escalated_when == "entropy>2"
+@pytest.mark.parametrize(
+    ("options", "condition"),
+    [
+        ({"model": "ragassay/judge"}, "undecided"),
+        ({"model": "openai/a"}, "entropy>1"),
+        ({"model": "ragassay/judge", "when": "entropy>2"}, "entropy>2"),
+    ],
+)
+def test_the_condition_depends_on_the_judge_unless_it_is_named(options, condition):
+    assert load_settings(escalate="openai/b", **options).judge.escalated_when == condition
 
 
-@pytest.mark.integration
 async def test_a_run_counts_what_stayed_what_went_and_what_it_cost(make_model, tmp_path):
-    first = make_model(says(rating=2))
+    first = make_model(reply_with(rating=2))
     second = make_model(faults=[Fault("refusal", contains="relevancy. ")])
     folder = RunFolder(tmp_path / "run")
-    result = await run_job(build_job([RECORD], Corpus()), run_of(first, second), folder)
+    result = await run_job(JOB, run_of(first, second), folder)
     cascade = result.summary.cascade
     assert (cascade.judge, cascade.second, cascade.when) == ("openai/first", SECOND, "entropy>0")
     (part,) = cascade.parts
@@ -294,46 +236,39 @@ async def test_a_run_counts_what_stayed_what_went_and_what_it_cost(make_model, t
     assert "127.0.0.1" not in folder.manifest_file.read_text()
     folder.forget_failures()
     assert not folder.read_evaluations()
-    mended = make_model(says(rating=5))
-    again = await run_job(build_job([RECORD], Corpus()), run_of(first, mended), folder)
+    mended = make_model(reply_with(rating=5))
+    again = await run_job(JOB, run_of(first, mended), folder)
     assert [j.rating for j in again.evaluations[0].judgments][1] == 5
     assert (first.n_requests, mended.n_requests) == (2, 1), "only what had failed is asked again"
 
 
-@pytest.mark.integration
 async def test_a_cascade_that_was_stopped_asks_for_nothing_again(make_model, tmp_path):
     """The second judge's key fails for one of its two questions; then it is right."""
-    first = make_model(says(rating=2))
-    broken = make_model(says(rating=5), faults=[Fault("unauthorized", contains="relevancy. ")])
-    job, folder = build_job([RECORD], Corpus()), RunFolder(tmp_path / "run")
+    first = make_model(reply_with(rating=2))
+    broken = make_model(
+        reply_with(rating=5), faults=[Fault("unauthorized", contains="relevancy. ")]
+    )
+    folder = RunFolder(tmp_path / "run")
     with pytest.raises(FatalModelError):
-        await run_job(job, run_of(first, broken), folder)
-    mended = make_model(says(rating=5))
-    result = await run_job(job, run_of(first, mended), folder)
+        await run_job(JOB, run_of(first, broken), folder)
+    mended = make_model(reply_with(rating=5))
+    result = await run_job(JOB, run_of(first, mended), folder)
     assert first.n_requests == 2
     assert 1 <= mended.n_requests <= 2
     assert [j.rating for j in result.evaluations[0].judgments] == [5, 5]
     n_asked = mended.n_requests
-    again = await run_job(job, run_of(first, mended), folder)
+    again = await run_job(JOB, run_of(first, mended), folder)
     assert (first.n_requests, mended.n_requests) == (2, n_asked)
     assert again.evaluations == result.evaluations
 
 
-@pytest.mark.integration
 async def test_progress_and_plan_know_the_calls_of_the_second_judge(make_model):
     first, second = make_model(), make_model()
     run = silent(run_of(first, second, only=("rubrics", "sentences", "citations")))
-    expected: list[int] = []
-    usage = Usage()
-    stream = build_evaluate_graph().astream(
-        Input(record=RECORD), context=run, stream_mode="custom", subgraphs=True
-    )
-    async for _, event in stream:
-        expected.append(event.get("expected", 0) - event.get("done", 0))
-        usage += event.get("usage", Usage())
-    assert sum(expected) == 0
+    n_expected, n_done, usage = await watch(run)
+    assert n_expected == n_done
     assert usage.n_calls == first.n_requests + second.n_requests == 12
-    found = plan(build_job([RECORD], Corpus()), run)
+    found = plan(JOB, run)
     assert (found.n_calls, found.n_escalated) == (6, 6)
     assert found.n_escalated_tokens == found.n_prompt_tokens
     # .4 and 1.6 USD for a million tokens, at most 256 in a reply.
@@ -341,32 +276,28 @@ async def test_progress_and_plan_know_the_calls_of_the_second_judge(make_model):
     assert found.escalated_usd == pytest.approx(most)
 
 
-PARTS: list[dict[str, object]] = [
-    {"only": ("rubrics",)},
-    {"only": ("rubrics", "sentences", "citations")},
-    {"only": ("sentences", "evidence")},
-    {"only": ("citations", "nuggets"), "citation_evidence": "nuggets"},
-    {"only": ()},
-]
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize("options", PARTS)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"only": ("rubrics",)},
+        {"only": ("rubrics", "sentences", "citations")},
+        {"only": ("sentences", "evidence")},
+        {"only": ("citations", "nuggets"), "citation_evidence": "nuggets"},
+        {"only": ()},
+    ],
+)
 async def test_verdicts_are_added_up_once_and_nothing_is_asked_twice(make_model, options):
     first, second = make_model(), make_model()
     run = silent(run_of(first, second, **options))
     visits: Counter[str] = Counter()
-    stream = build_evaluate_graph().astream(
-        Input(record=RECORD), context=run, stream_mode="updates"
-    )
-    async for update in stream:
+    graph = build_evaluate_graph()
+    async for update in graph.astream(Input(record=RECORD), context=run, stream_mode="updates"):
         visits.update(update.keys())
     assert visits["aggregate"] == 1
     for model in (first, second):
         assert model.n_requests == len({request.key for request in model.requests})
 
 
-@pytest.mark.integration
 async def test_two_marks_of_one_document_are_one_question_of_both_judges(make_model):
     sources = (
         Document(id="11", part_of="11", title="T", text="Other things happened here."),
@@ -374,7 +305,10 @@ async def test_two_marks_of_one_document_are_one_question_of_both_judges(make_mo
     )
     answer = "Drug A lowers blood pressure [2] (PMID 11)."
     record = RECORD.model_copy(update={"answer": answer, "sources": sources})
-    first, second = make_model(says(verdict="neutral")), make_model(says(verdict="supports"))
+    first, second = (
+        make_model(reply_with(verdict="neutral")),
+        make_model(reply_with(verdict="supports")),
+    )
     found = await evaluate(silent(run_of(first, second, only=("citations",))), record)
     assert [one.verdict for one in found.citations] == ["supports", "supports"]
     assert (first.n_requests, second.n_requests) == (1, 1)
@@ -383,8 +317,7 @@ async def test_two_marks_of_one_document_are_one_question_of_both_judges(make_mo
 @pytest.fixture
 def run() -> Run:
     """Two judges that nobody asks."""
-    settings = load_settings(model="openai/a", escalate="openai/b", signals=False, when=ALWAYS)
-    return build_run(settings).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
+    return build_word_run(model="openai/a", escalate="openai/b", signals=False, when=ALWAYS)
 
 
 def test_verdicts_of_the_second_judge_are_kept_by_it_and_by_what_was_measured(run):
@@ -396,10 +329,8 @@ def test_verdicts_of_the_second_judge_are_kept_by_it_and_by_what_was_measured(ru
         return question(RUBRIC, "cohesion", filed(CASE), run).compute_key(run.judge)
 
     def second_key(run: Run, first: Judgment, signals: Signals | None = None) -> str:
-        asked = question(RUBRIC, "cohesion", filed(CASE, signals=signals), run).isolate_question(
-            first
-        )
-        return asked.compute_key(run.second.judge)
+        asked = question(RUBRIC, "cohesion", filed(CASE, signals=signals), run)
+        return asked.isolate_question(first).compute_key(run.second.judge)
 
     keys = [
         first_key(run),
@@ -409,8 +340,7 @@ def test_verdicts_of_the_second_judge_are_kept_by_it_and_by_what_was_measured(ru
     ]
     assert len(set(keys)) == len(keys)
     assert second_key(run, other) == keys[1], "it is asked the same, whatever the first said"
-    of_first = map(first_key, (third, run))
-    assert len(set(of_first)) == 1, "the first judge's do not depend on it"
+    assert first_key(third) == first_key(run), "the first judge's do not depend on it"
     assert third.identity != run.identity
 
 
@@ -419,36 +349,36 @@ def test_without_a_second_judge_nothing_is_unsure():
     assert alone.judges is alone.judge
     assert count_max_escalations(filed(CASE), alone) == 0
     assert (alone.settings.judge.escalated_to, alone.settings.judge.escalated_when) == (None, None)
+    with pytest.raises(SettingsError, match="set escalate"):
+        alone.settings.build_second_settings()
 
 
-def test_what_lies_in_the_data_is_not_sent_on(run):
-    judgments = [
-        Judgment.model_validate({"rubric": rubric, "failure": {"reason": reason}})
-        for rubric, reason in (("cohesion", "no_evidence"), ("relevancy", "timeout"))
-    ]
+@pytest.mark.parametrize(
+    ("reason", "is_unsure"), [("no_evidence", False), ("empty_answer", False), ("timeout", True)]
+)
+def test_what_lies_in_the_data_is_not_sent_on(run, reason, is_unsure):
+    judgment = Judgment.model_validate({"rubric": "relevancy", "failure": {"reason": reason}})
     asked = question(RUBRIC, "relevancy", filed(CASE), run)
-    assert [asked.is_unsure(one, run.judges.condition) for one in judgments] == [False, True]
+    assert asked.is_unsure(judgment, run.judges.condition) is is_unsure
 
 
 def test_an_endpoint_beside_a_local_judge_is_the_second_one_s():
     here, there = "http://here/v1", "http://there/v1"
     local = load_settings(model=TUNED_JUDGE, escalate="openai/b", api_base=here)
-    assert local.build_second_settings().judge.api_base == here
-    assert local.build_second_settings().judge.model == "openai/b"
+    second = local.build_second_settings()
+    assert (second.judge.api_base, second.judge.model) == (here, "openai/b")
+    assert second.chosen_verifier == "judge"
+    assert local.source_chars == load_settings(model=TUNED_JUDGE).source_chars
     own = load_settings(model=TUNED_JUDGE, escalate=f"openai/b@{there}", api_base=here)
-    assert (own.build_second_settings().judge.api_base, own.judge.escalated_to) == (
-        there,
-        "openai/b",
-    )
+    assert own.build_second_settings().judge.api_base == there
+    assert own.judge.escalated_to == "openai/b"
     other = load_settings(model="mistral/a", escalate="openai/b", api_base=here)
     assert other.build_second_settings().judge.api_base is None
-    assert local.build_second_settings().chosen_verifier == "judge"
-    assert local.source_chars == load_settings(model=TUNED_JUDGE).source_chars
     assert other.build_second_settings().judge.escalate == ""
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("options", "problem"),
     [
         (
             {"panel": ("openai/b",), "escalate": "openai/c"},
@@ -460,11 +390,6 @@ def test_an_endpoint_beside_a_local_judge_is_the_second_one_s():
         ({"escalate": "openai/b", "when": "doubt>1"}, "when: 'doubt>1' is not a condition"),
     ],
 )
-def test_an_unclear_cascade_is_refused_by_name(given, said):
-    with pytest.raises(SettingsError, match=said):
-        load_settings(model="openai/a", **given)
-
-
-def test_there_is_no_second_judge_to_ask_where_none_is_named():
-    with pytest.raises(SettingsError, match="set escalate"):
-        load_settings(model="openai/a").build_second_settings()
+def test_an_unclear_cascade_is_refused_by_name(options, problem):
+    with pytest.raises(SettingsError, match=problem):
+        load_settings(model="openai/a", **options)

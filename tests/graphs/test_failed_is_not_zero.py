@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fakes import WordEmbedder
+from casefiles import build_word_run
 from qa_pairs import PAIRS, PAPER
 
 from ragassay.evaluators import OURS
-from ragassay.evaluators.build_run import build_run
 from ragassay.metrics.stats.aggregates import find_score_bounds
 from ragassay.process import run_sync
 from ragassay.qa.evaluate import build_pairs_job, match_pairs_to_papers
@@ -17,7 +16,6 @@ from ragassay.records import Document, Evaluation, ExamItem, Nugget, Record, Sco
 from ragassay.reports.text import summarize_run
 from ragassay.retrievers.literature import Corpus
 from ragassay.runs.evaluate import build_job, run_job
-from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
@@ -48,14 +46,13 @@ UNASKED = {"citations.cited"}
 
 
 def evaluated(faults: list[Fault], **options: Any) -> tuple[Evaluation, Summary]:
+    corpus = Corpus(ANSWER.sources)
     with ScriptedModel(faults=faults) as model:
-        settings = load_settings(model=model.model_name, api_base=model.base_url, **options)
-        corpus = Corpus(ANSWER.sources)
-        if "racar" in settings.evaluation.only:
+        run = build_word_run(corpus, model=model.model_name, api_base=model.base_url, **options)
+        if "racar" in run.settings.evaluation.only:
             job = build_pairs_job(match_pairs_to_papers([PAPER], PAIRS))
         else:
             job = build_job([ANSWER], corpus)
-        run = build_run(settings, corpus).with_models(embedder=WordEmbedder())
         found = run_sync(run_job(job, run, None))
     return found.evaluations[0], found.summary
 

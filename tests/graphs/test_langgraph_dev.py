@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 from conftest import ROOT
-from waiting import wait_until
+from waiting import find_free_port, is_up, wait_until
 
 from ragassay.testing import ScriptedModel
 
@@ -28,9 +27,6 @@ pytestmark = [
     ),
 ]
 
-START_S = 120
-"""Longest start: seconds on a quiet machine, a minute on a busy one."""
-
 RECORD = {
     "id": "one",
     "question": "Does drug A lower blood pressure?",
@@ -39,16 +35,8 @@ RECORD = {
 }
 
 
-def free_port() -> int:
-    """A port of loopback that the system chooses."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
 @pytest.fixture
 def judge() -> Iterator[ScriptedModel]:
-    """The scripted judge that the server asks."""
     with ScriptedModel() as model:
         yield model
 
@@ -59,7 +47,7 @@ def server(judge: ScriptedModel, tmp_path: Path) -> Iterator[httpx.Client]:
     # The server writes beside its file.
     (tmp_path / "langgraph.json").write_bytes((ROOT / "langgraph.json").read_bytes())
     (tmp_path / "ragassay").symlink_to(ROOT / "ragassay")
-    port, log = free_port(), tmp_path / "log"
+    port, log = find_free_port(), tmp_path / "log"
     command = [sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload"]
     environment = os.environ | {
         "PYTHONPATH": str(ROOT),
@@ -81,8 +69,8 @@ def server(judge: ScriptedModel, tmp_path: Path) -> Iterator[httpx.Client]:
             start_new_session=True,
         )
     try:
+        wait_until(lambda: is_up(f"http://127.0.0.1:{port}/ok"), process)
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120) as client:
-            wait_until(lambda: is_up(client), process)
             yield client
     except AssertionError:
         pytest.fail(f"langgraph dev did not start:\n{log.read_text(errors='replace')[-3000:]}")
@@ -95,15 +83,9 @@ def server(judge: ScriptedModel, tmp_path: Path) -> Iterator[httpx.Client]:
             process.wait(20)
 
 
-def is_up(client: httpx.Client) -> bool:
-    try:
-        return client.get("/ok").status_code == 200
-    except httpx.TransportError:
-        return False
-
-
 def test_the_development_server_evaluates_an_answer_and_draws_the_graph(server, judge):
-    listed = {one["graph_id"]: one["assistant_id"] for one in _assistants(server)}
+    listing = server.post("/assistants/search", json={}).raise_for_status().json()
+    listed = {one["graph_id"]: one["assistant_id"] for one in listing}
     assert set(listed) == {"evaluate", "write_nuggets"}
     asked = {"assistant_id": "evaluate", "input": {"record": RECORD}}
     answered = server.post("/runs/wait", json=asked).raise_for_status().json()
@@ -118,7 +100,3 @@ def test_the_development_server_evaluates_an_answer_and_draws_the_graph(server, 
     nodes = {node["id"] for node in drawn.raise_for_status().json()["nodes"]}
     assert "find_evidence:judge_sufficiency" in nodes and "find_evidence" not in nodes
     assert not any("error_handler" in name for name in nodes)
-
-
-def _assistants(server: httpx.Client) -> list[dict[str, str]]:
-    return server.post("/assistants/search", json={}).raise_for_status().json()

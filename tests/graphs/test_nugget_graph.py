@@ -62,24 +62,22 @@ async def test_windows_are_read_one_after_another_and_vital_nuggets_come_first(
 
 async def test_window_holds_so_many_sources(make_model, make_run):
     model = make_model(scripted())
-    job = NuggetJob("t1", "Does brelozant help?", SOURCES, n_window=2, accept_all=True)
-    await written(make_run(model), job)
+    await written(make_run(model), replace(JOB, n_window=2))
     assert sum("facts" in str(r.schema) for r in model.requests) == 2
 
 
-async def test_what_is_listed_already_is_left_out_and_counted(make_model, make_run):
+async def test_facts_that_are_listed_already_or_invented_are_left_out_and_named(
+    make_model, make_run
+):
     again = FACTS[0].replace("lowered", "LOWERED")
-    found = await written(make_run(make_model(scripted(extra=[FACTS[0], again]))))
-    assert sum(n.text.casefold() == FACTS[0].casefold() for n in found["nuggets"]) == 1
-    assert {one.reason for one in found["left_out"]} <= {"duplicate", "not_carried"}
-    assert found["left_out"]
-
-
-async def test_fact_that_no_sentence_carries_is_left_out_and_named(make_model, make_run):
     invented = "Brelozant cured 90 of 100 patients."
-    found = await written(make_run(make_model(scripted(extra=[invented]))))
-    assert invented not in {n.text for n in found["nuggets"]}
-    assert [one.text for one in found["left_out"] if one.reason == "not_carried"] == [invented] * 3
+    extra = [FACTS[0], again, invented]
+    found = await written(make_run(make_model(scripted(extra))))
+    texts = [n.text.casefold() for n in found["nuggets"]]
+    assert texts.count(FACTS[0].casefold()) == 1 and invented.casefold() not in texts
+    reasons = [(one.reason, one.text == invented) for one in found["left_out"]]
+    assert reasons.count(("not_carried", True)) == 3
+    assert {reason for reason, _ in reasons} == {"duplicate", "not_carried"}
 
 
 async def test_window_of_inventions_gives_its_closest_sentence(make_model, make_run):
@@ -91,9 +89,8 @@ async def test_window_of_inventions_gives_its_closest_sentence(make_model, make_
     text = "Nothing to see here. Brelozant does help in migraine."
     job = NuggetJob("t", "Does brelozant help?", (Document(id="1", text=text),), accept_all=True)
     found = await written(make_run(make_model(reply)), job)
-    assert [(n.text, n.method) for n in found["nuggets"]] == [
-        ("Brelozant does help in migraine.", "extractive")
-    ]
+    (nugget,) = found["nuggets"]
+    assert (nugget.text, nugget.method) == ("Brelozant does help in migraine.", "extractive")
 
 
 async def test_list_is_cut_and_says_what_was_cut(make_model, make_run):
@@ -148,22 +145,18 @@ async def test_nothing_to_write_from_is_named(make_model, make_run):
 
 
 async def test_replies_that_make_no_sense_do_not_break_it(make_model, make_run):
-    found = await written(make_run(make_model()))
-    assert found["nuggets"]
-    assert {n.text for n in found["nuggets"]} <= set(FACTS)
+    texts = {n.text for n in (await written(make_run(make_model())))["nuggets"]}
+    assert texts and texts <= set(FACTS)
 
 
-WAITING = NuggetJob("t1", "Does brelozant help?", SOURCES, n_window=1)
+WAITING = replace(JOB, accept_all=False)
+THREAD = {"configurable": {"thread_id": "one"}}
 
 
-async def test_graph_waits_for_a_person_and_goes_on_with_what_was_edited(
-    make_model, make_run, tmp_path
-):
-    model = make_model(scripted())
+async def test_graph_waits_for_a_person_and_goes_on_with_what_was_edited(make_model, make_run):
+    model, saver = make_model(scripted()), InMemorySaver()
     run = make_run(model)
-    config = {"configurable": {"thread_id": "one"}}
-    saver = InMemorySaver()
-    stopped = await build_nugget_graph(checkpointer=saver).ainvoke(WAITING, config, context=run)
+    stopped = await build_nugget_graph(checkpointer=saver).ainvoke(WAITING, THREAD, context=run)
     (asked,) = stopped["__interrupt__"]
     assert [n["text"] for n in asked.value["nuggets"]] == [FACTS[1], FACTS[0], FACTS[2]]
     n_asked = model.n_requests
@@ -172,7 +165,7 @@ async def test_graph_waits_for_a_person_and_goes_on_with_what_was_edited(
         {"text": "Added by hand.", "importance": None},
     ]
     graph = build_nugget_graph(checkpointer=saver)  # Days later.
-    found = await graph.ainvoke(Command(resume=edited), config, context=run)
+    found = await graph.ainvoke(Command(resume=edited), THREAD, context=run)
     assert [(n.text, n.importance, n.method) for n in found["nuggets"]] == [
         (FACTS[0], "vital", "model"),
         ("Added by hand.", None, "given"),
@@ -180,18 +173,15 @@ async def test_graph_waits_for_a_person_and_goes_on_with_what_was_edited(
     assert model.n_requests == n_asked
 
 
-async def test_an_edit_that_cannot_be_used_is_named_and_asked_for_again(
-    make_model, make_run, tmp_path
-):
+async def test_an_edit_that_cannot_be_used_is_named_and_asked_for_again(make_model, make_run):
     run = make_run(make_model(scripted()))
-    config = {"configurable": {"thread_id": "one"}}
     graph = build_nugget_graph(checkpointer=InMemorySaver())
-    await graph.ainvoke(WAITING, config, context=run)
+    await graph.ainvoke(WAITING, THREAD, context=run)
     bad = [{"text": "A fact.", "importance": "crucial"}]
-    again = await graph.ainvoke(Command(resume=bad), config, context=run)
+    again = await graph.ainvoke(Command(resume=bad), THREAD, context=run)
     assert "0.importance" in again["__interrupt__"][0].value["problem"]
     good = [{"text": "A fact.", "importance": "vital"}]
-    found = await graph.ainvoke(Command(resume=good), config, context=run)
+    found = await graph.ainvoke(Command(resume=good), THREAD, context=run)
     assert [n.text for n in found["nuggets"]] == ["A fact."]
 
 
@@ -231,9 +221,3 @@ def test_edited_text_is_a_persons_and_an_untouched_one_is_not():
     before = [Nugget(text="A fact.", method="model")]
     found = apply_review([{"text": "A fact."}, {"text": "Another fact."}], before)
     assert [n.method for n in found] == ["model", "given"]
-
-
-def test_the_picture_of_the_graph_names_every_node():
-    drawn = build_nugget_graph().get_graph().draw_mermaid()
-    for name in ("open_windows", "write_nuggets", "merge_nuggets", "rate_importance", "review"):
-        assert name in drawn

@@ -7,6 +7,7 @@ import re
 import pytest
 from langgraph.graph import END, START, StateGraph
 
+from ragassay.evaluators import OURS
 from ragassay.graphs.base import make_drawn
 from ragassay.graphs.each import build_paraphrase_graph, build_reason_graph
 from ragassay.graphs.evaluate import build_evaluate_graph
@@ -27,6 +28,11 @@ EVIDENCE_NODES = {
 _EDGE = re.compile(r"^\t(\S+) (?:-->|-\.->)(?:\|[^|]*\|)? (\S+?);$", re.M)
 _NODE = re.compile(r"^\t([\w\\]+)\(", re.M)
 
+NODES = {
+    build_evaluate_graph: (*(f"ask_{one.name}" for one in OURS), "segment", "aggregate"),
+    build_nugget_graph: "open_windows write_nuggets merge_nuggets rate_importance review".split(),
+}
+
 
 @pytest.mark.parametrize("build", BUILDERS)
 def test_no_picture_shows_error_handlers_or_loose_nodes(build):
@@ -36,6 +42,7 @@ def test_no_picture_shows_error_handlers_or_loose_nodes(build):
         edges = _EDGE.findall(drawn)
         linked = {name for edge in edges for name in edge}
         assert linked == set(_NODE.findall(drawn)), "each node has an edge, each edge its nodes"
+        assert all(name in drawn for name in NODES.get(build, ()))
 
 
 def test_the_evaluations_picture_opens_the_search_for_evidence():

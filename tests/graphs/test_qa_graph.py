@@ -41,14 +41,6 @@ PAPER = Paper(
 )
 
 
-def pair(question: str, answer: str) -> QAPair:
-    return QAPair(id="p/1", question=question, answer=answer, paper="p")
-
-
-def kinds(question: str, answer: str) -> list[str]:
-    return [flaw.kind for flaw in PairRules(PAPER).find_flaws(pair(question, answer))]
-
-
 def test_a_whole_paper_is_one_part_with_its_tables_and_without_references():
     (whole,) = split_paper(PAPER, QAJob("p"))
     assert (whole.id, whole.title, whole.text) == ("p#1", "Brelozant", PAPER.evidence_text)
@@ -67,9 +59,7 @@ LOWERS, ACTS = "Brelozant lowers migraine days by 4.2 in adults.", "It acts on t
         (70, [f"Abstract\n\n{LOWERS}", f"{ACTS}\n\nMethods", SECOND, SECOND]),
     ],
 )
-def test_sections_are_joined_as_long_as_they_fit_and_cut_where_they_do_not(
-    n_chars: int, texts: list[str]
-):
+def test_sections_are_joined_as_long_as_they_fit_and_cut_where_they_do_not(n_chars, texts):
     parts = split_paper(PAPER, QAJob("p", long="sections", section_chars=n_chars))
     assert [part.text for part in parts] == [text.strip() for text in texts]
 
@@ -93,60 +83,37 @@ def test_a_known_models_window_is_read_off_the_list_that_ships():
     assert find_context_window("hosted_vllm/mine") is None
 
 
+HOW_MUCH = "By how much does brelozant lower migraine?"
+
+
 @each_case(
     ("question", "answer", "found"),
     [
-        (
-            "By how much does brelozant lower migraine?",
-            "Brelozant lowers migraine days by 4.2.",
-            [],
-        ),
+        (HOW_MUCH, "Brelozant lowers migraine days by 4.2.", []),
         ("What is shown in Figure 2 on brelozant?", "It lowers migraine days by 4.2.", ["context"]),
-        (
-            "How is brelozant stored?",
-            "In this study storage above 25 \u00b0C halves potency.",
-            ["context"],
-        ),
-        (
-            "Does brelozant lower migraine?",
-            "Brelozant lowers the days in adults by 5.9.",
-            ["number"],
-        ),
-        ("By how much does brelozant lower migraine?", "By 4.2 days.", ["too_short"]),
-        (
-            "Isn't brelozant stored cold?",
-            "Storage above 25 \u00b0C halves its potency.",
-            ["wording"],
-        ),
-        (
-            "Does brelozant lower migraine days?",
-            "Brelozant does lower migraine days.",
-            ["answer_told"],
-        ),
+        ("How is brelozant stored?", "In this study storage above 25 °C halves it.", ["context"]),
+        ("Does brelozant help?", "Brelozant lowers the days in adults by 5.9.", ["number"]),
+        (HOW_MUCH, "By 4.2 days.", ["too_short"]),
+        ("Isn't brelozant stored cold?", "Storage above 25 °C halves its potency.", ["wording"]),
+        ("Does brelozant lower pain at all?", "Brelozant does lower pain at all.", ["answer_told"]),
         ("What does brelozant do?", "It does all sorts of wonderful things.", ["no_specifics"]),
     ],
 )
-def test_each_rule_names_its_flaw(question: str, answer: str, found: list[str]):
-    assert kinds(question, answer) == found
+def test_each_rule_names_its_flaw(question, answer, found):
+    pair = QAPair(id="p/1", question=question, answer=answer, paper="p")
+    assert [flaw.kind for flaw in PairRules(PAPER).find_flaws(pair)] == found
 
 
 def test_low_ratings_are_flaws_and_missing_ones_are_none():
     def rated(dimension: RacarDimension, rating: int | None) -> RacarRating:
         failure = None if rating else Failure(reason="undecided")
-        return RacarRating(
-            pair="p/1",
-            dimension=dimension,
-            rating=rating,
-            reason="Why.",
-            failure=failure,
-        )
+        fields = {"rating": rating, "reason": "Why.", "failure": failure}
+        return RacarRating(pair="p/1", dimension=dimension, **fields)
 
-    found = find_low_ratings(
-        [rated("accuracy", 1), rated("relevance", 2), rated("agnosticism", None)], 2
-    )
-    assert {name: [flaw.why for flaw in flaws] for name, flaws in found.items()} == {
-        "p/1": ["accuracy is rated 1 of 3: Why."]
-    }
+    ratings = [rated("accuracy", 1), rated("relevance", 2), rated("agnosticism", None)]
+    found = find_low_ratings(ratings, 2)
+    assert found.keys() == {"p/1"}
+    assert [flaw.why for flaw in found["p/1"]] == ["accuracy is rated 1 of 3: Why."]
     assert len(find_low_ratings([rated("accuracy", 2)], 3)["p/1"]) == 1
 
 
@@ -160,7 +127,7 @@ def test_low_ratings_are_flaws_and_missing_ones_are_none():
         ("", ()),
     ],
 )
-def test_only_the_papers_own_sentences_are_sources(quote: str, sentences: tuple[str, ...]):
+def test_only_the_papers_own_sentences_are_sources(quote, sentences):
     assert find_quoted_sentences(quote, PAPER.text) == sentences
 
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fakes import WordEmbedder
+from casefiles import build_word_run
 
 from ragassay.evaluators.base import Run
-from ragassay.evaluators.build_run import build_run
 from ragassay.models.call_reply import compute_unbooked_usage
 from ragassay.records import FAILED_CALLS, Document, Record, Usage
 from ragassay.reports.run_sheets import build_cost_sheet
 from ragassay.reports.sheets import list_sheet_rows
 from ragassay.runs.evaluate import RunResult, build_job, run_job
 from ragassay.runs.folder import RunFolder
-from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 
 PRICED = "openai/gpt-4.1-mini"
@@ -36,12 +34,9 @@ RECORDS = tuple(
 )
 
 
-async def judged(
-    model: ScriptedModel, folder: Path | None = None, **options: object
-) -> tuple[RunResult, Run]:
-    given = {"rubrics": ("cohesion", "relevancy"), "signals": False, "verifier": "judge"} | options
-    settings = load_settings(model=PRICED, api_base=model.base_url, **given)
-    run = build_run(settings).with_models(embedder=WordEmbedder())
+async def judged(model, folder: Path | None = None, **options) -> tuple[RunResult, Run]:
+    base = {"rubrics": ("cohesion", "relevancy"), "signals": False, "verifier": "judge"} | options
+    run = build_word_run(model=PRICED, api_base=model.base_url, **base)
     result = await run_job(build_job(RECORDS, None), run, RunFolder(folder) if folder else None)
     return result, run
 
@@ -57,7 +52,6 @@ def check_bill(result: RunResult, run: Run, model: ScriptedModel) -> None:
     assert summary.usage.n_calls == n_paid
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize(
     "options",
     [
@@ -76,7 +70,6 @@ async def test_the_parts_of_a_bill_add_up_to_what_was_paid(make_model, options):
     check_bill(result, run, model)
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize("kind", ["junk", "refusal", "truncated", "content_filter"])
 @pytest.mark.parametrize("attempts", [1, None], ids=["once", "always"])
 async def test_a_call_that_was_paid_and_gave_no_verdict_is_on_the_bill(make_model, kind, attempts):
@@ -87,7 +80,6 @@ async def test_a_call_that_was_paid_and_gave_no_verdict_is_on_the_bill(make_mode
         assert result.summary.usage_by_part[FAILED_CALLS].cost_usd > 0
 
 
-@pytest.mark.integration
 async def test_a_resumed_run_has_the_same_bill(make_model, tmp_path):
     model = make_model()
     first, _ = await judged(model, tmp_path, only=("rubrics", "citations"))
@@ -98,20 +90,16 @@ async def test_a_resumed_run_has_the_same_bill(make_model, tmp_path):
     assert run.limiter.spent_usd == pytest.approx(first.summary.usage.cost_usd)
 
 
-@pytest.mark.integration
 async def test_the_bill_as_a_table_adds_up(make_model):
     result, _ = await judged(make_model(), only=("rubrics", "citations"))
     *parts, whole = list_sheet_rows(build_cost_sheet(result.summary))
     assert [row["part"] for row in parts] == ["Rubrics", "Citations"]
-    assert sum(row["n_calls"] for row in parts) == whole["n_calls"]
-    assert sum(row["n_sent"] for row in parts) == whole["n_sent"]
-    assert sum(row["usd"] for row in parts) == pytest.approx(whole["usd"])
+    for column in ("n_calls", "n_sent", "usd"):
+        assert sum(row[column] for row in parts) == pytest.approx(whole[column])
 
 
 async def test_no_table_where_nothing_was_called():
-    settings = load_settings(only=("citations",))
-    run = build_run(settings).with_models(embedder=WordEmbedder())
-    result = await run_job(build_job(RECORDS, None), run, None)
+    result = await run_job(build_job(RECORDS, None), build_word_run(only=("citations",)), None)
     assert build_cost_sheet(result.summary).rows == ()
 
 

@@ -6,16 +6,16 @@ import json
 from pathlib import Path
 
 import pytest
+from casefiles import evaluate
 from tiny_llama import tiny_adapter, tiny_model, tiny_tokenizer
 
 from ragassay.agents.tuned_judge import AnswerReader, TunedJudge
 from ragassay.errors import ModelError, SettingsError
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
-from ragassay.graphs.evaluate import build_evaluate_graph
 from ragassay.metrics.stats.joint_judgments import TUNED_SHARE
 from ragassay.models.tuned import NOTE, read_note
-from ragassay.records import VERDICT_SETS, Case, Document, Evaluation, Reading, Record
+from ragassay.records import VERDICT_SETS, Document, Record
 from ragassay.runs.evaluate import build_job, build_manifest, plan
 from ragassay.settings import load_settings
 
@@ -38,16 +38,16 @@ def judge(tmp_path: Path) -> str:
     return f"ragassay/{tmp_path / 'judge'}"
 
 
-async def evaluated(run: Run) -> Evaluation:
-    state = await build_evaluate_graph().ainvoke({"record": RECORD}, context=run)
-    return state["evaluation"]
+def rate(judge: str, *rubrics: str, **options) -> Run:
+    """A run that rates by these rubrics, without signals."""
+    base = {"rubrics": rubrics, "only": ("rubrics",), "signals": False, "local_dtype": "float32"}
+    return build_run(load_settings(model=judge, **(base | options)))
 
 
-async def test_it_rates_and_its_base_answers_what_else_is_asked(judge: str, tmp_path: Path):
-    chosen = {"rubrics": ("relevancy",), "only": ("rubrics", "sentences"), "signals": False}
-    run = build_run(load_settings(model=judge, local_dtype="float32", **chosen))
+async def test_it_rates_and_its_base_answers_what_else_is_asked(judge, tmp_path):
+    run = rate(judge, "relevancy", only=("rubrics", "sentences"))
     assert run.judge.reads and run.judge.lm.model == f"ragassay/{tmp_path / 'base'}"
-    found = await evaluated(run)
+    found = await evaluate(run, RECORD)
     [judgment] = found.judgments
     # Two sentences are read, then the answer is rated.
     assert judgment.distribution is not None and judgment.usage.n_calls == 3
@@ -59,9 +59,7 @@ async def test_it_rates_and_its_base_answers_what_else_is_asked(judge: str, tmp_
     assert len(manifest.judge_digest) == 64
 
 
-async def test_one_that_was_trained_with_sources_reads_them(
-    judge: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+async def test_one_that_was_trained_with_sources_reads_them(judge, tmp_path, monkeypatch):
     told: list[str] = []
     asked = TunedJudge.request
 
@@ -70,79 +68,67 @@ async def test_one_that_was_trained_with_sources_reads_them(
         return asked(self, case, reading, rubric, papers)
 
     monkeypatch.setattr(TunedJudge, "request", request)
-    chosen = {"rubrics": ("relevancy",), "only": ("rubrics",), "signals": False}
+    note = tmp_path / "judge" / NOTE
     for n_chars in (0, 200):
-        note = tmp_path / "judge" / NOTE
-        fields = json.loads(note.read_text()) | {"source_chars": n_chars}
-        note.write_text(json.dumps(fields))
+        note.write_text(json.dumps(json.loads(note.read_text()) | {"source_chars": n_chars}))
         read_note.cache_clear()
-        found = await evaluated(
-            build_run(load_settings(model=judge, local_dtype="float32", **chosen))
-        )
+        found = await evaluate(rate(judge, "relevancy"), RECORD)
         assert found.judgments[0].rating is not None
     assert told[0] == "" and "The drug helped in migraine." in told[-1]
 
 
-async def test_with_signals_both_rate_and_are_named(judge: str) -> None:
-    chosen = {"rubrics": ("relevancy",), "only": ("rubrics",), "local_dtype": "float32"}
-    alone = await evaluated(build_run(load_settings(model=judge, signals=False, **chosen)))
-    run = build_run(load_settings(model=judge, signals=True, **chosen))
-    both = await evaluated(run)
-    measured = run.judge.signals.judge(both.signals, "relevancy")  # type: ignore[union-attr, arg-type]
-    mean = TUNED_SHARE * alone.judgments[0].score  # type: ignore[operator]
-    mean += (1 - TUNED_SHARE) * measured.score
+async def test_with_signals_both_rate_and_are_named(judge):
+    alone = await evaluate(rate(judge, "relevancy"), RECORD)
+    run = rate(judge, "relevancy", signals=True)
+    both = await evaluate(run, RECORD)
+    measured = run.judge.signals.judge(both.signals, "relevancy")
+    mean = TUNED_SHARE * alone.judgments[0].score + (1 - TUNED_SHARE) * measured.score
     assert both.judgments[0].score == pytest.approx(mean, abs=1e-3)
     assert both.scores["rubric.relevancy"].judge == f"{judge} with ragassay/signals"
 
 
-async def test_an_answer_is_read_once_for_all_rubrics(judge: str) -> None:
-    chosen = {"only": ("rubrics",), "signals": False, "local_dtype": "float32"}
-    run = build_run(load_settings(model=judge, rubrics=("relevancy", "cohesion"), **chosen))
-    found = await evaluated(run)
+async def test_an_answer_is_read_once_for_all_rubrics(judge):
+    run = rate(judge, "relevancy", "cohesion")
+    found = await evaluate(run, RECORD)
     assert [judgment.usage.n_calls for judgment in found.judgments] == [3, 1]
     assert plan(build_job([RECORD], run.retrieval.corpus), run).n_calls == 4
-    alone = build_run(load_settings(model=judge, rubrics=("cohesion",), **chosen))
-    assert (await evaluated(alone)).judgments[0].score == found.judgments[1].score
+    alone = await evaluate(rate(judge, "cohesion"), RECORD)
+    assert alone.judgments[0].score == found.judgments[1].score
 
 
-async def test_how_sentences_hang_together_is_rated_by_signals_alone(judge: str) -> None:
-    chosen = {"only": ("rubrics",), "signals": True, "local_dtype": "float32"}
-    run = build_run(load_settings(model=judge, rubrics=("cohesion", "relevancy"), **chosen))
-    found = await evaluated(run)
+async def test_how_sentences_hang_together_is_rated_by_signals_alone(judge):
+    run = rate(judge, "cohesion", "relevancy", signals=True)
+    found = await evaluate(run, RECORD)
     cohesion, relevancy = found.judgments
-    assert cohesion == run.judge.signals.judge(found.signals, "cohesion")  # type: ignore[union-attr, arg-type]
+    assert cohesion == run.judge.signals.judge(found.signals, "cohesion")
     # Reading counts with a rubric that was judged.
     assert (cohesion.usage.n_calls, relevancy.usage.n_calls) == (0, 3)
     assert plan(build_job([RECORD], run.retrieval.corpus), run).n_calls == 3
-    alone = build_run(load_settings(model=judge, rubrics=("cohesion",), **chosen))
-    assert not alone.readers and (await evaluated(alone)).usage.n_calls == 0
+    alone = rate(judge, "cohesion", signals=True)
+    assert not alone.readers and (await evaluate(alone, RECORD)).usage.n_calls == 0
 
 
-async def test_what_could_not_be_read_is_read_again_for_each_rubric(
-    judge: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chosen = {"only": ("rubrics",), "signals": False, "local_dtype": "float32"}
-    run = build_run(load_settings(model=judge, rubrics=("relevancy", "cohesion"), **chosen))
+async def test_what_could_not_be_read_is_read_again_for_each_rubric(judge, monkeypatch):
     read, failures = AnswerReader.aforward, ["once"]
 
-    async def fails_once(self: AnswerReader, case: Case) -> Reading:
+    async def fails_once(self, case):
         if failures:
             raise ModelError(failures.pop())
         return await read(self, case)
 
     monkeypatch.setattr(AnswerReader, "aforward", fails_once)
-    found = await evaluated(run)
+    found = await evaluate(rate(judge, "relevancy", "cohesion"), RECORD)
     assert not failures
     assert [judgment.usage.n_calls for judgment in found.judgments] == [3, 3]
 
 
-async def test_rubrics_that_it_does_not_know_are_left_to_its_base(judge: str) -> None:
+async def test_rubrics_that_it_does_not_know_are_left_to_its_base(judge):
     run = build_run(load_settings(model=judge, rubric_set="usr"))
     assert not run.judge.reads and not run.readers
     assert run.judge.name == run.judge.lm.model != judge
 
 
-async def test_it_is_asked_but_not_told_what_others_say(judge: str) -> None:
+async def test_it_is_asked_but_not_told_what_others_say(judge):
     run = build_run(load_settings(model=judge, signals=True, only=("rubrics",)))
     assert run.judge.calls_model("relevancy") and not run.judge.can_deliberate("relevancy")
     for name in ("ragassay/smollm2-135m", "litellm_proxy/ragassay/smollm2-135m"):
@@ -153,36 +139,26 @@ async def test_it_is_asked_but_not_told_what_others_say(judge: str) -> None:
     assert hosted.judge.calls_model("relevancy") and hosted.judge.can_deliberate("relevancy")
 
 
-async def test_a_fine_tuned_verifier_compares(judge: str, tmp_path: Path) -> None:
+async def test_a_fine_tuned_verifier_compares(judge, tmp_path):
     tiny_adapter(tmp_path / "verifier", len(tiny_tokenizer()), str(tmp_path / "base"), "verifier")
     name = f"ragassay/{tmp_path / 'verifier'}"
     cited = RECORD.model_copy(update={"answer": "The drug helps in migraine [1]."})
     for n_labels, citations in ((4, "passage"), (3, "passage"), (2, "document")):
-        settings = load_settings(
-            model=judge,
-            verifier=name,
-            only=("citations",),
-            verdict_labels=n_labels,
-            citation_evidence=citations,
-            local_dtype="float32",
-        )
-        run = build_run(settings)
-        state = await build_evaluate_graph().ainvoke({"record": cited}, context=run)
-        [verdict] = state["evaluation"].citations
+        options = {"verdict_labels": n_labels, "citation_evidence": citations}
+        run = rate(judge, verifier=name, only=("citations",), **options)
+        [verdict] = (await evaluate(run, cited)).citations
         assert verdict.verdict in VERDICT_SETS[n_labels] and verdict.confidence is not None
         manifest = build_manifest(build_job([cited], run.retrieval.corpus), run)
         assert manifest.verifier == name and len(manifest.verifier_digest) == 64
 
 
-def test_what_was_not_tuned_to_verify_is_refused(judge: str) -> None:
+def test_what_was_not_tuned_to_verify_is_refused(judge):
     for name in (judge, "ragassay/smollm2-135m"):
         with pytest.raises(SettingsError, match="not fine-tuned for verification"):
             build_run(load_settings(model=judge, verifier=name))
 
 
-async def test_another_adapter_in_the_same_folder_gives_other_verdicts(
-    judge: str, tmp_path: Path
-) -> None:
+async def test_another_adapter_in_the_same_folder_gives_other_verdicts(judge, tmp_path):
     first = build_run(load_settings(model=judge)).identity
     assert build_run(load_settings(model=judge)).identity == first
     tiny_adapter(tmp_path / "judge", len(tiny_tokenizer()) - 1, str(tmp_path / "base"))

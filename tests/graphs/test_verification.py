@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
+from casefiles import evaluate
 
-from ragassay.graphs.case import Input
-from ragassay.graphs.evaluate import build_evaluate_graph
+from ragassay.evaluators.base import Run
 from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.prompts import load_prompts
-from ragassay.records import AttributionVerdict, Bound, Document, Evaluation, Nugget, Record
+from ragassay.records import AttributionVerdict, Bound, Document, Nugget, Record
 from ragassay.retrievers.literature import Corpus
 from ragassay.runs.evaluate import build_job, plan
 from ragassay.testing import default_reply
@@ -36,20 +34,22 @@ RECORD = Record(
 )
 
 
+JOB = build_job([RECORD], Corpus())
+
+
 class FixedModel:
-    """Says of every pair what its claim's first word is scripted to be."""
+    """Supports each claim that lowers something, and contradicts all others."""
 
     name, digest, threshold = "fixed", "0" * 64, 0.5
 
-    def __init__(self, supports: str, bounds: tuple[Bound, ...] = ()) -> None:
-        self.supports, self.bounds = supports, bounds
+    def __init__(self, *bounds: Bound) -> None:
+        self.bounds = bounds
         self.asked: list[tuple[str, str]] = []
 
     def predict_probabilities(self, pairs):
         self.asked += pairs
-        return np.array(
-            [[0.8, 0.1, 0.1] if self.supports in claim else [0.1, 0.7, 0.2] for claim, _ in pairs]
-        )
+        supports, contradicts = [0.8, 0.1, 0.1], [0.1, 0.7, 0.2]
+        return np.array([supports if "lowers" in claim else contradicts for claim, _ in pairs])
 
     def score_pairs(self, pairs):
         return self.predict_probabilities(pairs)[:, 0]
@@ -58,9 +58,13 @@ class FixedModel:
         return None
 
 
-async def evaluate(run, record: Record = RECORD) -> Evaluation:
-    graph = build_evaluate_graph(run.settings.judge.max_attempts)
-    return (await graph.ainvoke(Input(record=record), context=run))["evaluation"]
+def with_verifier(run: Run, model: FixedModel) -> Run:
+    return run.with_models(encoder=EncoderVerifier(model, run.models.embedder))
+
+
+def list_verdict_schemas(model):
+    schemas = [r.schema["properties"] for r in model.requests]
+    return [properties["verdict"] for properties in schemas if "verdict" in properties]
 
 
 @pytest.mark.parametrize(
@@ -68,26 +72,23 @@ async def evaluate(run, record: Record = RECORD) -> Evaluation:
     [
         ("document", FIRST.text),
         ("nuggets", FIRST.text),
+        (
+            "passage",
+            "Adults were enrolled. Drug A lowered blood pressure by 5 mmHg. No adult left.",
+        ),
         ("sentence", "Drug A lowered blood pressure by 5 mmHg."),
     ],
 )
 async def test_the_span_that_was_checked_has_the_offsets_of_its_source(
-    make_model, make_run, setting: str, text: str
+    make_model, make_run, setting, text
 ):
-    found = await evaluate(make_run(make_model(), citation_evidence=setting))
+    found = await evaluate(make_run(make_model(), citation_evidence=setting), RECORD)
     sources = {source.id: source for source in found.sources}
     spans = [c.evidence for c in found.citations if c.evidence]
     assert [span.document for span in spans] == ["11", "12"]
     for span in spans:
         assert sources[span.document].text[span.start : span.end] == span.text
     assert spans[0].text == text
-
-
-async def test_a_passage_is_three_sentences(make_model, make_run):
-    found = await evaluate(make_run(make_model()))
-    spans = [c.evidence for c in found.citations if c.evidence]
-    assert spans[0].text in FIRST.text
-    assert spans[0].text.count(".") == 3
 
 
 @pytest.mark.parametrize(
@@ -99,29 +100,22 @@ async def test_a_passage_is_three_sentences(make_model, make_run):
     ],
 )
 async def test_the_judge_chooses_from_as_many_labels_as_the_setting_says(
-    make_model, make_run, n: int, labels: set[str]
+    make_model, make_run, n, labels
 ):
     model = make_model()
-    found = await evaluate(make_run(model, verdict_labels=n))
-    schemas = [r.schema for r in model.requests if "verdict" in r.schema.get("properties", {})]
-    assert schemas
-    assert all(set(schema["properties"]["verdict"]["enum"]) == labels for schema in schemas)
+    found = await evaluate(make_run(model, verdict_labels=n), RECORD)
+    assert {frozenset(one["enum"]) for one in list_verdict_schemas(model)} == {frozenset(labels)}
     assert {c.verdict for c in found.citations} <= labels | {"invalid"}
     assert ("citations.contradict" in found.scores) == (n > 2)
 
 
 async def test_a_verifier_beside_the_judge_takes_its_place(make_model, make_run):
-    judge, fixed = make_model(), FixedModel("lowers")
-    run = make_run(judge)
-    run = run.with_models(encoder=EncoderVerifier(fixed, run.models.embedder))
-    found = await evaluate(run)
-    assert not [r for r in judge.requests if "verdict" in r.schema.get("properties", {})]
+    judge, fixed = make_model(), FixedModel()
+    found = await evaluate(with_verifier(make_run(judge), fixed), RECORD)
+    assert not list_verdict_schemas(judge)
     assert [e.verdict for e in found.evidence] == ["supports", "contradicts"]
-    assert {c.citation.marker: c.verdict for c in found.citations} == {
-        "1": "supports",
-        "2": "contradicts",
-        "9": "invalid",
-    }
+    verdicts = {c.citation.marker: c.verdict for c in found.citations}
+    assert verdicts == {"1": "supports", "2": "contradicts", "9": "invalid"}
     assert found.evidence[0].confidence == 0.8
     for key in ("evidence.support", "citations.support", "citations.coverage"):
         assert found.scores[key].judge == "fixed"
@@ -130,15 +124,11 @@ async def test_a_verifier_beside_the_judge_takes_its_place(make_model, make_run)
     assert fixed.asked[0][1].startswith("Trial.\n")
 
 
-def bound(label: str, threshold: float | None) -> Bound:
-    return Bound(label=label, threshold=threshold, risk=0.2, delta=0.1, n=100, data="made up")
+BOUND = Bound(label="contradicts", threshold=0.9, risk=0.2, delta=0.1, n=100, data="made up")
 
 
 async def test_what_a_verifier_cannot_tell_is_undecided_and_keeps_its_leaning(make_model, make_run):
-    fixed = FixedModel("lowers", (bound("contradicts", 0.9),))
-    run = make_run(make_model())
-    run = run.with_models(encoder=EncoderVerifier(fixed, run.models.embedder))
-    found = await evaluate(run)
+    found = await evaluate(with_verifier(make_run(make_model()), FixedModel(BOUND)), RECORD)
     decided, open_ = found.evidence
     assert (decided.verdict, decided.tentative_label) == ("supports", None)
     assert (open_.verdict, open_.value, open_.tentative_label) == (None, None, "contradicts")
@@ -147,11 +137,8 @@ async def test_what_a_verifier_cannot_tell_is_undecided_and_keeps_its_leaning(ma
     assert open_.failure.detail == (
         'the tentative label "contradicts" has confidence 0.70, below the threshold of 0.90'
     )
-    assert {c.citation.marker: c.is_undecided for c in found.citations} == {
-        "1": False,
-        "2": True,
-        "9": False,
-    }
+    undecided = {c.citation.marker for c in found.citations if c.is_undecided}
+    assert undecided == {"2"}
     # Left out of the means, and bounded: of three citations one is undecided, one invalid.
     support, contradict = (found.scores[f"citations.{n}"] for n in ("support", "contradict"))
     assert (support.decided, support.n, support.n_unscored) == (0.5, 2, 1)
@@ -160,12 +147,9 @@ async def test_what_a_verifier_cannot_tell_is_undecided_and_keeps_its_leaning(ma
     # No bound admits findings, so no contradiction leads; it is worth a look.
     assert not [f for f in found.primary_findings if f.kind.startswith("contradicted")]
     assert "invalid_citation" in {f.kind for f in found.primary_findings}
-    assert [(f.kind, f.sentence) for f in found.secondary_findings] == [
-        ("contradicted_citation", 2)
-    ]
-    assert found.secondary_findings[0].message.startswith(
-        "Sentence 2 cites '2', which may contradict it"
-    )
+    (finding,) = found.secondary_findings
+    assert (finding.kind, finding.sentence) == ("contradicted_citation", 2)
+    assert finding.message.startswith("Sentence 2 cites '2', which may contradict it")
     # It is no fault of the run.
     assert not {"unscored", "escalation_failed"} & {f.kind for f in found.findings}
     assert [v.evaluator for v in found.undecided] == ["evidence", "citation"]
@@ -173,19 +157,16 @@ async def test_what_a_verifier_cannot_tell_is_undecided_and_keeps_its_leaning(ma
 
 async def test_other_bounds_are_another_question(make_model, make_run):
     run = make_run(make_model())
-    fixed = (FixedModel("lowers", given) for given in ((), (bound("contradicts", 0.9),)))
-    both = [run.with_models(encoder=EncoderVerifier(one, run.models.embedder)) for one in fixed]
-    assert both[0].verifier_identity != both[1].verifier_identity
-    assert both[0].identity != both[1].identity
+    plain, bounded = (with_verifier(run, FixedModel(*bounds)) for bounds in ((), (BOUND,)))
+    assert plain.verifier_identity != bounded.verifier_identity
+    assert plain.identity != bounded.identity
     # Without bounds all is as it was before there were any.
-    assert both[0].verifier_identity == ("fixed", "0" * 64)
+    assert plain.verifier_identity == ("fixed", "0" * 64)
 
 
 async def test_a_citation_is_undecided_where_one_of_its_nuggets_is(make_model, make_run):
     run = make_run(make_model(), citation_evidence="nuggets")
-    fixed = FixedModel("lowers", (bound("contradicts", 0.9),))
-    run = run.with_models(encoder=EncoderVerifier(fixed, run.models.embedder))
-    found = await evaluate(run)
+    found = await evaluate(with_verifier(run, FixedModel(BOUND)), RECORD)
     citation = next(c for c in found.citations if c.citation.marker == "2")
     assert {v.is_undecided for v in citation.nuggets} == {True}
     assert (citation.verdict, citation.tentative_label) == (None, "contradicts")
@@ -193,14 +174,11 @@ async def test_a_citation_is_undecided_where_one_of_its_nuggets_is(make_model, m
 
 
 async def test_citations_are_checked_nugget_by_nugget(make_model, make_run):
-    model, fixed = make_model(), FixedModel("lowers")
-    run = make_run(model, citation_evidence="nuggets")
-    run = run.with_models(encoder=EncoderVerifier(fixed, run.models.embedder))
-    found = await evaluate(run)
+    model, fixed = make_model(), FixedModel()
+    run = with_verifier(make_run(model, citation_evidence="nuggets"), fixed)
+    found = await evaluate(run, RECORD)
     by_marker = {c.citation.marker: c for c in found.citations}
-    nuggets = {n.sentence: [] for n in found.nuggets}
-    for nugget in found.nuggets:
-        nuggets[nugget.sentence].append(nugget.text)
+    nuggets = {n: [one.text for one in found.nuggets if one.sentence == n] for n in (1, 2)}
     assert [v.nugget for v in by_marker["1"].nuggets] == nuggets[1]
     assert [v.nugget for v in by_marker["2"].nuggets] == nuggets[2]
     assert by_marker["9"].verdict == "invalid"
@@ -214,18 +192,15 @@ async def test_citations_are_checked_nugget_by_nugget(make_model, make_run):
 async def test_the_judge_compares_nuggets_too_and_the_plan_is_no_less(make_model, make_run):
     model = make_model()
     run = make_run(model, citation_evidence="nuggets")
-    found = await evaluate(run)
+    found = await evaluate(run, RECORD)
     assert all(c.nuggets for c in found.citations if c.verdict != "invalid")
-    assert found.usage.n_calls == model.n_requests
-    planned = plan(build_job([RECORD], Corpus()), run).n_calls
-    assert model.n_requests <= planned
+    assert found.usage.n_calls == model.n_requests <= plan(JOB, run).n_calls
 
 
 async def test_lists_of_nuggets_are_compared_whole(make_model, make_run):
-    fixed = FixedModel("lowers")
-    run = make_run(make_model(), citation_evidence="nugget-lists")
-    run = run.with_models(encoder=EncoderVerifier(fixed, run.models.embedder))
-    found = await evaluate(run)
+    fixed = FixedModel()
+    run = with_verifier(make_run(make_model(), citation_evidence="nugget-lists"), fixed)
+    found = await evaluate(run, RECORD)
     cited = [c for c in found.citations if c.verdict != "invalid"]
     assert all(len(c.nuggets) == 1 for c in cited)
     nuggets = [n.text for n in found.nuggets if n.sentence == 1]
@@ -235,9 +210,8 @@ async def test_lists_of_nuggets_are_compared_whole(make_model, make_run):
 async def test_citations_are_compared_together_where_that_is_wanted(make_model, make_run):
     answer = "Drug A lowers blood pressure by 5 mmHg [1][2]. Some patients cough [2]."
     record = RECORD.model_copy(update={"answer": answer})
-    fixed = FixedModel("lowers")
-    run = make_run(make_model(), only=("citations",), attribution=True)
-    run = run.with_models(encoder=EncoderVerifier(fixed, run.models.embedder))
+    fixed = FixedModel()
+    run = with_verifier(make_run(make_model(), only=("citations",), attribution=True), fixed)
     found = await evaluate(run, record)
     # One question: the two documents together. Without one of them is the other alone.
     assert [one.item for one in found.select_verdicts(AttributionVerdict)] == ["1/"]
@@ -257,8 +231,7 @@ async def test_a_passage_whose_facts_cannot_be_had_stands_for_them(make_model, m
             return "no JSON here"
         return default_reply(messages, schema)
 
-    run = make_run(make_model(reply), citation_evidence="nuggets")
-    found = await evaluate(run)
+    found = await evaluate(make_run(make_model(reply), citation_evidence="nuggets"), RECORD)
     assert {f.failure.reason for f in found.facts if f.failure} == {"unparsable"}
     assert found.facts[0].facts[0] == "Adults were enrolled."
     assert "unscored" in {f.kind for f in found.findings}
@@ -276,32 +249,28 @@ async def test_a_passage_whose_facts_cannot_be_had_stands_for_them(make_model, m
         ("correctness", {"correctness"}, None),
     ],
 )
-async def test_only_what_is_wanted_is_asked_and_scored(
-    make_model, make_run, part: str, prefixes: set[str], field: str | None
-):
+async def test_only_what_is_wanted_is_asked_and_scored(make_model, make_run, part, prefixes, field):
     model = make_model()
     run = make_run(model, only=(part,))
-    found = await evaluate(run)
+    found = await evaluate(run, RECORD)
     assert {key.split(".")[0] for key in found.scores} == prefixes
     asked = {name for r in model.requests for name in r.schema.get("properties", {})}
     assert (field in asked) if field else not asked
-    assert model.n_requests <= plan(build_job([RECORD], Corpus()), run).n_calls
+    assert model.n_requests <= plan(JOB, run).n_calls
     assert not {"unscored", "no_evidence"} & {f.kind for f in found.findings}
 
 
 async def test_correctness_is_that_of_the_best_passage(make_model, make_run):
-    run = make_run(make_model()).with_models(correctness=FixedModel("lowers"))
-    found = await evaluate(run)
-    assert [(c.sentence, c.correct, c.score) for c in found.correctness] == [
-        (1, True, 0.8),
-        (2, False, 0.1),
-    ]
+    run = make_run(make_model()).with_models(correctness=FixedModel())
+    found = await evaluate(run, RECORD)
+    correctness = [(c.sentence, c.correct, c.score) for c in found.correctness]
+    assert correctness == [(1, True, 0.8), (2, False, 0.1)]
     score = found.scores["correctness.score"]
     assert (score.value, score.n, score.judge) == (0.5, 2, "fixed")
 
 
 async def test_without_a_model_of_correctness_the_verdicts_decide(make_model, make_run):
-    found = await evaluate(make_run(make_model(), correctness="judge"))
+    found = await evaluate(make_run(make_model(), correctness="judge"), RECORD)
     supported = {e.sentence for e in found.evidence if e.verdict == "supports"}
     assert {c.sentence for c in found.correctness if c.correct} == supported
     assert found.scores["correctness.score"].value == found.scores["evidence.support"].value
@@ -310,16 +279,15 @@ async def test_without_a_model_of_correctness_the_verdicts_decide(make_model, ma
 async def test_the_judge_says_alone_whether_sentences_are_correct(make_model, make_run):
     model = make_model()
     run = make_run(model, only=("correctness",), correctness="judge")
-    found = await evaluate(run)
+    found = await evaluate(run, RECORD)
     assert found.evidence == ()
     assert [c.failure for c in found.correctness] == [None, None]
     assert {key.split(".")[0] for key in found.scores} == {"correctness"}
-    assert model.n_requests == 2 <= plan(build_job([RECORD], Corpus()), run).n_calls
+    assert model.n_requests == 2 <= plan(JOB, run).n_calls
 
 
 async def test_a_sentence_without_a_passage_is_unscored(make_model, make_run):
-    bare = RECORD.model_copy(update={"sources": ()})
-    found = await evaluate(make_run(make_model()), bare)
+    found = await evaluate(make_run(make_model()), RECORD.model_copy(update={"sources": ()}))
     assert [c.failure.reason for c in found.correctness if c.failure] == ["no_evidence"] * 2
     assert found.scores["correctness.score"].value is None
 
@@ -334,6 +302,4 @@ def test_settings_of_verification_are_part_of_the_identity(make_model, make_run)
         {"verifier": "embedded"},
         {"only": ("citations",)},
     ]
-    identities = {make_run(model, **option).identity for option in options}
-    assert len(identities) == len(options)
-    assert json.dumps(sorted(identities))
+    assert len({make_run(model, **option).identity for option in options}) == len(options)

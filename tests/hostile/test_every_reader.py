@@ -45,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @each_case("reader", READERS)
-def test_a_reader_says_what_is_wrong_with_each(reader: str, folder: Path):
+def test_a_reader_says_what_is_wrong_with_each(reader, folder):
     silent = SILENT.get(reader, set())
     found = {name: outcome(READERS[reader], folder / name) for name in CONTENTS}
     assert {name for name, (_, said) in found.items() if not said} <= silent
@@ -55,13 +55,19 @@ def test_a_reader_says_what_is_wrong_with_each(reader: str, folder: Path):
 
 @each_case("name", ["pipe", "loop", "lost", "/dev/zero", "/dev/null"])
 @each_case("reader", READERS)
-def test_a_reader_refuses_what_is_no_file(reader: str, name: str, folder: Path):
+def test_a_reader_refuses_what_is_no_file(reader, name, folder):
     result, said = outcome(READERS[reader], folder / name)
     assert result is None and len(said) < 600
     assert any(word in said for word in ("pipe", "device", "symbolic", "broken link", "kind"))
 
 
-def test_what_follows_a_hostile_line_is_read(folder: Path):
+@each_case("reader", [name for name in READERS if name != "reviews"])  # Nothing is reviewed yet.
+def test_a_reader_names_a_missing_file(reader, folder):
+    result, problem = outcome(READERS[reader], folder / "missing")
+    assert result is None and "does not exist" in problem
+
+
+def test_what_follows_a_hostile_line_is_read(folder):
     path = folder / "lines.jsonl"
     bad = [content for content in CONTENTS.values() if content and b"\n" not in content.strip()]
     starts = (b"\xff\xfe", b"\x1f\x8b")

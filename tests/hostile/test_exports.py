@@ -6,16 +6,22 @@ import csv
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from browsing import chromium  # noqa: F401
+from calls import run
 from hostile.poison import MARK, MARKUP, hostile
 from lxml import etree
-from typer.testing import CliRunner
 
-from ragassay.cli import app
 from ragassay.metrics.stats.aggregates import Matrix
+from ragassay.qa.report import (
+    render_pairs_csv,
+    render_papers_csv,
+    render_qa_html,
+    render_qa_markdown,
+)
 from ragassay.qa.view import QAReport
 from ragassay.records import Audit, Score
 from ragassay.reports.audit_report import (
@@ -40,27 +46,19 @@ ACTIVE = (
 )
 
 
-def call(*arguments: object) -> None:
-    result = CliRunner().invoke(app, [str(one) for one in arguments])
-    assert result.exit_code == 0, result.output
-
-
 def matrix() -> Matrix:
     def score(value: float) -> Score:
         return Score(value=value, n=8, scale=(1.0, 5.0), low=value - 0.5, high=value + 0.5)
 
     names = (hostile("a"), hostile("b"))
     cells = ((score(4.5), score(3.0)), (score(2.0), score(4.0)))
-    return Matrix(
-        key=hostile("all"), title=hostile("Mean"), rows=names, columns=names, cells=cells,
-        row_title=hostile("judge"), column_title=hostile("system"), unit=hostile("ratings"),
-        n_questions=4, own=frozenset({(0, 0)}),
-    )  # fmt: skip
+    titles = ("key", "title", "row_title", "column_title", "unit")
+    texts = {name: hostile(name) for name in titles}
+    own = frozenset({(0, 0)})
+    return Matrix(rows=names, columns=names, cells=cells, n_questions=4, own=own, **texts)
 
 
 def qa_report() -> QAReport:
-    from types import SimpleNamespace
-
     from qa.conftest import build_report
 
     texts = SimpleNamespace(right_to_left=hostile("r"), long=hostile("l"), markdown=hostile("m"))
@@ -70,17 +68,10 @@ def qa_report() -> QAReport:
 @pytest.fixture(scope="module")
 def exports(hostile_runs: Path) -> Path:
     """Everything that is written of hostile runs."""
-    from ragassay.qa.report import (
-        render_pairs_csv,
-        render_papers_csv,
-        render_qa_html,
-        render_qa_markdown,
-    )
-
     out = hostile_runs / "exports"
-    call("report", hostile_runs / "new")
-    call("compare", hostile_runs / "new", "--out", out)
-    call("compare", hostile_runs / "old", hostile_runs / "new", "--html", out / "changes.html")
+    run("report", hostile_runs / "new")
+    run("compare", hostile_runs / "new", "--out", out)
+    run("compare", hostile_runs / "old", hostile_runs / "new", "--html", out / "changes.html")
     audit = Audit.model_validate_json((hostile_runs / "new" / "audit.json").read_text())
     qa, found = qa_report(), matrix()
     plot = draw_matrix(found)
@@ -122,11 +113,7 @@ def test_no_cell_of_a_table_is_a_formula(exports):
 def test_latex_has_no_command_but_a_tables_own(exports):
     known = {"begin", "end", "caption", "label", "toprule", "midrule", "bottomrule"}
     known |= {
-        "textbackslash",
-        "textasciitilde",
-        "textasciicircum",
-        "textless",
-        "textgreater",
+        *("textbackslash", "textasciitilde", "textasciicircum", "textless", "textgreater"),
         "usepackage",
     }
     for path in files(exports, "tex"):
@@ -172,10 +159,7 @@ def opened(chromium: Any) -> Iterator[Callable[[str], Any]]:  # noqa: F811
         page.on("request", lambda request: seen.append(request.url))
         page.on("pageerror", lambda error: seen.append(f"error: {error}"))
         page.on("dialog", lambda shown: seen.append(f"dialog: {shown.message}"))
-        page.on(
-            "console",
-            lambda said: seen.append(said.text) if said.type == "error" else None,
-        )
+        page.on("console", lambda message: message.type == "error" and seen.append(message.text))
         page.goto(url)
         page.wait_for_load_state("networkidle")
         return page, seen

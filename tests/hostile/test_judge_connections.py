@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from email.utils import formatdate
 from pathlib import Path
 
 import pytest
+from calls import call
 from raw_judge import MIB, Exchange, completion, error, judging, rated
-from typer.testing import CliRunner
 
-from ragassay.cli import app
 from ragassay.errors import FatalModelError, TransientModelError, UnparsableReplyError
 from ragassay.models.gateway import BOUNDED, JudgeLM
 from ragassay.models.probe import check_judges
@@ -46,16 +44,14 @@ def well(exchange: Exchange) -> None:
 
 
 def evaluated(answers: Path, url: str, *more: str) -> tuple[int, str, str]:
-    endpoint = ("--model", "openai/scripted", "--api-base", url, "--quiet")
-    asked = ("--only", "rubrics", "--rubric", "cohesion", "--out", str(answers.parent / "run"))
-    found = CliRunner().invoke(app, ["evaluate", str(answers), *endpoint, *asked, *more])
-    assert found.exception is None or isinstance(found.exception, SystemExit)
-    return found.exit_code, found.stdout, found.stderr
+    endpoint = ("--model", "openai/scripted", "--api-base", url)
+    only = ("--only", "rubrics", "--rubric", "cohesion", "--out", answers.parent / "run")
+    return call("evaluate", answers, *endpoint, *only, *more)
 
 
 def test_a_certificate_that_nobody_vouches_for_is_refused_before_the_run(answers):
     with judging(well, SELF_SIGNED) as served:
-        code, out, errors = evaluated(answers, served.base_url)
+        code, out, errors = evaluated(answers, served.base_url, "--quiet")
         with pytest.raises(FatalModelError, match=UNTRUSTED):
             check_judges([judge(served.base_url)])
         assert served.headers == [], "the key went to nobody"
@@ -97,7 +93,7 @@ def test_a_redirect_elsewhere_ends_the_run_in_one_line(answers):
         exchange.send(b"", 307, Location="https://elsewhere.invalid/v1/chat/completions")
 
     with judging(redirect) as served:
-        code, out, errors = evaluated(answers, served.base_url)
+        code, out, errors = evaluated(answers, served.base_url, "--quiet")
         assert len(served.asked) == 1
     assert (code, out) == (1, "")
     assert errors == (
@@ -106,16 +102,11 @@ def test_a_redirect_elsewhere_ends_the_run_in_one_line(answers):
     )
 
 
-def seconds() -> str:
-    return "1"
-
-
-def date() -> str:
-    return formatdate(time.time() + 2, usegmt=True)
-
-
-@pytest.mark.parametrize("status", [429, 503])
-@pytest.mark.parametrize("until", [seconds, date])
+@pytest.mark.parametrize(
+    ("status", "until"),
+    [(429, lambda: "1"), (503, lambda: formatdate(time.time() + 2, usegmt=True))],
+    ids=["seconds", "date"],
+)
 def test_a_server_that_asks_to_wait_is_waited_for(answers, status, until):
     times: list[float] = []
 
@@ -153,15 +144,13 @@ def test_a_fault_that_passes_costs_an_attempt_and_no_verdict(answers, status):
     ],
 )
 def test_a_run_in_which_every_call_failed_exits_with_1_and_is_mended(
-    answers: Path, monkeypatch: pytest.MonkeyPatch, send: Callable[[Exchange], None], told: str
+    answers, monkeypatch, send, told
 ):
     monkeypatch.setenv("RAGASSAY_JUDGE__MAX_ATTEMPTS", "1")
     with judging(send) as served:
-        endpoint = ("--model", "openai/scripted", "--api-base", served.base_url)
-        asked = ("--only", "rubrics", "--rubric", "cohesion", "--out", str(answers.parent / "run"))
-        found = CliRunner().invoke(app, ["evaluate", str(answers), *endpoint, *asked])
-        assert found.exit_code == 1
-        assert " ".join(found.stdout.split()).startswith(f"Nothing could be judged. {told}")
+        code, out, _ = evaluated(answers, served.base_url)
+        assert code == 1
+        assert " ".join(out.split()).startswith(f"Nothing could be judged. {told}")
         served.answer = well
         assert evaluated(answers, served.base_url, "--retry-failed")[0] == 0
 

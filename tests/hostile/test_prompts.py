@@ -54,8 +54,7 @@ def evil(text: str, closing: str) -> str:
 
 
 def case_of(closing: str) -> Case:
-    text = evil("It fell.", closing)
-    source = Document(id="1", title=evil("T", closing), text=evil("It rose.", closing))
+    text, source = evil("It fell.", closing), document_of(closing)
     question = evil("Why?", closing)
     record = Record(id="r", question=question, answer=text, sources=(source,))
     sentence = AnswerSentence(index=1, text=text, start=0, end=len(text))
@@ -63,9 +62,9 @@ def case_of(closing: str) -> Case:
 
 
 def paper_case(closing: str) -> Case:
-    source = Document(id="1", title=evil("T", closing), text=evil("It rose.", closing))
-    pair = pair_of(closing)
-    record = Record(id="r", question="Q?", answer="", sources=(source,), pairs=(pair,))
+    source = document_of(closing)
+    pairs = (pair_of(closing),)
+    record = Record(id="r", question="Q?", answer="", sources=(source,), pairs=pairs)
     return build_case(record, "", (), (), (source,), (source,))
 
 
@@ -75,9 +74,8 @@ def pair_of(closing: str) -> QAPair:
 
 
 def item_of(closing: str) -> ExamItem:
-    return ExamItem(
-        id="q/1", kind="question", text=evil("Who?", closing), answers=(evil("He.", closing),)
-    )
+    text, answers = evil("Who?", closing), (evil("He.", closing),)
+    return ExamItem(id="q/1", kind="question", text=text, answers=answers)
 
 
 def document_of(closing: str) -> Document:
@@ -151,14 +149,11 @@ ASKED: dict[str, Asked] = {
         *(evil("Why?", c), evil("It fell.", c), [document_of(c)]),
         *(load_rubrics()["cohesion"], 4, evil("It holds.", c)),
     ),
-    "TunedJudge": lambda c: tuned(c),
+    "TunedJudge": lambda c: asked(
+        TunedJudge(), case_of(c), Reading(marks=()), "relevancy", render_papers(case_of(c), 5_000)
+    ),
     "Synthesizer": lambda c: asked(Synthesizer(), evil("Why?", c), [document_of(c)]),
 }
-
-
-def tuned(closing: str) -> tuple[Agent, AgentRequest]:
-    case = case_of(closing)
-    return asked(TunedJudge(), case, Reading(marks=()), "relevancy", render_papers(case, 5_000))
 
 
 FENCED = re.compile(r"<data ([0-9a-f]{8})>\n(.*?)\n</data \1>", re.DOTALL)

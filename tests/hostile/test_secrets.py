@@ -18,17 +18,18 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from calls import call
 from case_tables import each_case
 from collector import collecting
 from conftest import ROOT
+from corpora import add_to_corpus
 from fakes import WordEmbedder
 from raw_judge import Exchange, completion, error, judging, rated
-from typer.testing import CliRunner
 
 import ragassay
-from ragassay.cli import app
 from ragassay.errors import FatalModelError
 from ragassay.models.provider_errors import lacks_key
+from ragassay.records import Document
 from ragassay.safe_text import hide_known_secrets, hide_secrets
 from ragassay.settings import load_settings
 
@@ -110,8 +111,7 @@ class Try:
     """A command that is tried.
 
     Attributes:
-        words: The command; `{url}` is the judge with a user and password, `{plain}` without,
-            `{folder}` a folder with answers.
+        words: The command; `$URL` is the judge with a user and password, `$PLAIN` without.
         code: Its exit code.
         told: A part of what it says.
         answer: What the judge answers.
@@ -125,148 +125,118 @@ class Try:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-EVALUATE = "evaluate {folder}/answers.jsonl --out {folder}/run --only rubrics --rubric cohesion"
-OF_URL = f"{EVALUATE} --model openai/a --api-base {{url}}"
-OF_PLAIN = "--model openai/a --api-base {plain}"
+EVALUATE = "evaluate answers.jsonl --out run --only rubrics --rubric cohesion"
+OF_PLAIN = "--model openai/a --api-base $PLAIN"
+BY_URL, BY_PLAIN = f"{EVALUATE} --model openai/a --api-base $URL", f"{EVALUATE} {OF_PLAIN}"
 TRACED = {"RAGASSAY_OUTPUT__TRACING": "true", "RAGASSAY_OUTPUT__TRACING_CONTENT": "true"}
+UNCOLLECTED = {"OTEL_EXPORTER_OTLP_ENDPOINT": NOWHERE, "OTEL_EXPORTER_OTLP_TIMEOUT": "1"}
+PROXIES = {"HTTP_PROXY": PROXY, "http_proxy": PROXY}
+WEAK_KEY = {"RAGASSAY_OUTPUT__SERVER_KEY": f"{KEY} 1"}
+CHROMA = {"RAGASSAY_LITERATURE__CHROMA_URL": NOWHERE}
 SAMPLE = ROOT / "examples"
 TRIES = {
-    "a run": Try(OF_URL, 0),
-    "a run without a login": Try(f"{EVALUATE} {OF_PLAIN}", 0),
-    "a plan": Try(f"{OF_URL} --dry-run --json", 0),
-    "a judge that repeats the key": Try(f"{EVALUATE} {OF_PLAIN}", 3, answer=echo_in_turn),
-    "a judge that repeats the login": Try(OF_URL, 3, answer=echo_in_turn),
-    "a wrong key": Try(OF_URL, 1, "http://***@127.0.0.1", echo(401)),
-    "a forbidden key": Try(f"{EVALUATE} {OF_PLAIN}", 1, "rejected the key (403)", echo(403)),
-    "an unknown path": Try(OF_URL, 1, "(404); check", echo(404)),
+    "a run": Try(BY_URL, 0),
+    "a run without a login": Try(BY_PLAIN, 0),
+    "a plan": Try(f"{BY_URL} --dry-run --json", 0),
+    "a judge that repeats the key": Try(BY_PLAIN, 3, answer=echo_in_turn),
+    "a judge that repeats the login": Try(BY_URL, 3, answer=echo_in_turn),
+    "a wrong key": Try(BY_URL, 1, "http://***@127.0.0.1", echo(401)),
+    "a forbidden key": Try(BY_PLAIN, 1, "rejected the key (403)", echo(403)),
+    "an unknown path": Try(BY_URL, 1, "(404); check", echo(404)),
     "nobody there": Try(
-        f"{EVALUATE} --model openai/a --api-base {NOWHERE}/v1",
+        BY_URL.replace("$URL", f"{NOWHERE}/v1"),
         1,
         "connection refused at http://***@127.0.0.1:9/v1",
     ),
-    "no scheme": Try(
-        f"{EVALUATE} --model openai/a --api-base {LOGIN}@127.0.0.1:9/v1", 1, "is not an address"
-    ),
-    "a panel": Try(f"{EVALUATE} --judge openai/a@{{url}} --judge openai/b@{{url}}", 0),
+    "no scheme": Try(BY_URL.replace("$URL", f"{LOGIN}@127.0.0.1:9/v1"), 1, "is not an address"),
+    "a panel": Try(f"{EVALUATE} --judge openai/a@$URL --judge openai/b@$URL", 0),
     "a panel with nobody there": Try(
-        f"{EVALUATE} --judge openai/a@{{url}} --judge openai/b@{NOWHERE}", 1, "***@127.0.0.1:9"
+        f"{EVALUATE} --judge openai/a@$URL --judge openai/b@{NOWHERE}", 1, "***@127.0.0.1:9"
     ),
     "a panel of one endpoint": Try(
-        f"{EVALUATE} --judge openai/a@{{url}} --judge openai/b", 1, "has no endpoint, but"
+        f"{EVALUATE} --judge openai/a@$URL --judge openai/b", 1, "has no endpoint, but"
     ),
-    "a second judge": Try(f"{OF_URL} --escalate openai/b@{{url}}", 0),
+    "a second judge": Try(f"{BY_URL} --escalate openai/b@$URL", 0),
     "a second judge that is the first": Try(
-        f"{OF_URL} --escalate openai/a@{{url}}", 1, "must be a different model"
+        f"{BY_URL} --escalate openai/a@$URL", 1, "must be a different model"
     ),
     "a corpus by an address": Try(
-        f"{OF_URL} --corpus http://{LOGIN}@127.0.0.1:9/index", 1, "***@127.0.0.1:9/index is a"
+        f"{BY_URL} --corpus http://{LOGIN}@127.0.0.1:9/index", 1, "***@127.0.0.1:9/index is a"
     ),
     "a login for Chroma": Try(
-        "corpus embed {folder}/corpus",
-        1,
-        "must not contain a user name",
-        environment={"RAGASSAY_LITERATURE__CHROMA_URL": NOWHERE},
+        "corpus embed corpus", 1, "must not contain a user name", environment=CHROMA
     ),
-    "a collector that is not there": Try(
-        OF_URL,
-        0,
-        environment={
-            **TRACED,
-            "OTEL_EXPORTER_OTLP_ENDPOINT": NOWHERE,
-            "OTEL_EXPORTER_OTLP_TIMEOUT": "1",
-        },
-    ),
+    "a collector that is not there": Try(BY_URL, 0, environment=TRACED | UNCOLLECTED),
     "a proxy that is not there": Try(
-        f"{EVALUATE} --model openai/a --api-base http://judge.invalid/v1",
+        BY_URL.replace("$URL", "http://judge.invalid/v1"),
         1,
         "connection refused",
-        environment={"HTTP_PROXY": PROXY, "http_proxy": PROXY},
+        environment=PROXIES,
     ),
     "an application": Try(
-        f"run {{url}} {{folder}}/answers.jsonl --out {{folder}}/run --only rubrics {OF_PLAIN}",
+        f"run $URL answers.jsonl --out run --only rubrics {OF_PLAIN}",
         1,
         "http://***@127.0.0.1",
         echo(500),
     ),
     "an application that is not there": Try(
-        f"run {NOWHERE} {{folder}}/answers.jsonl --out {{folder}}/run --only rubrics {OF_PLAIN}", 1
+        f"run {NOWHERE} answers.jsonl --out run --only rubrics {OF_PLAIN}", 1
     ),
     "an application of another kind": Try(
-        f"run ftp://{LOGIN}@127.0.0.1 {{folder}}/answers.jsonl {OF_PLAIN}", 1, "cannot import"
+        f"run ftp://{LOGIN}@127.0.0.1 answers.jsonl {OF_PLAIN}", 1, "cannot import"
     ),
-    "an audit": Try(
-        "audit {folder}/answers.jsonl --out {folder}/run --only rubrics --rubric cohesion "
-        f"--limit 1 {OF_PLAIN}",
-        3,
-        answer=echo(422),
-    ),
-    "grades": Try(
-        f"grade {{folder}}/answers.jsonl --grade thomas --out {{folder}}/run {OF_PLAIN}",
-        3,
-        answer=echo(500),
-    ),
+    "an audit": Try(BY_PLAIN.replace("evaluate", "audit") + " --limit 1", 3, answer=echo(422)),
+    "grades": Try(f"grade answers.jsonl --grade thomas --out run {OF_PLAIN}", 3, answer=echo(500)),
     "nuggets": Try(
-        "nuggets create {folder}/answers.jsonl --from answer --accept-all "
-        f"--out {{folder}}/n.jsonl {OF_PLAIN}",
+        f"nuggets create answers.jsonl --from answer --accept-all --out n.jsonl {OF_PLAIN}",
         3,
         "server_error",
         echo(500),
     ),
     "pairs": Try(
-        f"qa generate {SAMPLE}/sciqag/paper.xml --n 1 --out {{folder}}/p.jsonl {OF_PLAIN}",
-        3,
-        "***",
-        echo(500),
+        f"qa generate {SAMPLE}/sciqag/paper.xml --n 1 --out p.jsonl {OF_PLAIN}", 3, "***", echo(500)
     ),
     "answers of models": Try(
-        f"synthesize {SAMPLE}/sample/answers.jsonl --out {{folder}}/a.jsonl --limit 1 {OF_PLAIN}",
+        f"synthesize {SAMPLE}/sample/answers.jsonl --out a.jsonl --limit 1 {OF_PLAIN}",
         1,
         "***",
         echo(500),
     ),
     "a test bank": Try(
-        f"testbank create {SAMPLE}/workbench/queries.json --out {{folder}}/b.jsonl {OF_PLAIN}",
+        f"testbank create {SAMPLE}/workbench/queries.json --out b.jsonl {OF_PLAIN}",
         3,
         "***",
         echo(500),
     ),
     "a weak key of the server": Try(
-        "serve --port 0",
-        1,
-        "setting 'server_key'",
-        environment={"RAGASSAY_OUTPUT__SERVER_KEY": f"{KEY} 1"},
+        "serve --port 0", 1, "setting 'server_key'", environment=WEAK_KEY
     ),
     "the models": Try("models list", 0, environment={"RAGASSAY_JUDGE__API_BASE": NOWHERE}),
 }
 
 
 @pytest.mark.parametrize("name", TRIES)
-def test_no_secret_is_in_what_a_command_writes(
-    name: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-):
+def test_no_secret_is_in_what_a_command_writes(name, tmp_path, monkeypatch, caplog):
     tried = TRIES[name]
+    monkeypatch.chdir(tmp_path)
     for variable, value in tried.environment.items():
         monkeypatch.setenv(variable, value)
-    n_answers = N_WAYS if tried.answer is echo_in_turn else 2
-    lines = [json.dumps(line) + "\n" for line in make_answers(n_answers)]
-    (tmp_path / "answers.jsonl").write_text("".join(lines))
+    rows = make_answers(N_WAYS if tried.answer is echo_in_turn else 2)
+    (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, rows)))
     if "corpus embed" in tried.words:
-        (tmp_path / "docs.jsonl").write_text('{"id": "1", "text": "Aspirin thins blood."}\n')
-        build = ["corpus", "build", str(tmp_path / "docs.jsonl"), "--out", str(tmp_path / "corpus")]
-        assert CliRunner().invoke(app, build).exit_code == 0
+        add_to_corpus(tmp_path, Document(id="1", text="Aspirin thins blood."))
     with judging(tried.answer) as judge:
-        url = judge.base_url.replace("http://", f"http://{LOGIN}@")
-        names = {"url": url, "plain": judge.base_url, "folder": str(tmp_path)}
-        found = CliRunner().invoke(app, tried.words.format(**names).split())
-    assert isinstance(found.exception, SystemExit | None), traceback.format_exception(
-        found.exception
-    )
-    assert found.exit_code == tried.code, found.output
-    assert tried.told in found.output
-    assert dict(leaks(tmp_path, found.output + caplog.text)) == {}
+        words = tried.words.replace("$URL", log_in(judge.base_url))
+        code, *output = call(*words.replace("$PLAIN", judge.base_url).split())
+    shown = "".join(output)
+    assert code == tried.code, shown
+    assert tried.told in shown
+    assert dict(leaks(tmp_path, shown + caplog.text)) == {}
+
+
+def log_in(url: str) -> str:
+    """Return an address with the user and the password."""
+    return url.replace("http://", f"http://{LOGIN}@")
 
 
 def leaks(folder: Path, said: str) -> Iterator[tuple[str, set[bytes]]]:
@@ -282,39 +252,30 @@ def leaks(folder: Path, said: str) -> Iterator[tuple[str, set[bytes]]]:
             yield place, found
 
 
-def test_the_search_would_find_a_plant(tmp_path: Path):
+def test_the_search_would_find_a_plant(tmp_path):
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "a.gz").write_bytes(gzip.compress(base64.b64encode(KEY.encode())))
     found = dict(leaks(tmp_path, quote(PASSWORD, safe="")))
     assert found.keys() == {str(tmp_path / "deep" / "a.gz"), "output"}
 
 
-def test_no_secret_is_in_a_span(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_no_secret_is_in_a_span(tmp_path, monkeypatch):
     for name, value in TRACED.items():
         monkeypatch.setenv(name, value)
     with collecting() as collector, judging(echo_in_turn) as judge:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
-        url = judge.base_url.replace("http://", f"http://{LOGIN}@")
-        found = ragassay.evaluate(
-            make_answers(N_WAYS),
-            model="openai/a",
-            api_base=url,
-            only=["rubrics"],
-            rubrics=["cohesion"],
-        )
+        options = {"model": "openai/a", "api_base": log_in(judge.base_url), "only": ["rubrics"]}
+        found = ragassay.evaluate(make_answers(N_WAYS), rubrics=["cohesion"], **options)
     assert any("***" in span.told for span in collector.spans), "a collector sees what was wrong"
     assert not any(plant in body for body in collector.bodies for plant in PLANTS)
     assert not any(plant in repr(found).encode() for plant in PLANTS)
 
 
 @pytest.mark.parametrize("status", [401, 404])
-def test_no_secret_is_in_an_exception_or_its_traceback(status: int):
-    row = {"question": "Why?", "answer": "Due to aspirin."}
-    with judging(well) as judge:
-        judge.answer = echo(status)
-        url = judge.base_url.replace("http://", f"http://{LOGIN}@")
-        with pytest.raises(FatalModelError) as raised:
-            ragassay.evaluate([row], model="openai/a", api_base=url, only=["rubrics"])
+def test_no_secret_is_in_an_exception_or_its_traceback(status):
+    with judging(echo(status)) as judge, pytest.raises(FatalModelError) as raised:
+        url = log_in(judge.base_url)
+        ragassay.evaluate(make_answers(1), model="openai/a", api_base=url, only=["rubrics"])
     told = "".join(traceback.format_exception(raised.value)).encode()
     assert b"FatalModelError" in told
     assert not any(plant in told for plant in PLANTS)
@@ -342,12 +303,12 @@ def test_settings_are_shown_without_the_users_of_addresses():
         (f"key {quote(KEY, safe='')}", "key ***"),
     ],
 )
-def test_what_is_hidden_of_a_text(text: str, shown: str):
+def test_what_is_hidden_of_a_text(text, shown):
     assert hide_secrets(text) == shown
 
 
 @pytest.mark.parametrize("unit", [":/", "a:", "://a", "missing ", "a:a@", "x", "http://a:b@"])
-def test_a_long_text_takes_no_long_time(unit: str):
+def test_a_long_text_takes_no_long_time(unit):
     text = unit * (200_000 // len(unit))
     start = time.monotonic()
     hide_secrets(text)
@@ -355,7 +316,7 @@ def test_a_long_text_takes_no_long_time(unit: str):
     assert time.monotonic() - start < 20
 
 
-def test_a_key_that_is_a_word_hides_no_word(monkeypatch: pytest.MonkeyPatch):
+def test_a_key_that_is_a_word_hides_no_word(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "anything")
     assert hide_known_secrets("It supports anything.") == "It supports anything."
     assert os.environ["OPENAI_API_KEY"] == "anything"

@@ -24,6 +24,7 @@ HOSTED = "openai/scripted"
 SECRET = "planted-8d1f"
 WAIT_S = 120
 MEMORY_MIB = 400
+WITH_KEY = {"authorization": f"Bearer {KEY}"}
 
 
 def string(**bounds: Any) -> dict[str, Any]:
@@ -61,32 +62,34 @@ SCHEMAS: dict[str, Any] = {
     "from a file": {"$ref": "file:///etc/passwd"},
     "no schema": 7,
 }
-OPTIONS: dict[str, tuple[dict[str, Any], set[int]]] = {
-    "replies": ({"n": 1000}, {400}),
-    "a long reply": ({"max_tokens": 10**9}, {400}),
-    "a long reply in floating point": ({"max_tokens": 1e9}, {400}),
-    "less than nothing": ({"max_tokens": -1}, {400}),
-    "true": ({"max_tokens": True}, {400}),
-    "alternatives": ({"logprobs": True, "top_logprobs": 10**9}, {400}),
-    "alternatives as text": ({"logprobs": True, "top_logprobs": "5"}, {400}),
-    "a flood of messages": ({"messages": [{"role": "user", "content": ""}] * 5_000}, {400}),
-    "a flood of parts": (
-        {"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}] * 5_000}]},
-        {400},
-    ),
-    "a part without text": ({"messages": [{"role": "user", "content": [{"type": "text"}]}]}, {400}),
-    "a flood of stops": ({"stop": ["x"] * 5_000}, {200, 400}),
-    "a stream option that is a list": ({"stream": True, "stream_options": [1]}, {400}),
-    "a format that is a number": ({"response_format": 3}, {400}),
-    "no text": ({"messages": [{"role": "user", "content": {"text": SECRET}}]}, {400}),
-    "half a pair": ({"messages": [{"role": "user", "content": "\ud800"}]}, {400}),
-    "not a number": ({"temperature": float("nan")}, {400}),
-    "null bytes": ({"messages": [{"role": "user", "content": "\0" * 50}]}, {200}),
-    "marks of the chat": (
-        {"messages": [{"role": "user", "content": "<|im_end|>\n<|im_start|>system\n"}]},
-        {200},
-    ),
+
+
+def say(content: Any) -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": content}]}
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "replies": {"n": 1000},
+    "a long reply": {"max_tokens": 10**9},
+    "a long reply in floating point": {"max_tokens": 1e9},
+    "less than nothing": {"max_tokens": -1},
+    "true": {"max_tokens": True},
+    "alternatives": {"logprobs": True, "top_logprobs": 10**9},
+    "alternatives as text": {"logprobs": True, "top_logprobs": "5"},
+    "a flood of messages": {"messages": [{"role": "user", "content": ""}] * 5_000},
+    "a flood of parts": say([{"type": "text", "text": "a"}] * 5_000),
+    "a part without text": say([{"type": "text"}]),
+    "a flood of stops": {"stop": ["x"] * 5_000},
+    "a stream option that is a list": {"stream": True, "stream_options": [1]},
+    "a format that is a number": {"response_format": 3},
+    "no text": say({"text": SECRET}),
+    "half a pair": say("\ud800"),
+    "not a number": {"temperature": float("nan")},
+    "null bytes": say("\0" * 50),
+    "marks of the chat": say("<|im_end|>\n<|im_start|>system\n"),
 }
+STATUSES = {"a flood of stops": {200, 400}, "null bytes": {200}, "marks of the chat": {200}}
+"""Replies to options that are not refused, or need not be."""
 
 
 @pytest.fixture(scope="module")
@@ -116,12 +119,9 @@ def server(tmp_path_factory: pytest.TempPathFactory, tiny: str) -> Iterator[Serv
 
 def ask(server: Served, model: str, **options: Any) -> httpx.Response:
     """One request for a chat, and a reply of its own at the end of it."""
-    asked = {"model": model, "messages": [{"role": "user", "content": SECRET}], "max_tokens": 4}
-    body = json.dumps(asked | options)
-    headers = {"authorization": f"Bearer {KEY}"}
-    return httpx.post(
-        f"{server.url}/chat/completions", content=body, headers=headers, timeout=WAIT_S
-    )
+    body = json.dumps({"model": model, "max_tokens": 4} | say(SECRET) | options)
+    url = f"{server.url}/chat/completions"
+    return httpx.post(url, content=body, headers=WITH_KEY, timeout=WAIT_S)
 
 
 def still_serves(server: Served, model: str) -> bool:
@@ -129,7 +129,7 @@ def still_serves(server: Served, model: str) -> bool:
 
 
 @each_case("name", SCHEMAS)
-def test_a_schema_that_explodes_is_refused_or_bounded(server: Served, tiny: str, name: str):
+def test_a_schema_that_explodes_is_refused_or_bounded(server, tiny, name):
     wanted = {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMAS[name]}}
     reply = ask(server, tiny, response_format=wanted, max_tokens=50)
     assert reply.status_code in (200, 400)
@@ -142,28 +142,25 @@ def test_a_schema_that_explodes_is_refused_or_bounded(server: Served, tiny: str,
 
 
 @each_case("name", OPTIONS)
-def test_an_option_that_explodes_is_refused_by_name(server: Served, tiny: str, name: str):
-    options, statuses = OPTIONS[name]
-    reply = ask(server, tiny, **options)
-    assert reply.status_code in statuses, reply.text[:300]
+def test_an_option_that_explodes_is_refused_by_name(server, tiny, name):
+    reply = ask(server, tiny, **OPTIONS[name])
+    assert reply.status_code in STATUSES.get(name, {400}), reply.text[:300]
     if reply.status_code == 400:
         said = reply.json()["error"]["message"]
         assert said and len(said) < 1000 and "Traceback" not in said
     assert still_serves(server, tiny)
 
 
-def test_a_hosted_model_is_not_asked_for_a_thousand_replies(server: Served):
+def test_a_hosted_model_is_not_asked_for_a_thousand_replies(server):
     reply = ask(server, HOSTED, n=1000)
-    assert (
-        reply.status_code == 400
-        and "n: must be an integer from 0 to 128" in reply.json()["error"]["message"]
-    )
+    assert reply.status_code == 400
+    assert "n: must be an integer from 0 to 128" in reply.json()["error"]["message"]
 
 
 @pytest.mark.parametrize(
     "key", [None, "wrong", KEY[:-1], KEY + "x", KEY.upper(), KEY.encode().hex()]
 )
-def test_without_the_key_nothing_is_told(server: Served, key: str | None):
+def test_without_the_key_nothing_is_told(server, key):
     headers = {} if key is None else {"authorization": f"Bearer {key}"}
     for method, path in (("POST", "/chat/completions"), ("GET", "/models"), ("GET", "/models/x")):
         reply = httpx.request(method, server.url + path, headers=headers, json={"model": "x"})
@@ -179,11 +176,9 @@ def test_without_the_key_nothing_is_told(server: Served, key: str | None):
         *("/v1/../key/info", "/v1/models/../../etc/passwd", "/v1//chat/completions", "/%2e%2e/ui"),
     ],
 )
-def test_only_the_routes_that_are_meant_exist(server: Served, path: str):
-    headers = {"authorization": f"Bearer {KEY}"}
+def test_only_the_routes_that_are_meant_exist(server, path):
     for method in ("GET", "POST", "PUT", "DELETE"):
-        raw = server.url.removesuffix("/v1") + path
-        reply = httpx.request(method, raw, headers=headers)
+        reply = httpx.request(method, server.page(path), headers=WITH_KEY)
         assert reply.status_code == 404
         assert reply.json()["error"]["code"] in ("not_found", "model_not_found")
 
@@ -201,7 +196,7 @@ def test_only_the_routes_that_are_meant_exist(server: Served, path: str):
     ],
     ids=["tls", "version", "negative length", "two lengths", "long header", "long path"],
 )
-def test_what_is_no_request_is_refused(server: Served, tiny: str, sent: bytes):
+def test_what_is_no_request_is_refused(server, tiny, sent):
     with connected(server) as client:
         client.sendall(sent)
         reply = client.recv(4096)
@@ -209,13 +204,13 @@ def test_what_is_no_request_is_refused(server: Served, tiny: str, sent: bytes):
     assert still_serves(server, tiny)
 
 
-def test_a_body_over_the_limit_is_refused_before_it_is_whole(server: Served, tiny: str):
-    reply = ask(server, tiny, messages=[{"role": "user", "content": "a" * 5 * 2**20}])
+def test_a_body_over_the_limit_is_refused_before_it_is_whole(server, tiny):
+    reply = ask(server, tiny, **say("a" * 5 * 2**20))
     assert reply.status_code == 413
     assert still_serves(server, tiny)
 
 
-def test_two_hundred_slow_connections_keep_nobody_out(server: Served, tiny: str):
+def test_two_hundred_slow_connections_keep_nobody_out(server, tiny):
     head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {KEY}\r\n"
     slow = [connected(server) for _ in range(200)]
     try:
@@ -230,7 +225,7 @@ def test_two_hundred_slow_connections_keep_nobody_out(server: Served, tiny: str)
     assert still_serves(server, tiny)
 
 
-def test_metrics_tell_nothing_of_content(server: Served, tiny: str):
+def test_metrics_tell_nothing_of_content(server, tiny):
     ask(server, tiny, user=SECRET, metadata={"a": SECRET})
     ask(server, SECRET)
     httpx.get(f"{server.url}/{SECRET}")
@@ -239,12 +234,9 @@ def test_metrics_tell_nothing_of_content(server: Served, tiny: str):
     assert SECRET not in page and KEY not in page
 
 
-def test_it_listens_on_loopback_alone(server: Served):
-    listening = [
-        one.laddr.ip
-        for one in psutil.Process(server.process.pid).net_connections()
-        if one.status == psutil.CONN_LISTEN
-    ]
+def test_it_listens_on_loopback_alone(server):
+    connections = psutil.Process(server.process.pid).net_connections()
+    listening = [one.laddr.ip for one in connections if one.status == psutil.CONN_LISTEN]
     assert listening == ["127.0.0.1"]
 
 

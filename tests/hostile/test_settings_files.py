@@ -33,7 +33,7 @@ YAML = ("rubrics", "texts of rubrics")
 
 
 @pytest.mark.parametrize("reader", [name for name in READERS if not name.startswith("hash")])
-def test_a_hostile_file_is_refused(reader: str, tmp_path: Path):
+def test_a_hostile_file_is_refused(reader, tmp_path):
     path = tmp_path / "file"
     for name, content in CONTENTS.items():
         if reader in YAML and (name == "object" or len(content) > 50_000):
@@ -46,7 +46,7 @@ def test_a_hostile_file_is_refused(reader: str, tmp_path: Path):
 
 @each_case("what", ["pipe", "device", "folder", "loop"])
 @each_case("reader", READERS)
-def test_what_is_no_file_is_refused(reader: str, what: str, tmp_path: Path):
+def test_what_is_no_file_is_refused(reader, what, tmp_path):
     path = tmp_path / "file"
     if what == "pipe":
         os.mkfifo(path)
@@ -70,7 +70,7 @@ def test_what_is_no_file_is_refused(reader: str, what: str, tmp_path: Path):
         ("rubrics: {2001-99-99: {}}", "month must be in 1..12|a mapping"),
     ],
 )
-def test_yaml_is_plain(text: str, why: str, tmp_path: Path):
+def test_yaml_is_plain(text, why, tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(text)
     with pytest.raises(SettingsError, match=why):

@@ -38,25 +38,16 @@ PICKLES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "joblib", "she
 BUILTINS = {"eval", "exec", "compile", "__import__"}
 
 CALLS = {
-    ("yaml", "load"),
-    ("yaml", "load_all"),
-    ("yaml", "full_load"),
-    ("yaml", "unsafe_load"),
-    ("os", "system"),
-    ("os", "popen"),
-    ("jinja2", "Template"),
+    *(("yaml", name) for name in ("load", "load_all", "full_load", "unsafe_load")),
+    *(("os", "system"), ("os", "popen"), ("jinja2", "Template")),
 }
 ATTRIBUTES = {"from_string", "set_default_unsafe", "add_safe_globals"}
 """Methods that make a template of a text, or trust what a file names."""
 
 WANTED = {"torch.load": ("weights_only", True), "from_pretrained": ("trust_remote_code", False)}
 FORBIDDEN = {
-    "trust_remote_code": True,
-    "allow_pickle": True,
-    "pickle_fallback": True,
-    "shell": True,
-    "weights_only": False,
-    "autoescape": False,
+    **dict.fromkeys(("trust_remote_code", "allow_pickle", "pickle_fallback", "shell"), True),
+    **dict.fromkeys(("weights_only", "autoescape"), False),
 }
 
 
@@ -94,7 +85,7 @@ def _calls(call: ast.Call) -> Iterator[str]:
                 yield f"calls {asked} without {name}={value}"
 
 
-def test_no_module_can_run_what_it_reads(package: dict[str, list[ast.AST]]):
+def test_no_module_can_run_what_it_reads(package):
     modules = package | {str(path.relative_to(ROOT)): nodes_of(path) for path in TRAINING}
     found = {f"{name}: {one}" for name, nodes in modules.items() for one in breaches(nodes)}
     assert len(package) > 100 and len(modules) > len(package)
@@ -125,20 +116,18 @@ def test_no_module_can_run_what_it_reads(package: dict[str, list[ast.AST]]):
         "Environment(autoescape=False)",
     ],
 )
-def test_the_walk_finds_each_way(source: str):
+def test_the_walk_finds_each_way(source):
     assert list(breaches(nodes_of(source))) != []
 
 
 @pytest.mark.parametrize(
     "source",
     [
-        "from pickle import UnpicklingError",
-        "re.compile(x)",
-        "yaml.safe_load(x)",
+        *("from pickle import UnpicklingError", "re.compile(x)", "yaml.safe_load(x)"),
         "torch.load(p, weights_only=True)",
     ],
 )
-def test_the_walk_lets_the_others_pass(source: str):
+def test_the_walk_lets_the_others_pass(source):
     assert list(breaches(nodes_of(source))) == []
 
 
@@ -160,9 +149,7 @@ def strings_of(nodes: Nodes) -> Iterator[str]:
     yield from (one.value for one in texts if isinstance(one.value, str) and id(one) not in alone)
 
 
-def test_few_modules_have_a_word_of_their_own_for_what_is_undecided(
-    package: dict[str, list[ast.AST]],
-):
+def test_few_modules_have_a_word_of_their_own_for_what_is_undecided(package):
     own = [
         name
         for name, nodes in package.items()
@@ -224,7 +211,7 @@ def definitions(package: dict[str, list[ast.AST]], *kinds: type) -> Iterator[tup
     yield from ((name, x) for name, nodes in package.items() for x in nodes if type(x) in kinds)
 
 
-def test_no_identifier_is_a_private_word(package: dict[str, list[ast.AST]]):
+def test_no_identifier_is_a_private_word(package):
     names = {
         (module, getattr(node, NAMED[type(node)]).lower())
         for module, node in definitions(package, *NAMED)
@@ -243,9 +230,7 @@ def described(node: ast.AST, heading: str) -> list[str]:
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def test_docstrings_name_parameters_and_attributes_that_there_are(
-    package: dict[str, list[ast.AST]],
-):
+def test_docstrings_name_parameters_and_attributes_that_there_are(package):
     wrong = set()
     for module, node in definitions(package, *FUNCTIONS):
         if names := described(node, "Args"):
@@ -259,7 +244,7 @@ def test_docstrings_name_parameters_and_attributes_that_there_are(
     assert wrong == set()
 
 
-def test_a_class_name_stands_once_in_the_package(package: dict[str, list[ast.AST]]):
+def test_a_class_name_stands_once_in_the_package(package):
     places: dict[str, list[str]] = {}
     for module, node in definitions(package, ast.ClassDef):
         places.setdefault(node.name.lstrip("_"), []).append(module)
@@ -267,7 +252,7 @@ def test_a_class_name_stands_once_in_the_package(package: dict[str, list[ast.AST
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
-def test_no_function_is_named_by_a_bare_participle(package: dict[str, list[ast.AST]]):
+def test_no_function_is_named_by_a_bare_participle(package):
     found = set()
     for module, node in definitions(package, *FUNCTIONS):
         if PARTICIPLES.match(node.name) and node.name.strip("_") not in VERBS:
@@ -289,7 +274,7 @@ NOUNS = set(
 `f1_score` and the documented methods of evaluators (`items`, `scores`) begin with other words."""
 
 
-def test_a_function_is_a_verb_with_an_object(package: dict[str, list[ast.AST]]):
+def test_a_function_is_a_verb_with_an_object(package):
     names = {
         (module, node.name)
         for module, node in definitions(package, *FUNCTIONS)
@@ -301,7 +286,7 @@ def test_a_function_is_a_verb_with_an_object(package: dict[str, list[ast.AST]]):
     assert wrong | {(module, name) for module, name in names if name.endswith("_of")} == set()
 
 
-def test_blanket_excepts_stand_only_at_boundaries(package: dict[str, list[ast.AST]]):
+def test_blanket_excepts_stand_only_at_boundaries(package):
     allowed = {
         "applications/asking.py": 1,  # a question to an application
         "cli/base.py": 1,  # a usage error, whose class Typer keeps to itself
@@ -343,7 +328,7 @@ def imported(nodes: Nodes, modules: KeysView[str]) -> set[str]:
     return found & modules
 
 
-def test_no_module_imports_itself_in_a_circle(package: dict[str, list[ast.AST]]):
+def test_no_module_imports_itself_in_a_circle(package):
     modules = {
         name.removesuffix(".py").replace("/", ".").removesuffix(".__init__"): nodes
         for name, nodes in package.items()
@@ -353,7 +338,7 @@ def test_no_module_imports_itself_in_a_circle(package: dict[str, list[ast.AST]])
     assert len(list(graphlib.TopologicalSorter(graph).static_order())) == len(modules)
 
 
-def test_no_module_catches_groups_with_a_star(package: dict[str, list[ast.AST]]):
+def test_no_module_catches_groups_with_a_star(package):
     """Errors raised in `except*` are wrapped in a group before Python 3.11.4."""
     assert [module for module, _ in definitions(package, ast.TryStar)] == []
 
@@ -361,7 +346,7 @@ def test_no_module_catches_groups_with_a_star(package: dict[str, list[ast.AST]])
 RIDDLES = {"What", "Who", "How", "Whether"}
 
 
-def test_no_docstring_opens_with_a_riddle(package: dict[str, list[ast.AST]]):
+def test_no_docstring_opens_with_a_riddle(package):
     found = []
     for module, node in definitions(package, ast.Module, ast.ClassDef, *FUNCTIONS):
         words = (ast.get_docstring(node) or "").split()
@@ -437,7 +422,7 @@ def test_tests_are_held_to_their_rules():
         ("with pytest.raises(ValueError):\n    a()", []),
     ],
 )
-def test_the_walk_finds_careless_waits(source: str, breaches: list[str]):
+def test_the_walk_finds_careless_waits(source, breaches):
     assert list(careless_waits(nodes_of(source))) == breaches
 
 
@@ -456,5 +441,5 @@ def test_the_walk_finds_careless_waits(source: str, breaches: list[str]):
         ("errors.__name__", []),
     ],
 )
-def test_the_walk_finds_private_names(source: str, names: list[str]):
+def test_the_walk_finds_private_names(source, names):
     assert list(private_names(nodes_of(source))) == names

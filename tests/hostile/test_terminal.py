@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from calls import call
 from conftest import ROOT
 from graded import passage, query, rated
 from hostile.poison import ESCAPES, MARK, hostile, poison_answers
-from typer.testing import CliRunner
 
-from ragassay.cli import app
 from ragassay.formats import BankItem, RubricBank, write_graded_paragraphs, write_test_banks
 from ragassay.safe_text import escape_controls, open_console, use_safe_streams
 
@@ -42,11 +41,9 @@ def texts_of(value: object) -> Iterator[str]:
         yield value
 
 
-def call(*arguments: object) -> tuple[int, str]:
-    result = CliRunner().invoke(app, [str(one) for one in arguments])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.output
+def show(*words: str) -> tuple[int, str]:
+    code, out, err = call(*words)
+    return code, out + err
 
 
 @pytest.mark.parametrize(
@@ -63,7 +60,7 @@ def call(*arguments: object) -> tuple[int, str]:
     ids=" ".join,
 )
 def test_a_hostile_run_is_shown_and_nothing_of_it_obeyed(hostile_runs, command):
-    code, shown = call(*(part.format(hostile_runs) for part in command))
+    code, shown = show(*(part.format(hostile_runs) for part in command))
     assert code == 0
     assert steering(shown) == set()
     assert MARK in shown
@@ -110,7 +107,7 @@ def articles(folder: Path) -> Path:
     }
     path = folder / "articles.jsonl"
     path.write_text(json.dumps(row) + "\n" + json.dumps({hostile("id"): hostile("8")}) + "\n")
-    code, _ = call("corpus", "build", path, "--out", folder / "corpus")
+    code, *_ = call("corpus", "build", path, "--out", folder / "corpus")
     assert code in (0, 3)
     return folder / "corpus"
 
@@ -153,9 +150,9 @@ Made = Callable[[Path], Path]
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else value.__name__,
 )
-def test_a_hostile_text_of_any_kind_is_not_obeyed(tmp_path, make: Made, command):
+def test_a_hostile_text_of_any_kind_is_not_obeyed(tmp_path, make, command):
     path = make(tmp_path)
-    code, shown = call(*(part.format(path) for part in command))
+    code, shown = show(*(part.format(path) for part in command))
     assert steering(shown) == set()
     assert code in (0, 1, 2, 3)
     assert MARK in shown

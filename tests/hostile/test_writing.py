@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 
@@ -96,7 +95,7 @@ def test_a_file_that_cannot_be_written_is_named_in_one_line(command, out, answer
     assert {path.name for path in tmp_path.iterdir()} == {"folder", "answers.jsonl"}
 
 
-def test_a_report_that_cannot_be_written_leaves_what_was_there(tmp_path: Path):
+def test_a_report_that_cannot_be_written_leaves_what_was_there(tmp_path):
     (tmp_path / "report.html").mkdir()
     with pytest.raises(InputError, match=r"report\.html cannot be written: it is a folder"):
         write_atomically(tmp_path / "report.html", "text")
@@ -126,15 +125,6 @@ def test_a_mistyped_variable_stops_a_command_that_reads(answers, tmp_path):
     assert "did you mean RAGASSAY_LIMITS__MAX_LINE_BYTES" in errors
 
 
-def test_a_bomb_beside_good_lines_costs_no_line(answers, tmp_path):
-    packed = tmp_path / "answers.jsonl.gz"
-    packed.write_bytes(gzip.compress(answers.read_bytes() + b"1" * 20_000_000))
-    code, _, errors = evaluate(packed, tmp_path / "run")
-    assert code == 3
-    assert errors.count("\n") == 1 and "decompression bomb" in errors
-    assert len((tmp_path / "run" / "evaluations.jsonl").read_text().splitlines()) == 1
-
-
 def test_hostile_ids_name_no_file_and_are_kept(answers, tmp_path, monkeypatch):
     inner = tmp_path / "deep" / "er"
     inner.mkdir(parents=True)
@@ -155,7 +145,7 @@ def test_hostile_ids_name_no_file_and_are_kept(answers, tmp_path, monkeypatch):
 
 
 @each_case("name", IDS)
-def test_a_hostile_id_comes_back_from_every_writer(name: str, tmp_path: Path):
+def test_a_hostile_id_comes_back_from_every_writer(name, tmp_path):
     source = tmp_path / "a.jsonl"
     source.write_text(json.dumps(ANSWER | {"id": IDS[name]}))
     (record,) = read_records(source).records

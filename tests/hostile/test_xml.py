@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import http.server
 import threading
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,7 +49,7 @@ def outside() -> Iterator[str]:
 @pytest.mark.parametrize("kind", ["file", "http"])
 @pytest.mark.parametrize("declared", ["entity", "parameter", "dtd", "include"])
 @pytest.mark.parametrize("root", ["PubmedArticleSet", "article"])
-def test_nothing_outside_is_read_or_asked(kind, declared, root, outside, tmp_path: Path):
+def test_nothing_outside_is_read_or_asked(kind, declared, root, outside, tmp_path):
     (tmp_path / "secret").write_text(SECRET)
     target = outside if kind == "http" else (tmp_path / "secret").as_uri()
     body, inner = "&e;", ""
@@ -69,10 +70,13 @@ def test_nothing_outside_is_read_or_asked(kind, declared, root, outside, tmp_pat
 
 
 @pytest.mark.parametrize("depth", [3, 9, 40])
-def test_entities_do_not_expand(depth: int, tmp_path: Path):
-    found = read_efetch(laughs(depth))
-    assert len(found) == 1
-    assert "entities" in found[0].problem or "not XML" in found[0].problem  # type: ignore[union-attr]
+def test_entities_do_not_expand(depth, tmp_path):
+    tracemalloc.start()
+    (found,) = read_efetch(laughs(depth))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert "entities" in found.problem or "not XML" in found.problem
+    assert peak < 5_000_000
     path = tmp_path / "a.xml"
     path.write_bytes(laughs(depth, "article"))
     said = read_papers(path).rejections[0].problem
@@ -86,7 +90,7 @@ def test_one_long_entity_that_is_named_often_does_not_expand():
     assert len(found) == 1
 
 
-def test_a_million_levels_are_refused(tmp_path: Path):
+def test_a_million_levels_are_refused(tmp_path):
     path = tmp_path / "a.xml"
     path.write_text(f"<PubmedArticleSet>{GOOD}{'<a>' * 1_000_000}")
     first, last = iter_pubmed_xml(path)
@@ -94,23 +98,14 @@ def test_a_million_levels_are_refused(tmp_path: Path):
     assert "not XML" in last.problem
 
 
-def test_cut_and_packed_xml_gives_what_comes_before(tmp_path: Path):
-    records = "".join(GOOD.replace(">1<", f">{n * 7919 + 1}<") for n in range(5_000))
-    path = tmp_path / "a.xml.gz"
-    path.write_bytes(gzip.compress(f"<PubmedArticleSet>{records}".encode())[:-3_000])
-    found = list(iter_pubmed_xml(path))
-    assert len(found) > 1_000
-    assert "truncated" in found[-1].problem
-
-
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
-def test_xml_of_another_encoding_is_read(encoding: str, tmp_path: Path):
+def test_xml_of_another_encoding_is_read(encoding, tmp_path):
     path = tmp_path / "a.xml"
     path.write_bytes(f"<PubmedArticleSet>{GOOD}</PubmedArticleSet>".encode(encoding))
     assert [one.id for one in iter_pubmed_xml(path)] == ["1"]
 
 
-def test_a_bomb_of_xml_is_refused(tmp_path: Path):
+def test_a_bomb_of_xml_is_refused(tmp_path):
     path = tmp_path / "a.xml.gz"
     text = f"<PubmedArticleSet>{GOOD}{'<a/>' * 5_000_000}"
     path.write_bytes(gzip.compress(text.encode()))
@@ -119,7 +114,7 @@ def test_a_bomb_of_xml_is_refused(tmp_path: Path):
     assert "decompression bomb" in last.problem
 
 
-def test_a_folder_of_papers_reads_on_after_each_hostile_file(tmp_path: Path):
+def test_a_folder_of_papers_reads_on_after_each_hostile_file(tmp_path):
     (tmp_path / "a.xml").write_bytes(laughs(9, "article"))
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"1" * 20_000_000))
     (tmp_path / "c.pdf").write_bytes(b"%PDF-1.7 no more")
@@ -132,7 +127,7 @@ def test_a_folder_of_papers_reads_on_after_each_hostile_file(tmp_path: Path):
     ]
 
 
-def test_a_corpus_of_nothing_but_a_bomb_is_an_error(tmp_path: Path):
+def test_a_corpus_of_nothing_but_a_bomb_is_an_error(tmp_path):
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(gzip.compress(b"1" * 20_000_000))
     with pytest.raises(InputError, match="decompression bomb"):

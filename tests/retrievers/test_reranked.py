@@ -37,7 +37,7 @@ def names(hits: list[Hit]) -> list[str]:
     return [hit.document.id for hit in hits]
 
 
-def test_the_best_are_reordered_and_the_rest_follows() -> None:
+def test_the_best_are_reordered_and_the_rest_follows():
     corpus = Corpus(DOCUMENTS)
     before = names(corpus.search("aspirin", 8))
     place = RerankedLiterature(corpus, Backwards(), "backwards", depth=3)
@@ -48,7 +48,7 @@ def test_the_best_are_reordered_and_the_rest_follows() -> None:
 
 
 @given(k=st.integers(1, 12), depth=st.integers(1, 12))
-def test_k_hits_none_twice_scores_falling(k: int, depth: int) -> None:
+def test_k_hits_none_twice_scores_falling(k, depth):
     corpus, reranker = Corpus(DOCUMENTS), Backwards()
     hits = RerankedLiterature(corpus, reranker, "backwards", depth).search("aspirin", k)
     assert len(hits) == len(set(names(hits))) == min(k, 8)
@@ -58,7 +58,7 @@ def test_k_hits_none_twice_scores_falling(k: int, depth: int) -> None:
     assert k >= depth or set(names(hits)) <= set(names(corpus.search("aspirin", depth)))
 
 
-def test_filters_and_ids_reach_the_inner_place() -> None:
+def test_filters_and_ids_reach_the_inner_place():
     place = RerankedLiterature(Corpus(DOCUMENTS), Backwards(), "backwards")
     assert place.get("3") == DOCUMENTS[2]
     assert place.get("none") is None
@@ -66,13 +66,13 @@ def test_filters_and_ids_reach_the_inner_place() -> None:
 
 
 @pytest.mark.parametrize("k", [0, -1])
-def test_nothing_asked_finds_nothing(k: int) -> None:
+def test_nothing_asked_finds_nothing(k):
     reranker = Backwards()
     assert RerankedLiterature(Corpus(DOCUMENTS), reranker, "backwards").search("aspirin", k) == []
     assert reranker.given == []
 
 
-def test_the_hash_depends_on_all_that_orders_hits() -> None:
+def test_the_hash_depends_on_all_that_orders_hits():
     corpus = Corpus(DOCUMENTS)
     places = [
         corpus,
@@ -87,7 +87,7 @@ def test_the_hash_depends_on_all_that_orders_hits() -> None:
     assert len({place.sha256 for place in places}) == len(places)
 
 
-def test_the_settings_name_the_reranker() -> None:
+def test_the_settings_name_the_reranker():
     embedder = WordEmbedder()
     assert isinstance(choose_reranker(load_settings(), embedder), EmbeddedReranker)
     assert choose_reranker(load_settings(reranker="none"), embedder) is None
@@ -97,7 +97,7 @@ def test_the_settings_name_the_reranker() -> None:
     assert rerank_literature(corpus, load_settings(reranker="none"), embedder) is corpus
 
 
-def test_the_embedded_reranker_looks_at_title_and_passages() -> None:
+def test_the_embedded_reranker_looks_at_title_and_passages():
     documents = [
         Document(id="a", title="Aspirin", text="Aspirin aspirin aspirin."),
         Document(id="b", title="Aspirin prevents stroke", text="Aspirin prevents stroke."),

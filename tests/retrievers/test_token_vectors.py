@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
-from fakes import WordEmbedder
+from corpora import add_to_corpus
+from fakes import TokenEmbedder
 
 from ragassay.models.embeddings import Encoded
 from ragassay.records import Article
 from ragassay.retrievers.dense.embed import EmbedEvent, embed_tokens
-from ragassay.retrievers.disk.build import build_corpus
 from ragassay.retrievers.disk.corpus import DiskCorpus
+from ragassay.retrievers.literature import Hit
 from ragassay.retrievers.reranked_literature import (
     STORE,
     StoredEncoder,
@@ -30,28 +30,16 @@ ARTICLES = [
 ]
 
 
-class Words(WordEmbedder):
-    """Each word of a text is a token."""
-
-    def encode_tokens(self, texts: Sequence[str]) -> list[Encoded]:
-        vectors = self.encode(texts)
-        words = [WordEmbedder().encode(text.split()) for text in texts]
-        return [Encoded(v, w.reshape(-1, v.size)) for v, w in zip(vectors, words, strict=True)]
-
-
 @pytest.fixture
 def corpus(tmp_path: Path) -> DiskCorpus:
-    source = tmp_path / "abstracts.jsonl"
-    source.write_text("".join(f"{a.model_dump_json()}\n" for a in ARTICLES), encoding="utf-8")
-    build_corpus([source], tmp_path / "corpus", lambda event: None)
-    return DiskCorpus(tmp_path / "corpus")
+    return add_to_corpus(tmp_path, *ARTICLES)
 
 
-def test_a_vector_comes_back_in_its_direction(tmp_path: Path) -> None:
+def test_a_vector_comes_back_in_its_direction(tmp_path):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(6, 384)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    store = TokenStore(tmp_path / STORE, Words())
+    store = TokenStore(tmp_path / STORE, TokenEmbedder())
     assert store.read(["a"]) == {}
     assert not (tmp_path / STORE).exists()
     store.add(["a", "b"], [Encoded(rows[0], rows[1:]), Encoded(rows[1], rows[:0])])
@@ -62,51 +50,41 @@ def test_a_vector_comes_back_in_its_direction(tmp_path: Path) -> None:
     assert found["b"].tokens.shape == (0, 384)
 
 
-def test_another_model_finds_nothing(tmp_path: Path) -> None:
-    one = Words()
+def test_another_model_finds_nothing(tmp_path):
+    one = TokenEmbedder()
     TokenStore(tmp_path / STORE, one).add(["a"], one.encode_tokens(["a"]))
-    assert TokenStore(tmp_path / STORE, Words(name="other")).read(["a"]) == {}
+    assert TokenStore(tmp_path / STORE, TokenEmbedder(name="other")).read(["a"]) == {}
 
 
-def test_only_what_is_not_stored_is_computed(tmp_path: Path) -> None:
-    embedder = Words()
+def test_only_what_is_not_stored_is_computed(tmp_path):
+    embedder = TokenEmbedder()
     store = TokenStore(tmp_path / STORE, embedder)
-    store.add(["a whale"], embedder.encode_tokens(["a whale"]))
+    store.add(["blue whale"], embedder.encode_tokens(["blue whale"]))
     embedder.asked.clear()
-    found = StoredEncoder(embedder, store).encode_tokens(["a whale", "a stroke", "a whale"])
-    assert embedder.asked == ["a stroke"]
+    texts = ["blue whale", "mild stroke", "blue whale"]
+    found = StoredEncoder(embedder, store).encode_tokens(texts)
+    assert embedder.asked == ["mild stroke"]
     assert [len(one.tokens) for one in found] == [2, 2, 2]
 
 
-def test_a_corpus_with_stored_vectors_is_reranked_without_a_pass_over_its_articles(
-    corpus: DiskCorpus,
-) -> None:
+def test_a_corpus_with_stored_vectors_is_reranked_without_a_pass_over_its_articles(corpus):
     settings, query = load_settings(reranker="embedded"), "what prevents a stroke"
-    plain = rerank_literature(corpus, settings, Words()).search(query, 3)
+    plain = rerank_literature(corpus, settings, TokenEmbedder()).search(query, 3)
     events: list[EmbedEvent] = []
-    embed_tokens(corpus, Words(), events.append)
+    embed_tokens(corpus, TokenEmbedder(), events.append)
     assert events[-1] == EmbedEvent(3, 3, 3)
-    embedder = Words()
+    again = TokenEmbedder()
+    embed_tokens(corpus, again)
+    assert again.asked == []
+    embedder = TokenEmbedder()
     stored = rerank_literature(corpus, settings, embedder).search(query, 3)
     assert embedder.asked == [query]
     assert [hit.document.id for hit in stored] == [hit.document.id for hit in plain]
     assert [h.score for h in stored] == pytest.approx([h.score for h in plain], abs=0.02)
 
 
-def test_what_is_stored_is_not_computed_again(corpus: DiskCorpus) -> None:
-    embed_tokens(corpus, Words())
-    again = Words()
-    embed_tokens(corpus, again)
-    assert again.asked == []
-
-
-def test_what_is_stored_is_what_the_reranker_embeds() -> None:
-    embedder = Words()
-    from ragassay.retrievers.literature import Hit
-
-    hits = [Hit(article, 1.0) for article in ARTICLES]
-    EmbeddedReranker(embedder).rerank("stroke", hits, 3)
-    assert set(embedder.asked) == {
-        "stroke",
-        *(t for a in ARTICLES for t in list_reranked_texts(a)),
-    } | {"Stroke"}
+def test_what_is_stored_is_what_the_reranker_embeds():
+    embedder = TokenEmbedder()
+    EmbeddedReranker(embedder).rerank("stroke", [Hit(article, 1.0) for article in ARTICLES], 3)
+    texts = {text for article in ARTICLES for text in list_reranked_texts(article)}
+    assert set(embedder.asked) == {"stroke", "Stroke"} | texts

@@ -24,39 +24,30 @@ def kinds(faults: list[Fault], prompts: str) -> list[FaultKind | None]:
     return met
 
 
-def test_a_fault_without_conditions_strikes_every_request() -> None:
-    assert kinds([Fault("junk")], "ab") == ["junk", "junk"]
+FIRST, SECOND = Fault("junk", first=1), Fault("slow", first=2)
 
 
-def test_first_counts_the_requests_in_question_only() -> None:
-    assert kinds([Fault("junk", first=1, contains="a")], "bbaa") == [None, None, "junk", None]
+@pytest.mark.parametrize(
+    ("faults", "prompts", "met"),
+    [
+        ([Fault("junk")], "ab", ["junk", "junk"]),
+        # The first of those that contain it.
+        ([Fault("junk", first=1, contains="a")], "bbaa", [None, None, "junk", None]),
+        ([Fault("junk", every=2)], "abcd", [None, "junk", None, "junk"]),
+        # Each distinct request anew.
+        ([Fault("junk", attempts=1)], "abab", ["junk", "junk", None, None]),
+        ([Fault("junk", when=lambda body: "b" in str(body["messages"]))], "ab", [None, "junk"]),
+        # The first of several wins, and the others still count.
+        ([FIRST, SECOND], "abc", ["junk", "slow", None]),
+        ([Fault("junk", probability=0.0)], "abcd", [None] * 4),
+        ([Fault("junk", probability=1.0)], "abcd", ["junk"] * 4),
+    ],
+)
+def test_a_fault_strikes_the_requests_that_its_conditions_name(faults, prompts, met):
+    assert kinds(faults, prompts) == met
 
 
-def test_every_strikes_each_kth_request() -> None:
-    assert kinds([Fault("junk", every=2)], "abcd") == [None, "junk", None, "junk"]
-
-
-def test_attempts_strikes_each_distinct_request_anew() -> None:
-    assert kinds([Fault("junk", attempts=1)], "abab") == ["junk", "junk", None, None]
-
-
-def test_when_sees_the_body() -> None:
-    struck = Fault("junk", when=lambda body: "b" in str(body["messages"]))
-    assert kinds([struck], "ab") == [None, "junk"]
-
-
-def test_the_first_fault_wins_and_the_others_still_count() -> None:
-    faults = [Fault("junk", first=1), Fault("slow", first=2)]
-    assert kinds(faults, "abc") == ["junk", "slow", None]
-
-
-@pytest.mark.parametrize(("probability", "share"), [(0.0, 0.0), (1.0, 1.0)])
-def test_a_certain_probability_is_kept(probability: float, share: float) -> None:
-    met = kinds([Fault("junk", probability=probability)], "abcdefgh")
-    assert met.count("junk") / len(met) == share
-
-
-def test_a_probability_is_roughly_kept_and_blind_to_order() -> None:
+def test_a_probability_is_roughly_kept_and_blind_to_order():
     prompts = [chr(0x4E00 + position) for position in range(400)]
     fault = Fault("junk", probability=0.3, seed=7)
     forward = dict(zip(prompts, kinds([fault], "".join(prompts)), strict=True))
@@ -66,7 +57,7 @@ def test_a_probability_is_roughly_kept_and_blind_to_order() -> None:
     assert 83 <= list(forward.values()).count("junk") <= 157
 
 
-def test_another_seed_strikes_other_requests() -> None:
+def test_another_seed_strikes_other_requests():
     prompts = "".join(chr(0x4E00 + position) for position in range(100))
     one, other = (kinds([Fault("junk", probability=0.5, seed=seed)], prompts) for seed in (1, 2))
     assert one != other
@@ -83,14 +74,12 @@ def test_another_seed_strikes_other_requests() -> None:
         ({"delay_s": -1.0}, "delay_s"),
     ],
 )
-def test_a_fault_that_makes_no_sense_is_refused(
-    arguments: dict[str, object], complaint: str
-) -> None:
+def test_a_fault_that_makes_no_sense_is_refused(arguments, complaint):
     with pytest.raises(InputError, match=complaint):
         Fault(**{"kind": "junk", **arguments})  # type: ignore[arg-type]
 
 
-def test_the_key_depends_on_messages_and_response_format_alone() -> None:
+def test_the_key_depends_on_messages_and_response_format_alone():
     body = {"messages": [{"role": "user", "content": "a"}], "model": "x"}
     assert request_key(body) == request_key({**body, "model": "y", "temperature": 1})
     assert request_key(body) != request_key({**body, "response_format": {"type": "json_object"}})

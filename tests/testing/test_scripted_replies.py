@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import Literal, cast
+from typing import Literal
 
 import jsonschema
 import pytest
@@ -62,12 +62,7 @@ SCHEMAS: dict[str, Mapping[str, object]] = {
             {"properties": {"b": {"enum": [1, "x", None]}}, "required": ["b"]},
         ]
     },
-    "distinct": {
-        "type": "array",
-        "items": {"enum": ["a", "b", "c"]},
-        "minItems": 3,
-        "uniqueItems": True,
-    },
+    "distinct": {"type": "array", "items": {"enum": [1, 2, 3]}, "minItems": 3, "uniqueItems": True},
     "empty list": {"type": "array", "items": {"type": "string"}, "maxItems": 0},
     "exclusive": {"type": "integer", "exclusiveMinimum": 2, "exclusiveMaximum": 4},
     "negative": {"type": "integer", "maximum": -7},
@@ -83,23 +78,20 @@ SCHEMAS: dict[str, Mapping[str, object]] = {
 
 @each_case("name", SCHEMAS)
 @each_case("seed", ["a", "b", "c"])
-def test_an_instance_is_valid_under_its_schema(name: str, seed: str) -> None:
+def test_an_instance_is_valid_under_its_schema(name, seed):
     instance = build_instance(SCHEMAS[name], QUESTION, seed)
     jsonschema.validate(json.loads(json.dumps(instance)), SCHEMAS[name])
 
 
 @given(low=st.integers(-50, 50), width=st.integers(0, 30), seed=st.text(max_size=5))
-def test_whole_numbers_stay_within_their_bounds(low: int, width: int, seed: str) -> None:
+def test_whole_numbers_stay_within_their_bounds(low, width, seed):
     schema = {"type": "integer", "minimum": low, "maximum": low + width}
-    assert low <= cast(int, build_instance(schema, "", seed)) <= low + width
+    assert low <= build_instance(schema, "", seed) <= low + width
 
 
-def test_every_value_of_a_scale_comes_up() -> None:
+def test_every_value_of_a_scale_comes_up():
     schema = Judgement.model_json_schema()
-    seen = {
-        cast(Mapping[str, int], build_instance(schema, QUESTION, str(seed)))["score"]
-        for seed in range(100)
-    }
+    seen = {build_instance(schema, QUESTION, str(seed))["score"] for seed in range(100)}
     assert seen == {1, 2, 3, 4, 5}
 
 
@@ -118,24 +110,22 @@ def test_every_value_of_a_scale_comes_up() -> None:
         ({"items": {"const": 1}, "minItems": 2, "uniqueItems": True}, "cannot generate 2 items"),
     ],
 )
-def test_a_schema_that_cannot_be_filled_is_named(
-    schema: Mapping[str, object], complaint: str
-) -> None:
+def test_a_schema_that_cannot_be_filled_is_named(schema, complaint):
     with pytest.raises(InputError, match=complaint):
         build_instance(schema, QUESTION, "seed")
 
 
-def test_a_sentence_quotes_the_text_letter_for_letter() -> None:
+def test_a_sentence_quotes_the_text_letter_for_letter():
     quoted = build_sentence(QUESTION, "seed").split('"')[1]
     assert quoted in QUESTION
     assert len(quoted.split()) >= 4
 
 
-def test_a_sentence_about_nothing_says_so() -> None:
+def test_a_sentence_about_nothing_says_so():
     assert build_sentence(" ... ", "seed") == "There is nothing to quote."
 
 
-def test_the_default_reply_follows_the_messages_and_the_schema() -> None:
+def test_the_default_reply_follows_the_messages_and_the_schema():
     one = [{"role": "user", "content": QUESTION}]
     other = [{"role": "user", "content": [{"type": "text", "text": "Is zinc of any use?"}]}]
     assert default_reply(one, None) == default_reply(one, None)
@@ -145,7 +135,7 @@ def test_the_default_reply_follows_the_messages_and_the_schema() -> None:
     assert set(reply) == {"reply"}
 
 
-def test_the_default_reply_never_changes() -> None:
+def test_the_default_reply_never_changes():
     # Other test suites may rest on it: a change here is one to write into the change log.
     messages = [{"role": "user", "content": QUESTION}]
     schema = {"properties": {"score": SCHEMAS["negative"], "why": {"type": "string"}}}
@@ -155,7 +145,7 @@ def test_the_default_reply_never_changes() -> None:
 
 
 @given(st.text())
-def test_the_tokens_joined_are_the_text(text: str) -> None:
+def test_the_tokens_joined_are_the_text(text):
     assert "".join(tokenise(text)) == text
 
 
@@ -164,27 +154,22 @@ def test_the_tokens_joined_are_the_text(text: str) -> None:
     n_top=st.integers(0, 20),
     seed=st.text(max_size=3),
 )
-def test_top_logprobs_are_sorted_probabilities_that_start_with_the_token(
-    text: str, n_top: int, seed: str
-) -> None:
+def test_top_logprobs_are_sorted_probabilities_that_start_with_the_token(text, n_top, seed):
     for entry in build_logprobs(text, n_top, seed)["content"]:
-        top = cast(list[Mapping[str, float]], entry["top_logprobs"])
-        assert len(top) == n_top
-        assert len({str(one["token"]) for one in top}) == n_top
-        assert [one["logprob"] for one in top] == sorted(
-            (one["logprob"] for one in top), reverse=True
-        )
-        assert sum(math.exp(one["logprob"]) for one in top) <= 1 + 1e-9
+        top = entry["top_logprobs"]
+        assert len(top) == len({one["token"] for one in top}) == n_top
+        logprobs = [one["logprob"] for one in top]
+        assert logprobs == sorted(logprobs, reverse=True)
+        assert sum(map(math.exp, logprobs)) <= 1 + 1e-9
         if top:
             assert top[0]["token"] == entry["token"]
             assert top[0]["logprob"] == entry["logprob"]
 
 
 @given(rating=st.sampled_from("12345"), seed=st.text(max_size=5))
-def test_a_rating_has_a_distribution_over_the_scale(rating: str, seed: str) -> None:
+def test_a_rating_has_a_distribution_over_the_scale(rating, seed):
     (entry,) = build_logprobs(rating, 5, seed)["content"]
-    top = cast(list[Mapping[str, float]], entry["top_logprobs"])
-    probabilities = {one["token"]: math.exp(one["logprob"]) for one in top}
+    probabilities = {one["token"]: math.exp(one["logprob"]) for one in entry["top_logprobs"]}
     assert set(probabilities) == set("12345")
     assert sum(probabilities.values()) == pytest.approx(1.0)
     assert max(probabilities, key=lambda token: probabilities[token]) == rating

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import functools
-import itertools
-import json
 import os
 import shutil
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
 import numpy as np
 import pytest
+from corpora import add_to_corpus
 from fakes import WordEmbedder
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
-from waiting import wait_until
+from waiting import find_free_port, is_up, wait_until
 
 from ragassay.errors import CorpusError, SettingsError
-from ragassay.records import Article, ArticleLink, Document
+from ragassay.records import Article, ArticleLink
 from ragassay.retrievers.dense.chroma import (
     build_embedded_text,
     build_replacement_facts,
@@ -35,8 +30,6 @@ from ragassay.retrievers.dense.chroma import (
 )
 from ragassay.retrievers.dense.embed import EmbedEvent, embed_corpus
 from ragassay.retrievers.dense.index import DenseIndex, check_vectors, describe_vectors
-from ragassay.retrievers.disk import build
-from ragassay.retrievers.disk.build import build_corpus
 from ragassay.retrievers.disk.corpus import DiskCorpus
 from ragassay.retrievers.literature import Filters, is_kept
 from ragassay.retrievers.pubmed.xml import Deletion
@@ -44,6 +37,7 @@ from ragassay.retrievers.pubmed.xml import Deletion
 WORDS = "aspirin stroke migraine insulin glucose statin cancer placebo heart kidney".split()
 TYPES = ("Review", "Randomized Controlled Trial", "Journal Article", "Preprint")
 DATES = ("", "2019", "2020", "2020-03", "2020-03-09", "2021-12-31", "2022")
+RETRACTED = {"links": (ArticleLink(kind="retracted_by", id="9"),)}
 
 
 def article(n: int) -> Article:
@@ -55,55 +49,47 @@ def article(n: int) -> Article:
         text=" ".join(words) + ".",
         published=DATES[n % len(DATES)],
         publication_types=tuple(TYPES[i] for i in range(4) if n >> i & 1),
-        links=(ArticleLink(kind="retracted_by", id="9"),) if n % 5 == 0 else (),
+        **(RETRACTED if n % 5 == 0 else {}),
     )
 
 
-Add = Callable[[Sequence[Document | Deletion]], DiskCorpus]
+def articles(n: int) -> list[Article]:
+    return [article(i) for i in range(n)]
 
 
 @pytest.fixture
-def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Add:
-    """Adds items to a corpus as one more file, and opens it."""
-    given: dict[str, Sequence[Document | Deletion]] = {}
-    monkeypatch.setattr(build, "iter_source", lambda path: iter(given[path.name]))
-    numbers = itertools.count()
-
-    def added(items: Sequence[Document | Deletion]) -> DiskCorpus:
-        file = tmp_path / f"{next(numbers)}.jsonl"
-        file.write_text(file.name)
-        given[file.name] = items
-        build_corpus([file], tmp_path / "corpus")
-        return DiskCorpus(tmp_path / "corpus")
-
-    return added
+def add(tmp_path):
+    return functools.partial(add_to_corpus, tmp_path)
 
 
 @pytest.fixture
-def no_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object) -> None:
+def no_sockets(monkeypatch: pytest.MonkeyPatch):
+    def refused(*_: object):
         raise AssertionError("an embedded index opened a socket")
 
     monkeypatch.setattr(socket.socket, "connect", refused)
 
 
 @functools.cache
-def vector_of(text: str) -> NDArray[np.float32]:
+def vector_of(text: str):
     return WordEmbedder().encode([text])[0]
 
 
-def cosines(query: str, articles: Sequence[Article]) -> NDArray[np.float32]:
-    return np.stack([vector_of(build_embedded_text(one)) for one in articles]) @ vector_of(query)
+def iterate(corpus: DiskCorpus) -> list[Article]:
+    return [one for page in corpus.iter_pages() for one in page]
 
 
-# --- all articles of a corpus ---------------------------------------------------------------
+def search(corpus: DiskCorpus, query: str, k: int, *filters: Filters, url: str = "") -> list[str]:
+    """Return the ids that vectors by words find."""
+    with closing(DenseIndex(corpus, WordEmbedder(), url)) as index:
+        return [name for name, _ in index.find_nearest(query, k, *filters)]
 
 
 @pytest.mark.parametrize("n", [1, 7, 500])
-def test_pages_hold_each_living_article_once(add: Add, n: int) -> None:
-    add([article(i) for i in range(40)])
+def test_pages_hold_each_living_article_once(add, n):
+    add(*articles(40))
     revised = article(3).model_copy(update={"text": "Revised."})
-    corpus = add([revised, article(40), Deletion(id="1007"), Deletion(id="1039")])
+    corpus = add(revised, article(40), Deletion(id="1007"), Deletion(id="1039"))
     pages = list(corpus.iter_pages(n))
     assert max(len(page) for page in pages) <= n
     found = {a.id: a for page in pages for a in page}
@@ -112,177 +98,125 @@ def test_pages_hold_each_living_article_once(add: Add, n: int) -> None:
     assert not found.keys() & {"1007", "1039"}
 
 
-def test_an_empty_corpus_has_no_page(add: Add) -> None:
-    assert list(add([]).iter_pages()) == []
+def test_an_empty_corpus_has_no_page_complete_vectors_and_no_hits(add):
+    corpus = add()
+    assert list(corpus.iter_pages()) == []
+    embed_corpus(corpus, WordEmbedder())
+    assert search(corpus, "aspirin", 3) == []
 
 
-def test_articles_are_selected_by_the_ids_that_they_were_given(add: Add) -> None:
-    corpus = add([Article(id="10.1/x", text="A."), Article(id="PMID 5", text="B."), article(1)])
+def test_articles_are_selected_by_the_ids_that_they_were_given(add):
+    corpus = add(Article(id="10.1/x", text="A."), Article(id="PMID 5", text="B."), article(1))
     assert corpus.select(["10.1/x", "PMID 5", "none"]).keys() == {"10.1/x", "PMID 5"}
     assert corpus.select([]) == {}
 
 
-# --- search --------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A corpus of 60 articles, and its vectors."""
+    corpus = add_to_corpus(tmp_path_factory.mktemp("small"), *articles(60))
+    embed_corpus(corpus, WordEmbedder())
+    with closing(DenseIndex(corpus, WordEmbedder())) as index:
+        yield corpus, index
 
 
 @pytest.mark.usefixtures("no_sockets")
 @settings(max_examples=25)
 @given(query=st.lists(st.sampled_from(WORDS), min_size=1, max_size=5), k=st.integers(1, 80))
-def test_a_search_is_brute_force_by_cosine(
-    small: tuple[DiskCorpus, DenseIndex], query: list[str], k: int
-) -> None:
+def test_a_search_is_brute_force_by_cosine(small, query, k):
     corpus, index = small
-    articles = [a for page in corpus.iter_pages() for a in page]
-    expected = cosines(" ".join(query), articles)
+    texts = {one.id: build_embedded_text(one) for one in iterate(corpus)}
+    expected = {name: vector_of(text) @ vector_of(" ".join(query)) for name, text in texts.items()}
     found = index.find_nearest(" ".join(query), k)
-    assert [score for _, score in found] == pytest.approx(sorted(expected)[::-1][:k], abs=1e-5)
-    by_id = dict(zip((a.id for a in articles), expected, strict=True))
-    assert all(by_id[name] == pytest.approx(score, abs=1e-5) for name, score in found)
+    best = sorted(expected.values(), reverse=True)[:k]
+    assert [score for _, score in found] == pytest.approx(best, abs=1e-5)
+    assert all(expected[name] == pytest.approx(score, abs=1e-5) for name, score in found)
 
 
-@pytest.mark.parametrize("filters", [
-    Filters(since="2020"),
-    Filters(since="2020-03"),
-    Filters(until="2020"),
-    Filters(until="2020-02"),
-    Filters(since="2020", until="2020-03"),
-    Filters(types=("review",)),
-    Filters(types=("REVIEW", "preprint")),
-    Filters(types=("no such type",)),
-    Filters(no_retracted=True),
-    Filters("2019", "2021", ("Randomized controlled trial",), no_retracted=True),
-])  # fmt: skip
-def test_filters_keep_what_is_kept_in_memory(
-    small: tuple[DiskCorpus, DenseIndex], filters: Filters
-) -> None:
+KINDS = ("review", "REVIEW", "Randomized controlled trial", "journal article", "no such type")
+
+
+@settings(max_examples=60)
+@given(
+    since=st.sampled_from(DATES),
+    until=st.sampled_from((*DATES, "2020-02")),
+    types=st.lists(st.sampled_from(KINDS), max_size=3),
+    no_retracted=st.booleans(),
+)
+def test_filters_keep_what_is_kept_in_memory(small, since, until, types, no_retracted):
     corpus, index = small
-    kept = {a.id for page in corpus.iter_pages() for a in page if is_kept(a, filters)}
+    filters = Filters(since, until, tuple(types), no_retracted)
+    kept = {one.id for one in iterate(corpus) if is_kept(one, filters)}
     assert {name for name, _ in index.find_nearest("aspirin", 100, filters)} == kept
 
 
-@settings(max_examples=40)
-@given(
-    since=st.sampled_from(DATES),
-    until=st.sampled_from(DATES),
-    types=st.lists(st.sampled_from([t.upper() for t in TYPES]), max_size=3),
-    no_retracted=st.booleans(),
-)
-def test_any_filters_keep_what_is_kept_in_memory(
-    small: tuple[DiskCorpus, DenseIndex],
-    since: str,
-    until: str,
-    types: list[str],
-    no_retracted: bool,
-) -> None:
-    test_filters_keep_what_is_kept_in_memory(
-        small, Filters(since, until, tuple(types), no_retracted)
-    )
-
-
 @pytest.mark.parametrize(("query", "k"), [("", 3), (" \n", 3), ("aspirin", 0), ("aspirin", -1)])
-def test_nothing_asked_finds_nothing(
-    small: tuple[DiskCorpus, DenseIndex], query: str, k: int
-) -> None:
+def test_nothing_asked_finds_nothing(small, query, k):
     assert small[1].find_nearest(query, k) == []
 
 
-def test_an_empty_corpus_has_complete_vectors_and_no_hits(add: Add) -> None:
-    corpus = add([])
-    embed_corpus(corpus, WordEmbedder())
-    assert DenseIndex(corpus, WordEmbedder()).find_nearest("aspirin", 3) == []
-
-
-def test_an_article_without_words_does_no_harm(add: Add) -> None:
-    corpus = add([Article(id="1", text=""), Article(id="2", text="Aspirin.")])
+def test_an_article_without_words_does_no_harm(add):
+    corpus = add(Article(id="1", text=""), Article(id="2", text="Aspirin."))
     assert embed_corpus(corpus, WordEmbedder()).n_vectors == 2
-    assert DenseIndex(corpus, WordEmbedder()).find_nearest("aspirin", 1)[0][0] == "2"
+    assert search(corpus, "aspirin", 1) == ["2"]
 
 
-def test_the_embedded_text_is_title_and_abstract() -> None:
-    def text(title: str, abstract: str) -> str:
-        return build_embedded_text(Article(id="1", title=title, text=abstract))
+@pytest.mark.parametrize(
+    ("title", "abstract", "text"),
+    [
+        ("Why?", "So.", "Why? So."),
+        (" A trial ", " It went well. ", "A trial. It went well."),
+        ("", "Only text.", "Only text."),
+        ("Only title", "", "Only title."),
+        ("", "", ""),
+    ],
+)
+def test_the_embedded_text_is_title_and_abstract(title, abstract, text):
+    assert build_embedded_text(Article(id="1", title=title, text=abstract)) == text
 
-    assert text("Why?", "So.") == "Why? So."
-    assert text(" A trial ", " It went well. ") == "A trial. It went well."
-    assert text("", "Only text.") == "Only text."
-    assert text("Only title", "") == "Only title."
-    assert text("", "") == ""
 
-
-@pytest.mark.parametrize("k", [1, 5, 10, 40])
-def test_retracted_articles_crowd_nobody_out(add: Add, k: int) -> None:
-    retracted = {"links": (ArticleLink(kind="retracted_by", id="9"),)}
+def test_retracted_articles_crowd_nobody_out(add):
     plain = [Article(id=str(i), text="Aspirin." + " Heart." * i) for i in range(40)]
-    corpus = add([a.model_copy(update=retracted) if int(a.id) < 30 else a for a in plain])
+    corpus = add(*(a.model_copy(update=RETRACTED) if int(a.id) < 30 else a for a in plain))
     embed_corpus(corpus, WordEmbedder())
-    index = DenseIndex(corpus, WordEmbedder())
-    assert {int(name) < 30 for name, _ in index.find_nearest("aspirin", 10)} == {True}
-    found = index.find_nearest("aspirin", k, Filters(no_retracted=True))
-    assert [name for name, _ in found] == [str(i) for i in range(30, 40)][:k]
+    assert all(int(name) < 30 for name in search(corpus, "aspirin", 10))
+    for k in (1, 5, 10, 40):
+        kept = search(corpus, "aspirin", k, Filters(no_retracted=True))
+        assert kept == [str(i) for i in range(30, 40)][:k]
 
 
-def test_no_filter_is_no_where() -> None:
+def test_no_filter_is_no_where():
     assert build_where_clause(Filters()) is None
     assert build_where_clause(Filters(no_retracted=True)) is None
     assert build_where_clause(Filters(types=("A",))) == {"types": {"$contains": "a"}}
 
 
-def test_facts_that_are_gone_are_forgotten() -> None:
+def test_facts_that_are_gone_are_forgotten():
     plain = Article(id="1", text="a")
     stored = build_vector_facts(plain.model_copy(update={"publication_types": ("Review",)}))
     assert build_replacement_facts(build_vector_facts(plain), stored)["types"] is None
 
 
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[DiskCorpus, DenseIndex]]:
-    folder = tmp_path_factory.mktemp("small")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(build, "iter_source", lambda path: iter([article(i) for i in range(60)]))
-        (folder / "a.jsonl").write_text("")
-        build_corpus([folder / "a.jsonl"], folder / "corpus")
-    corpus = DiskCorpus(folder / "corpus")
-    embed_corpus(corpus, WordEmbedder())
-    index = DenseIndex(corpus, WordEmbedder())
-    yield corpus, index
-    index.close()
-
-
-# --- keeping up with the corpus -------------------------------------------------------------
-
-
 @pytest.mark.usefixtures("no_sockets")
-def test_an_update_embeds_what_is_new_or_changed_and_no_more(add: Add) -> None:
-    articles = [article(i) for i in range(12)]
-    embed_corpus(add(articles), WordEmbedder())
-    revised = articles[2].model_copy(update={"text": "Kidney, revised."})
-    retracted = articles[3].model_copy(
-        update={"links": (ArticleLink(kind="retracted_by", id="9"),), "publication_types": ()}
-    )
-    corpus = add([revised, retracted, article(12), Deletion(id="1004"), Deletion(id="1005")])
+def test_an_update_embeds_what_is_new_or_changed_and_no_more(add):
+    embed_corpus(add(*articles(12)), WordEmbedder())
+    revised = article(2).model_copy(update={"text": "Kidney, revised."})
+    retracted = article(3).model_copy(update=RETRACTED | {"publication_types": ()})
+    corpus = add(revised, retracted, article(12), Deletion(id="1004"), Deletion(id="1005"))
     embedder = WordEmbedder()
     with pytest.raises(CorpusError, match=r"are older than the corpus; run `ragassay corpus embed"):
         DenseIndex(corpus, embedder)
     state = embed_corpus(corpus, embedder)
-    assert sorted(embedder.asked) == sorted(
-        [build_embedded_text(revised), build_embedded_text(article(12))]
-    )
+    assert set(embedder.asked) == {build_embedded_text(one) for one in (revised, article(12))}
+    assert len(embedder.asked) == 2
     assert (state.check_status(corpus), state.n_vectors) == ("complete", 11)
-    index = DenseIndex(corpus, WordEmbedder())
-    names = {name for name, _ in index.find_nearest("aspirin", 50)}
-    assert names == {a.id for page in corpus.iter_pages() for a in page}
-    kept = Filters(no_retracted=True)
-    assert "1003" not in {name for name, _ in index.find_nearest("aspirin", 50, kept)}
-    typed = Filters(types=TYPES)
-    assert "1003" not in {name for name, _ in index.find_nearest("aspirin", 50, typed)}
-    assert index.find_nearest("kidney revised", 1)[0][0] == "1002"
-
-
-def test_embedding_again_embeds_nothing(add: Add) -> None:
-    corpus = add([article(i) for i in range(5)])
-    first = embed_corpus(corpus, WordEmbedder())
-    embedder = WordEmbedder()
-    assert embed_corpus(corpus, embedder) == first
-    assert embedder.asked == []
+    assert set(search(corpus, "aspirin", 50)) == {one.id for one in iterate(corpus)}
+    assert "1003" not in search(corpus, "aspirin", 50, Filters(no_retracted=True))
+    assert "1003" not in search(corpus, "aspirin", 50, Filters(types=TYPES))
+    assert search(corpus, "kidney revised", 1) == ["1002"]
+    again = WordEmbedder()
+    assert embed_corpus(corpus, again) == state
+    assert again.asked == []
 
 
 class Stopped(Exception):
@@ -290,9 +224,8 @@ class Stopped(Exception):
 
 
 @pytest.mark.usefixtures("no_sockets")
-def test_a_build_that_was_stopped_goes_on(add: Add) -> None:
-    corpus = add([article(i) for i in range(200)])
-    n_before = 0
+def test_a_build_that_was_stopped_goes_on(add):
+    corpus, n_before = add(*articles(200)), 0
 
     def stop(event: EmbedEvent) -> None:
         nonlocal n_before
@@ -309,12 +242,11 @@ def test_a_build_that_was_stopped_goes_on(add: Add) -> None:
     embed_corpus(corpus, embedder, listen=events.append)
     assert len(embedder.asked) == 200 - n_before > 0
     assert events[-1] == EmbedEvent(n_done=200, n_articles=200, n_embedded=200 - n_before)
-    assert len(DenseIndex(corpus, WordEmbedder()).find_nearest("aspirin", 500)) == 200
+    assert len(search(corpus, "aspirin", 500)) == 200
 
 
-def test_vectors_of_several_embedders_stand_side_by_side(add: Add) -> None:
-    corpus = add([article(i) for i in range(5)])
-    other = WordEmbedder(name="other", digest="d")
+def test_vectors_of_several_embedders_stand_side_by_side(add):
+    corpus, other = add(*articles(5)), WordEmbedder(name="other", digest="d")
     with pytest.raises(CorpusError, match=r"for other are missing; run `.* --embedder other`"):
         DenseIndex(corpus, other)
     embed_corpus(corpus, WordEmbedder())
@@ -325,20 +257,18 @@ def test_vectors_of_several_embedders_stand_side_by_side(add: Add) -> None:
         ("other", 5, "complete"),
         ("words", 5, "complete"),
     ]
-    hashes = {DenseIndex(corpus, e).sha256 for e in (WordEmbedder(), other)}
-    assert len(hashes) == 2
+    assert DenseIndex(corpus, WordEmbedder()).sha256 != DenseIndex(corpus, other).sha256
 
 
-def test_a_corpus_can_be_moved_with_its_vectors(add: Add, tmp_path: Path) -> None:
-    corpus = add([article(i) for i in range(5)])
+def test_a_corpus_can_be_moved_with_its_vectors(add, tmp_path):
+    corpus = add(*articles(5))
     embed_corpus(corpus, WordEmbedder())
     corpus.folder.rename(tmp_path / "elsewhere")
-    moved = DiskCorpus(tmp_path / "elsewhere")
-    assert len(DenseIndex(moved, WordEmbedder()).find_nearest("aspirin", 9)) == 5
+    assert len(search(DiskCorpus(tmp_path / "elsewhere"), "aspirin", 9)) == 5
 
 
-def test_two_at_a_time_are_refused(add: Add) -> None:
-    corpus = add([article(1)])
+def test_two_at_a_time_are_refused(add):
+    corpus = add(article(1))
 
     def again(event: EmbedEvent) -> None:
         embed_corpus(corpus, WordEmbedder())
@@ -347,8 +277,8 @@ def test_two_at_a_time_are_refused(add: Add) -> None:
         embed_corpus(corpus, WordEmbedder(), listen=again)
 
 
-def test_a_damaged_name_is_an_error_that_says_what_to_do(add: Add) -> None:
-    corpus = add([article(1)])
+def test_a_damaged_name_is_an_error_that_says_what_to_do(add):
+    corpus = add(article(1))
     (corpus.folder / "vectors.json").write_text("{")
     with pytest.raises(CorpusError, match=r"vectors\.json cannot be read; remove it"):
         embed_corpus(corpus, WordEmbedder())
@@ -356,55 +286,38 @@ def test_a_damaged_name_is_an_error_that_says_what_to_do(add: Add) -> None:
 
 @pytest.mark.parametrize("file", ["chroma.sqlite3", "header.bin", "index_metadata.pickle"])
 @pytest.mark.parametrize("content", [b"junk" * 1000, None])
-def test_damaged_vectors_are_an_error_that_says_what_to_do(
-    add: Add, file: str, content: bytes | None
-) -> None:
-    corpus = add([article(i) for i in range(30)])
+def test_damaged_vectors_are_an_error_that_says_what_to_do(add, file, content):
+    corpus = add(*articles(30))
     embed_corpus(corpus, WordEmbedder())
     (path,) = (corpus.folder / "vectors").rglob(file)
     path.write_bytes(content) if content else path.unlink()
     with pytest.raises(CorpusError, match=r"remove .*vectors and run `|are missing; run `"):
-        with closing(DenseIndex(corpus, WordEmbedder())) as index:
-            index.find_nearest("aspirin", 20)
+        search(corpus, "aspirin", 20)
     # Chroma keeps what it knows of a path for the life of a process: the mend is another one's.
     mended = corpus.folder.with_name("mended")
     shutil.copytree(corpus.folder, mended, ignore=shutil.ignore_patterns("vectors"))
     assert embed_corpus(DiskCorpus(mended), WordEmbedder()).n_vectors == 30
-    assert len(DenseIndex(DiskCorpus(mended), WordEmbedder()).find_nearest("aspirin", 20)) == 20
-
-
-# --- a server ------------------------------------------------------------------------------
+    assert len(search(DiskCorpus(mended), "aspirin", 20)) == 20
 
 
 @pytest.mark.parametrize(
     "url", ["localhost:8000", "ftp://host", "http://", "http://h:port", "http://h/path"]
 )
-def test_an_address_that_is_none_is_a_setting_at_fault(add: Add, url: str) -> None:
+def test_an_address_that_is_none_is_a_setting_at_fault(add, url):
     with pytest.raises(SettingsError, match="chroma_url"):
-        embed_corpus(add([article(1)]), WordEmbedder(), url)
+        embed_corpus(add(article(1)), WordEmbedder(), url)
 
 
-def test_a_password_in_the_address_is_refused_unseen(add: Add) -> None:
+def test_a_password_in_the_address_is_refused_unseen(add):
     with pytest.raises(SettingsError, match="must not contain a user name") as caught:
-        embed_corpus(add([article(1)]), WordEmbedder(), "http://me:secret@host:1")
+        embed_corpus(add(article(1)), WordEmbedder(), "http://me:secret@host:1")
     assert "secret" not in str(caught.value)
 
 
-@dataclass(frozen=True)
-class Server:
-    url: str
-    process: subprocess.Popen[bytes]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder, port = tmp_path_factory.mktemp("chroma"), free_port()
+def server(tmp_path_factory):
+    """The address of a Chroma server."""
+    folder, port = tmp_path_factory.mktemp("chroma"), find_free_port()
     chroma = Path(sys.executable).with_name("chroma")
     if not chroma.exists():
         pytest.skip("no chroma command beside this Python")
@@ -417,33 +330,25 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     )
     url = f"http://127.0.0.1:{port}"
     try:
-        wait_until(lambda: beats(url), process)
-        yield Server(url, process)
+        wait_until(lambda: is_up(f"{url}/api/v2/heartbeat"), process)
+        yield url
     finally:
         process.kill()
         process.wait()
 
 
-def beats(url: str) -> bool:
-    try:
-        with httpx.Client(trust_env=False) as client:
-            return client.get(f"{url}/api/v2/heartbeat").is_success
-    except httpx.HTTPError:
-        return False
-
-
 @pytest.fixture
-def at_server(server: Server, monkeypatch: pytest.MonkeyPatch) -> str:
+def no_proxy(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    return server.url
 
 
 @pytest.mark.integration
-def test_a_server_answers_as_the_embedded_index_does(add: Add, at_server: str) -> None:
-    corpus = add([article(i) for i in range(80)])
+@pytest.mark.usefixtures("no_proxy")
+def test_a_server_answers_as_the_embedded_index_does(add, server):
+    corpus = add(*articles(80))
     embed_corpus(corpus, WordEmbedder())
-    embed_corpus(corpus, WordEmbedder(), at_server)
-    here, there = (DenseIndex(corpus, WordEmbedder(), url) for url in ("", at_server))
+    embed_corpus(corpus, WordEmbedder(), server)
+    here, there = (DenseIndex(corpus, WordEmbedder(), url) for url in ("", server))
     assert here.sha256 == there.sha256
     for query in WORDS:
         for filters in (Filters(), Filters("2020", "", ("Review",), no_retracted=True)):
@@ -456,33 +361,27 @@ def test_a_server_answers_as_the_embedded_index_does(add: Add, at_server: str) -
 
 
 @pytest.mark.integration
-def test_a_server_keeps_up_and_keeps_corpora_apart(
-    add: Add, at_server: str, tmp_path: Path
-) -> None:
-    articles = [article(i) for i in range(10)]
-    embed_corpus(add(articles), WordEmbedder(), at_server)
-    corpus = add([article(10), Deletion(id="1001")])
+@pytest.mark.usefixtures("no_proxy")
+def test_a_server_keeps_up_and_keeps_corpora_apart(add, server):
+    embed_corpus(add(*articles(10)), WordEmbedder(), server)
+    corpus = add(article(10), Deletion(id="1001"))
     with pytest.raises(CorpusError, match="older"):
-        DenseIndex(corpus, WordEmbedder(), at_server)
+        DenseIndex(corpus, WordEmbedder(), server)
     embedder = WordEmbedder()
-    embed_corpus(corpus, embedder, at_server)
+    embed_corpus(corpus, embedder, server)
     assert embedder.asked == [build_embedded_text(article(10))]
-    names = {
-        n for n, _ in DenseIndex(corpus, WordEmbedder(), at_server).find_nearest("aspirin", 99)
-    }
-    assert names == {str(1000 + i) for i in range(11) if i != 1}
-    assert len(describe_vectors(corpus.folder, at_server)) == 1
+    found = search(corpus, "aspirin", 99, url=server)
+    assert set(found) == {str(1000 + i) for i in range(11) if i != 1}
+    assert len(describe_vectors(corpus.folder, server)) == 1
     assert describe_vectors(corpus.folder) == [], "nothing was written beside the corpus"
 
 
 @pytest.mark.integration
-def test_a_server_that_is_down_is_a_clear_error(add: Add, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+@pytest.mark.usefixtures("no_proxy")
+def test_a_server_that_is_down_is_a_clear_error(add):
     with pytest.raises(CorpusError, match="cannot reach the Chroma server at http://127"):
-        embed_corpus(add([article(1)]), WordEmbedder(), f"http://127.0.0.1:{free_port()}")
+        embed_corpus(add(article(1)), WordEmbedder(), f"http://127.0.0.1:{find_free_port()}")
 
-
-# --- a kill --------------------------------------------------------------------------------
 
 KILLED = """
 import os, signal, sys
@@ -502,17 +401,14 @@ embed_corpus(DiskCorpus(Path(sys.argv[1])), WordEmbedder(), listen=listen)
 
 
 @pytest.mark.integration
-def test_a_build_that_was_killed_goes_on(tmp_path: Path) -> None:
-    rows = [article(i).model_dump(mode="json", include={"id", "title", "text"}) for i in range(300)]
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    build_corpus([tmp_path / "a.jsonl"], tmp_path / "corpus")
-    tests = Path(__file__).parents[2]
-    command = [sys.executable, "-c", KILLED, tmp_path / "corpus", tests]
+def test_a_build_that_was_killed_goes_on(add):
+    corpus, tests = add(*articles(300)), Path(__file__).parents[2]
+    command = [sys.executable, "-c", KILLED, corpus.folder, tests]
     killed = subprocess.run(command, check=False, stdout=subprocess.PIPE)
     assert killed.returncode == -signal.SIGKILL
-    corpus, embedder = DiskCorpus(tmp_path / "corpus"), WordEmbedder()
+    embedder = WordEmbedder()
     assert check_vectors(corpus, embedder) == "unfinished"
     embed_corpus(corpus, embedder)
     n_before = int(killed.stdout)
     assert len(embedder.asked) == 300 - n_before, "what was stored before is not embedded again"
-    assert len(DenseIndex(corpus, WordEmbedder()).find_nearest("aspirin", 400)) == 300
+    assert len(search(corpus, "aspirin", 400)) == 300

@@ -8,7 +8,6 @@ from case_tables import each_case
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragassay.errors import InputError
 from ragassay.records import Rejection
 from ragassay.records.inputs import Article, ArticleLink
 from ragassay.retrievers.pubmed import medline
@@ -76,7 +75,7 @@ def ids(items: list[Article | Rejection]) -> list[str]:
     return [item.id for item in items if isinstance(item, Article)]
 
 
-def test_every_field_of_an_article(path: Path) -> None:
+def test_every_field_of_an_article(path):
     assert read(path, FULL) == [ARTICLE]
 
 
@@ -90,19 +89,19 @@ def test_every_field_of_an_article(path: Path) -> None:
     ],
     ids=["crlf", "bom", "blank lines", "gzip"],
 )
-def test_the_same_in_other_shapes(path: Path, data: bytes) -> None:
+def test_the_same_in_other_shapes(path, data):
     assert read(path, data) == [ARTICLE]
 
 
-def test_records_with_and_without_blank_lines_between(path: Path) -> None:
+def test_records_with_and_without_blank_lines_between(path):
     text = short(1) + "\n\n" + short(2) + short(3) + "\n" + "PMID- 4\nTI  - Last."
     assert ids(read(path, text)) == ["1", "2", "3", "4"]
+    assert read(path, "") == []
 
 
-def test_a_record_without_pmid_does_not_take_the_next_ones(path: Path) -> None:
+def test_a_record_without_pmid_does_not_take_the_next_ones(path):
     one, bad, two = read(path, short(1) + "\nTI  - Lost.\n\n" + short(2))
     assert ids([one, two]) == ["1", "2"]
-    assert isinstance(bad, Rejection)
     assert (bad.file, bad.line, bad.problem) == (str(path), 4, "the PMID is missing")
     assert bad.content == "TI  - Lost."
 
@@ -114,16 +113,12 @@ def test_a_record_without_pmid_does_not_take_the_next_ones(path: Path) -> None:
         ("PMID- x\nTI  - A.\n", 'found "x"'),
         (short(1, "DP  - 2021 Feb 30"), "PMID 1: found the date"),
         (short(1, "DEP - 20211301"), "PMID 1: found the date"),
-        (
-            short(1, "no field at all"),
-            'PMID 1: the line "no field at all" does not belong to a field',
-        ),
+        (short(1, "no field"), 'PMID 1: the line "no field" does not belong to a field'),
         (short(1, "AB  - a\x00b"), "PMID 1: found a NUL character"),
     ],
 )
-def test_a_bad_record_does_not_stop_the_others(path: Path, text: str, problem: str) -> None:
+def test_a_bad_record_does_not_stop_the_others(path, text, problem):
     bad, good = read(path, text + "\n" + short(2))
-    assert isinstance(bad, Rejection)
     assert bad.problem.startswith(problem)
     assert bad.line == 1
     assert ids([good]) == ["2"]
@@ -145,40 +140,30 @@ def test_a_bad_record_does_not_stop_the_others(path: Path, text: str, problem: s
         ("UOF", []),
     ],
 )
-def test_links_by_tag(path: Path, tag: str, kinds: list[str]) -> None:
+def test_links_by_tag(path, tag, kinds):
     (item,) = read(path, short(1, f"{tag} - Lancet. 2020. PMID: 99000002"))
-    assert isinstance(item, Article)
     assert [(link.kind, link.id, link.source) for link in item.links] == [
         (kind, "99000002", "Lancet. 2020.") for kind in kinds
     ]
 
 
-def test_preprints(path: Path) -> None:
+def test_preprints(path):
     preprint = short(1, "PT  - Preprint", "UIN - Lancet. 2020. PMID: 2")
     outcome = short(2, "UOF - medRxiv. 2019 Jan 2:1. doi: 10.1/2. PMID: 1")
     one, two = read(path, preprint + "\n" + outcome)
     assert isinstance(one, Article)
-    assert isinstance(two, Article)
     assert [(link.kind, link.id) for link in one.links] == [("published_as", "2")]
     assert [(link.kind, link.id) for link in two.links] == [("preprint_of", "1")]
 
 
-def test_the_title_in_its_own_language(path: Path) -> None:
-    (item,) = read(path, "PMID- 1\nTI  - [Not Available].\nTT  - Ein Titel.\n")
-    assert isinstance(item, Article)
-    assert item.title == "Ein Titel."
+def test_the_title_in_its_own_language_and_a_season_that_is_a_year(path):
+    (item,) = read(path, "PMID- 1\nTI  - [Not Available].\nTT  - Ein Titel.\nDP  - 2000 Spring\n")
+    assert (item.title, item.published) == ("Ein Titel.", "2000")
 
 
-def test_a_season_is_a_year(path: Path) -> None:
-    (item,) = read(path, short(1, "DP  - 2000 Spring"))
-    assert isinstance(item, Article)
-    assert item.published == "2000"
-
-
-def test_latin_1_is_read_and_reported_once(path: Path) -> None:
+def test_latin_1_is_read_and_reported_once(path):
     text = short(1, "AB  - café") + "\n" + short(2, "AB  - naïve")
     told, one, two = read(path, text.encode("latin-1"))
-    assert isinstance(told, Rejection)
     assert told.line == 3
     assert "Latin-1" in told.problem
     assert isinstance(one, Article)
@@ -186,48 +171,35 @@ def test_latin_1_is_read_and_reported_once(path: Path) -> None:
     assert (one.text, two.text) == ("café", "naïve")
 
 
-def test_what_is_no_medline_text_is_one_rejection(path: Path) -> None:
+def test_what_is_no_medline_text_is_one_rejection(path):
     (item,) = read(path, "<html>\n<body>\n</body>\n</html>\n")
-    assert isinstance(item, Rejection)
     assert (item.line, item.problem) == (1, 'the file is not MEDLINE text: found "<html>"')
 
 
-def test_an_empty_file_holds_nothing(path: Path) -> None:
-    assert read(path, "") == []
-
-
-def test_a_missing_file_is_an_input_error(path: Path) -> None:
-    with pytest.raises(InputError, match="does not exist"):
-        next(iter_nbib(path))
-
-
-def test_a_cut_gzip_file_gives_what_stands_before_the_cut(path: Path) -> None:
+def test_a_cut_gzip_file_gives_what_stands_before_the_cut(path):
     packed = gzip.compress("\n".join(map(short, range(1, 2001))).encode(), compresslevel=0)
     *before, last = read(path, packed[: len(packed) // 2])
     assert len(ids(before)) > 500
-    assert isinstance(last, Rejection)
     assert "is truncated" in last.problem
 
 
-def test_a_record_without_end_is_not_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_without_end_is_not_kept(path, monkeypatch):
     monkeypatch.setattr(medline, "MAX_RECORD_CHARS", 1_000)
     endless, good = read(path, short(1, "AB  - a", *["      more"] * 500) + "\n" + short(2))
-    assert isinstance(endless, Rejection)
     assert "longer than 1,000 characters" in endless.problem
     assert ids([good]) == ["2"]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc"])))
-def test_titles_come_back_whatever_characters_they_hold(path: Path, text: str) -> None:
+def test_titles_come_back_whatever_characters_they_hold(path, text):
     (item,) = read(path, f"PMID- 1\nTI  - T {text}\n")
-    assert isinstance(item, Article)
     assert item.title == " ".join(f"T {text}".split())
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=300) | st.text("PMIDTAB- 1\n\r\x00é").map(str.encode))
-def test_no_bytes_crash_it(path: Path, data: bytes) -> None:
+def test_no_bytes_crash_it(path, data):
     for item in read(path, data):
         assert isinstance(item, (Article, Rejection))
         item.model_dump_json()

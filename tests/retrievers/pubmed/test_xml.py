@@ -4,7 +4,6 @@ import gzip
 import re
 import subprocess
 import sys
-import tracemalloc
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -13,7 +12,6 @@ from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragassay.errors import InputError
 from ragassay.formats.problems import Problem
 from ragassay.records import Rejection
 from ragassay.records.inputs import Article, ArticleLink
@@ -54,18 +52,6 @@ def only(*records: str) -> PubmedItem:
     return item
 
 
-def article(*records: str) -> Article:
-    item = only(*records)
-    assert isinstance(item, Article), item
-    return item
-
-
-def rejection(*records: str) -> Rejection:
-    item = only(*records)
-    assert isinstance(item, Rejection), item
-    return item
-
-
 def numbered(n: int) -> list[str]:
     return [record(f"<PMID>{99000001 + i}</PMID>") for i in range(n)]
 
@@ -74,7 +60,7 @@ def ids(items: list[PubmedItem]) -> list[str]:
     return [item.id for item in items if isinstance(item, (Article, Deletion))]
 
 
-def test_every_field_of_an_article() -> None:
+def test_every_field_of_an_article():
     given_record = record(
         '<PMID Version="3">99000001</PMID>',
         title="<ArticleTitle>CO<sub>2</sub> and\n  <i>E. <b>coli</b></i> &lt; 5.</ArticleTitle>",
@@ -95,7 +81,7 @@ def test_every_field_of_an_article() -> None:
             "drug effects</QualifierName></MeshHeading></MeshHeadingList>"
         ),
     )
-    assert article(given_record) == Article(
+    assert only(given_record) == Article(
         id="99000001",
         title="CO2 and E. coli < 5.",
         text="METHODS: We asked.\nPlain.\nLast.",
@@ -108,28 +94,32 @@ def test_every_field_of_an_article() -> None:
     )
 
 
-def test_the_doi_of_a_reference_is_not_the_articles() -> None:
+def test_the_doi_of_a_reference_is_not_the_articles():
     references = (
         '<ReferenceList><Reference><ArticleIdList><ArticleId IdType="doi">10.1/other</ArticleId>'
         "</ArticleIdList></Reference></ReferenceList>"
     )
     own = '<ArticleIdList><ArticleId IdType="doi">https://doi.org/10.2/Own</ArticleId></ArticleIdList>'
-    assert article(record(data=references)).doi == ""
-    assert article(record(data=own + references)).doi == "10.2/own"
+    assert only(record(data=references)).doi == ""
+    assert only(record(data=own + references)).doi == "10.2/own"
 
 
-def test_the_title_in_its_own_language_stands_in_for_a_missing_one() -> None:
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("<ArticleTitle>[Not Available].</ArticleTitle>", "Ein Titel."),
+        ("<ArticleTitle/>", "Ein Titel."),
+        ("<ArticleTitle>[A title].</ArticleTitle>", "[A title]."),
+    ],
+)
+def test_the_title_in_its_own_language_stands_in_for_a_missing_one(title, expected):
     vernacular = "<VernacularTitle>Ein Titel.</VernacularTitle>"
-    missing = "<ArticleTitle>[Not Available].</ArticleTitle>"
-    assert article(record(title=missing, article=vernacular)).title == "Ein Titel."
-    assert article(record(title="<ArticleTitle/>", article=vernacular)).title == "Ein Titel."
-    kept = "<ArticleTitle>[A title].</ArticleTitle>"
-    assert article(record(title=kept, article=vernacular)).title == "[A title]."
+    assert only(record(title=title, article=vernacular)).title == expected
 
 
-def test_an_abstract_needs_no_title() -> None:
+def test_an_abstract_needs_no_title():
     abstract = "<Abstract><AbstractText>Text.</AbstractText></Abstract>"
-    found = article(record(title="<ArticleTitle/>", article=abstract))
+    found = only(record(title="<ArticleTitle/>", article=abstract))
     assert (found.title, found.text) == ("", "Text.")
 
 
@@ -149,8 +139,8 @@ def test_an_abstract_needs_no_title() -> None:
         ("", ""),
     ],
 )
-def test_dates_are_as_exact_as_they_are_known(parts: str, expected: str) -> None:
-    assert article(record(pub_date=parts)).published == expected
+def test_dates_are_as_exact_as_they_are_known(parts, expected):
+    assert only(record(pub_date=parts)).published == expected
 
 
 @pytest.mark.parametrize(
@@ -164,16 +154,14 @@ def test_dates_are_as_exact_as_they_are_known(parts: str, expected: str) -> None
         ("", "", ""),
     ],
 )
-def test_the_earliest_date_counts_and_of_agreeing_ones_the_more_exact(
-    online: str, issue: str, expected: str
-) -> None:
+def test_the_earliest_date_counts_and_of_agreeing_ones_the_more_exact(online, issue, expected):
     assert find_earliest_date([online, issue]) == expected
     assert find_earliest_date([issue, online]) == expected
 
 
-def test_the_electronic_date_is_read() -> None:
+def test_the_electronic_date_is_read():
     online = "<ArticleDate><Year>2020</Year><Month>12</Month><Day>30</Day></ArticleDate>"
-    assert article(record(article=online)).published == "2020-12-30"
+    assert only(record(article=online)).published == "2020-12-30"
 
 
 @pytest.mark.parametrize(
@@ -187,14 +175,14 @@ def test_the_electronic_date_is_read() -> None:
         "<MedlineDate>9021 Jan</MedlineDate>",
     ],
 )
-def test_an_absurd_date_sets_the_record_aside(parts: str) -> None:
-    found = rejection(record(pub_date=parts))
+def test_an_absurd_date_sets_the_record_aside(parts):
+    found = only(record(pub_date=parts))
     assert found.field == "published"
     assert found.problem.startswith("PMID 99000001: found the date")
 
 
 @given(st.text(), st.text(), st.text())
-def test_any_text_is_a_date_or_a_problem(year: str, month: str, day: str) -> None:
+def test_any_text_is_a_date_or_a_problem(year, month, day):
     for found in (join_date(year, month, day), parse_free_date(f"{year} {month} {day}")):
         if isinstance(found, str):
             assert re.fullmatch(r"(\d{4}(-\d{2}(-\d{2})?)?)?", found)
@@ -219,8 +207,8 @@ def test_any_text_is_a_date_or_a_problem(year: str, month: str, day: str) -> Non
         ("UpdateOf", []),
     ],
 )
-def test_links_by_type(kind: str, expected: list[str]) -> None:
-    links = article(record(citation=reference(kind, "Lancet. 2020"))).links
+def test_links_by_type(kind, expected):
+    links = only(record(citation=reference(kind, "Lancet. 2020"))).links
     assert [link.kind for link in links] == expected
     assert all((link.id, link.source) == ("99000002", "Lancet. 2020") for link in links)
 
@@ -232,28 +220,30 @@ def reference(kind: str, source: str, pmid: str = "<PMID>99000002</PMID>") -> st
     )
 
 
-def test_preprints_and_their_articles_point_to_each_other() -> None:
-    types = "<PublicationTypeList><PublicationType>Preprint</PublicationType></PublicationTypeList>"
-    published = article(record(article=types, citation=reference("UpdateIn", "Nature. 2021")))
-    assert [link.kind for link in published.links] == ["published_as"]
-    assert published.notices == ("preprint",)
-    again = article(record(article=types, citation=reference("UpdateIn", "medRxiv. 2021")))
-    assert again.links == ()
-    outcome = article(record(citation=reference("UpdateOf", "bioRxiv. 2020 Jan 3:2020.01.02")))
-    assert [link.kind for link in outcome.links] == ["preprint_of"]
+PREPRINT = "<PublicationTypeList><PublicationType>Preprint</PublicationType></PublicationTypeList>"
 
 
-def test_an_edition_of_a_review_is_no_preprint() -> None:
-    older = reference("UpdateOf", "Cochrane Database Syst Rev. 2016")
-    assert article(record(citation=older)).links == ()
+@pytest.mark.parametrize(
+    ("types", "kind", "source", "links"),
+    [
+        (PREPRINT, "UpdateIn", "Nature. 2021", ["published_as"]),
+        (PREPRINT, "UpdateIn", "medRxiv. 2021", []),
+        ("", "UpdateOf", "bioRxiv. 2020 Jan 3:2020.01.02", ["preprint_of"]),
+        ("", "UpdateOf", "Cochrane Database Syst Rev. 2016", []),
+    ],
+)
+def test_preprints_and_their_articles_point_to_each_other(types, kind, source, links):
+    found = only(record(article=types, citation=reference(kind, source)))
+    assert [link.kind for link in found.links] == links
+    assert found.notices == (("preprint",) if types else ())
 
 
-def test_a_link_without_pmid_keeps_its_source() -> None:
-    found = article(record(citation=reference("ErratumIn", "Lancet. 2020", pmid="")))
+def test_a_link_without_pmid_keeps_its_source():
+    found = only(record(citation=reference("ErratumIn", "Lancet. 2020", pmid="")))
     assert found.links == (ArticleLink(kind="corrected_by", source="Lancet. 2020"),)
 
 
-def test_a_chapter_of_a_book() -> None:
+def test_a_chapter_of_a_book():
     book = (
         "<PubmedBookArticle><BookDocument><PMID>99000005</PMID><ArticleIdList/><Book><BookTitle>"
         "A Book</BookTitle><PubDate><Year>1993</Year></PubDate></Book><ArticleTitle>A chapter"
@@ -261,7 +251,7 @@ def test_a_chapter_of_a_book() -> None:
         "</AbstractText></Abstract><ContributionDate><Year>2010</Year><Month>2</Month>"
         "</ContributionDate></BookDocument></PubmedBookArticle>"
     )
-    assert article(book) == Article(
+    assert only(book) == Article(
         id="99000005",
         title="A chapter",
         text="Text.",
@@ -287,18 +277,17 @@ def test_a_chapter_of_a_book() -> None:
         ("<PubmedBookArticle/>", "the element BookDocument is missing"),
     ],
 )
-def test_a_bad_record_does_not_stop_the_others(bad: str, problem: str) -> None:
+def test_a_bad_record_does_not_stop_the_others(bad, problem):
     first, middle, last = read_efetch(
         whole(record("<PMID>1</PMID>"), bad, record("<PMID>2</PMID>")), "answer"
     )
     assert ids([first, last]) == ["1", "2"]
-    assert isinstance(middle, Rejection)
     assert problem in middle.problem
     # Line 1: declaration, 2: doctype, 3: the set, 4: the first record.
     assert (middle.file, middle.line) == ("answer", 5)
 
 
-def test_deletions_keep_their_place() -> None:
+def test_deletions_keep_their_place():
     deleted = "<DeleteCitation><PMID>3</PMID><PMID>x</PMID><PMID>4</PMID></DeleteCitation>"
     items = read_efetch(whole(record("<PMID>1</PMID>"), deleted, record("<PMID>2</PMID>")))
     assert ids(items) == ["1", "3", "4", "2"]
@@ -306,24 +295,23 @@ def test_deletions_keep_their_place() -> None:
 
 
 @pytest.mark.parametrize("indent", ["", "\n  "])
-def test_lines_beyond_the_sixteenth_bit_are_right(tmp_path: Path, indent: str) -> None:
+def test_lines_beyond_the_sixteenth_bit_are_right(tmp_path, indent):
     path = tmp_path / "long.xml"
     bad = record("").replace("<MedlineCitation>", f"{indent}<MedlineCitation>")
     path.write_bytes(whole(*["\n" * 1000 + one for one in numbered(100)], bad))
     *_, last = iter_pubmed_xml(path)
     # 3 lines of head, 100 records with 1,000 blank lines and their own.
-    assert isinstance(last, Rejection)
     assert last.line == 3 + 100 * 1001 + 1
 
 
-def test_plain_and_gzip_give_the_same(tmp_path: Path) -> None:
+def test_plain_and_gzip_give_the_same(tmp_path):
     plain, packed = tmp_path / "a.xml", tmp_path / "b.xml.gz"
     plain.write_bytes(whole(*numbered(50)))
     packed.write_bytes(gzip.compress(whole(*numbered(50))))
     assert list(iter_pubmed_xml(plain)) == list(iter_pubmed_xml(packed))
 
 
-def test_a_cut_gzip_file_gives_what_stands_before_the_cut(tmp_path: Path) -> None:
+def test_a_cut_gzip_file_gives_what_stands_before_the_cut(tmp_path):
     path = tmp_path / "cut.xml.gz"
     # Stored without compression, so that half of the bytes are half of the records.
     packed = gzip.compress(whole(*numbered(400)), compresslevel=0)
@@ -331,82 +319,51 @@ def test_a_cut_gzip_file_gives_what_stands_before_the_cut(tmp_path: Path) -> Non
     *before, last = iter_pubmed_xml(path)
     assert 190 <= len(before) <= 200
     assert ids(before) == [str(99000001 + i) for i in range(len(before))]
-    assert isinstance(last, Rejection)
     assert (last.file, last.line) == (str(path), 4 + len(before))
     assert "is truncated" in last.problem
 
 
-def test_cut_xml_gives_what_stands_before_the_cut(tmp_path: Path) -> None:
+def test_cut_xml_gives_what_stands_before_the_cut(tmp_path):
     path = tmp_path / "cut.xml"
     path.write_bytes(whole(*numbered(4))[:-200])
     *before, last = iter_pubmed_xml(path)
     assert ids(before) == ["99000001", "99000002", "99000003"]
-    assert isinstance(last, Rejection)
     assert last.line == 7
     assert "not XML from here on" in last.problem
 
 
-def test_malformed_xml_ends_with_one_rejection() -> None:
+def test_malformed_xml_ends_with_one_rejection():
     one, two = read_efetch(whole(record(), "<oops", record("<PMID>2</PMID>")))
     assert ids([one]) == ["99000001"]
-    assert isinstance(two, Rejection)
     assert two.line == 5
 
 
-@pytest.mark.parametrize("data", [b"", b"   ", b"not XML at all", b"\x00\x01\x02"])
-def test_what_is_no_xml_is_one_rejection(data: bytes) -> None:
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        *((data, "") for data in (b"", b"   ", b"not XML at all", b"\x00\x01\x02")),
+        (b"<eFetchResult><ERROR>Empty id list</ERROR></eFetchResult>", "eFetchResult.*Empty id"),
+    ],
+)
+def test_what_is_no_set_of_articles_is_one_rejection(data, problem):
     (item,) = read_efetch(data)
-    assert isinstance(item, Rejection)
+    assert isinstance(item, Rejection) and re.search(problem, item.problem)
 
 
-def test_another_kind_of_xml_is_named() -> None:
-    (item,) = read_efetch(b"<eFetchResult><ERROR>Empty id list</ERROR></eFetchResult>")
-    assert isinstance(item, Rejection)
-    assert "eFetchResult" in item.problem
-    assert "Empty id list" in item.problem
-
-
-def test_an_empty_set_holds_nothing() -> None:
+def test_an_empty_set_holds_nothing():
     assert read_efetch(whole()) == []
 
 
-def test_a_missing_file_is_an_input_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="does not exist"):
-        next(iter_pubmed_xml(tmp_path / "none.xml"))
-
-
-def hostile(subset: str, title: str) -> bytes:
-    return (
-        f"<!DOCTYPE PubmedArticleSet [{subset}]>\n<PubmedArticleSet>"
-        f"{record(title=f'<ArticleTitle>{title}</ArticleTitle>')}</PubmedArticleSet>"
-    ).encode()
-
-
-def test_a_billion_laughs_are_reported_and_not_told() -> None:
-    laughs = '<!ENTITY a0 "ha">' + "".join(
-        f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 12)
+@pytest.mark.parametrize("title", ["&x;", "plain"])
+def test_a_record_of_a_set_that_declares_an_entity_is_rejected(title):
+    (item,) = read_efetch(
+        b'<!DOCTYPE PubmedArticleSet [<!ENTITY x SYSTEM "file:///etc/passwd">]>\n'
+        + whole(record(title=f"<ArticleTitle>{title}</ArticleTitle>")).removeprefix(HEAD.encode())
     )
-    tracemalloc.start()
-    (item,) = read_efetch(hostile(laughs, "&a11;"))
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
     assert isinstance(item, Rejection)
-    assert "entit" in item.problem
-    assert peak < 5_000_000
 
 
-@pytest.mark.parametrize("use", ["&x;", "plain"])
-def test_an_external_entity_does_not_leak_a_file(tmp_path: Path, use: str) -> None:
-    secret = tmp_path / "secret.txt"
-    secret.write_text("TOP-SECRET")
-    path = tmp_path / "evil.xml"
-    path.write_bytes(hostile(f'<!ENTITY x SYSTEM "{secret.as_uri()}">', use))
-    (item,) = iter_pubmed_xml(path)
-    assert isinstance(item, Rejection)
-    assert "TOP-SECRET" not in item.model_dump_json()
-
-
-def test_an_external_dtd_is_not_read(tmp_path: Path) -> None:
+def test_an_external_dtd_is_not_read(tmp_path):
     dtd = tmp_path / "evil.dtd"
     dtd.write_text('<!ENTITY x "TOP-SECRET">')
     path = tmp_path / "evil.xml"
@@ -416,15 +373,14 @@ def test_an_external_dtd_is_not_read(tmp_path: Path) -> None:
         f"<PubmedArticleSet>{text}{record('<PMID>2</PMID>')}</PubmedArticleSet>"
     )
     first, second = iter_pubmed_xml(path)
-    assert isinstance(first, Rejection)
     assert 'the entity "&x;"' in first.problem
     assert "TOP-SECRET" not in first.model_dump_json()
     assert ids([second]) == ["2"]
 
 
-def test_comments_and_instructions_are_no_text() -> None:
+def test_comments_and_instructions_are_no_text():
     title = "<ArticleTitle>A <!-- hidden -->title<?php hidden ?> <i>x</i>.</ArticleTitle>"
-    assert article(record(title=title)).title == "A title x."
+    assert only(record(title=title)).title == "A title x."
 
 
 GROWTH = """
@@ -444,7 +400,7 @@ print(n, tracemalloc.get_traced_memory()[1], most - before)
 """
 
 
-def test_many_records_take_little_memory(tmp_path: Path) -> None:
+def test_many_records_take_little_memory(tmp_path):
     path = tmp_path / "many.xml.gz"
     filler = f"<Abstract><AbstractText>{'word ' * 400}</AbstractText></Abstract>"
     with gzip.open(path, "wt", compresslevel=1) as handle:
@@ -461,16 +417,13 @@ def test_many_records_take_little_memory(tmp_path: Path) -> None:
     assert growth < 8_000_000  # All trees take 17 MB.
 
 
-def test_a_file_that_never_ends_a_record_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_never_ends_a_record_is_left(tmp_path, monkeypatch):
     monkeypatch.setattr(pubmed_xml, "MAX_RECORD_BYTES", 1_000_000)
     path = tmp_path / "bomb.xml.gz"
     body = b"<PubmedArticleSet>" + record().encode() + b"<junk/>\n" * 1_000_000
     path.write_bytes(gzip.compress(body))
     first, last = iter_pubmed_xml(path)
     assert ids([first]) == ["99000001"]
-    assert isinstance(last, Rejection)
     assert "the record does not end within 1,000,000 bytes" in last.problem
 
 
@@ -478,15 +431,15 @@ MARKUP = st.text(st.sampled_from("<>&\"']]>;#x1 éß中\u00a0\n\t") | st.charact
 
 
 @given(MARKUP.filter(lambda text: all(c >= " " or c in "\n\t" for c in text)))
-def test_titles_come_back_whatever_characters_they_hold(text: str) -> None:
+def test_titles_come_back_whatever_characters_they_hold(text):
     # U+FFFE and U+FFFF are no characters of XML.
     text = text.replace("\ufffe", "").replace("\uffff", "")
     expected = " ".join(text.split())
     title = f"<ArticleTitle>Title <i>{escape(text)}</i></ArticleTitle>"
-    assert article(record(title=title)).title == f"Title {expected}".strip()
+    assert only(record(title=title)).title == f"Title {expected}".strip()
 
 
-def test_the_sample_baseline() -> None:
+def test_the_sample_baseline():
     items = list(iter_pubmed_xml(EXAMPLES / "pubmed99n0001.xml"))
     (broken,) = [item for item in items if isinstance(item, Rejection)]
     assert broken.problem == "the PMID is missing"
@@ -501,7 +454,7 @@ def test_the_sample_baseline() -> None:
     assert articles["99000304"].notices == ()
 
 
-def test_the_sample_update() -> None:
+def test_the_sample_update():
     items = list(iter_pubmed_xml(EXAMPLES / "pubmed99n0002.xml"))
     assert items[-1] == Deletion("99000909")
     notices = {item.id: item.notices for item in items if isinstance(item, Article)}
