@@ -16,6 +16,7 @@ from ragassay.text.citation_styles import (
     COUNTED_WORD,
     DASH,
     INTRODUCTIONS,
+    LEAST_ID_DIGITS,
     NARRATIVE,
     Target,
     is_no_author,
@@ -110,17 +111,25 @@ _LINK_WORDS = re.compile(
     r"[\w-]{1,40}(?:\.[\w-]{1,40}){1,4})[\W_]{0,4}",
     re.IGNORECASE,
 )
-_IN_WORD = re.compile(r"[A-Za-z][^,\d]*[a-z]$|.?\d{1,2}(?:,\s?\d{1,2})+[a-z]$")
-_EQUATION_BEFORE = re.compile(r"\bEqn?s?\.\s?$")
+_IN_WORD = re.compile(
+    r"[A-Za-z][^,\d]*[a-z]$|.?\d{1,2}(?:,\s?\d{1,2})+[a-z]$|[-)]\d[\d,]*-$|-\d[\d,]*[a-z]$"
+)
+_EQUATION_BEFORE = re.compile(r"(?:\bEqn?s?\.|[\u2208=<>\u2264\u2265\u00b1\u00d7])\s?$")
+_INDEX = re.compile(r"[A-Za-z0-9\u0370-\u03ff-]|\[[A-Za-z]")
+"""Matches the characters around an index, a power or a residue: "NH(3)", "10(9)", "[(3)H]"."""
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+")
 _SEE = re.compile(r"(?:see|cf|siehe|vgl|v\u00e9ase|voir)\b", re.IGNORECASE)
 _AFTER_NUMBER = re.compile(
-    r"(?<![\w.,])(?P<number>\d{1,9}(?:[.,]\d{1,6}){0,3})%?\s?"
+    r"(?<![\w.,])(?<![A-Za-z]-)(?P<number>\d{1,9}(?:[.,]\d{1,6}){0,3})%?\s?"
     r"(?:%|\w{1,6}/\w{1,6}|years?|days?|months?|weeks?)?\s?$"
 )
 _BEFORE_WORD = re.compile(
-    r"\s?(?:[%\u00b0]|(?!(?:and|or|but|in|which|while|whereas)\b)[a-z\u00b5\u03bc])"
+    r"\s?(?:[%\u00b0=/]|(?!(?:and|or|but|in|which|while|whereas)\b)[a-z\u00b5\u03bc])"
 )
 """Matches the start of text after a number, such as a unit or a counted noun."""
+_BEFORE_UNIT = re.compile(
+    r"\s(?:years?|months?|weeks?|days?|hours?|h|min|[mk\u00b5\u03bc]?[gmLl]|mmol|%)\b"
+)
 _SCALE_BEFORE = re.compile(
     r"\b(?P<range>range[ds]?|ranging|aged)?(?P<scale>scales?|scores?|VAS|NRS|mRS|IQR)?:?\s?$",
     re.IGNORECASE,
@@ -142,7 +151,7 @@ _LABELLED = re.compile(
 _BETWEEN = re.compile(
     rf"(?<={MASK})(?:\s?(?:[,;/&\u02d2]|\band\b|,\s?and\b)\s?|{SUP},{SUP_END})(?={MASK})"
 )
-_PAIR = re.compile(r"(?P<first>\d{1,9})\s?(?P<to>[-\u2010-\u2015\u2212,;]|to)\s?(?P<last>\d{1,9})")
+_PAIR = re.compile(r"(?P<first>\d{1,9})\s?(?P<to>[-\u2010-\u2015\u2212,;/]|to)\s?(?P<last>\d{1,9})")
 _RANGE_BETWEEN = re.compile(rf"\s?{DASH}\s?")
 _CARET_BEFORE = re.compile(rf"(?:\^|\\footnote(?:mark)?)(?={MASK})")
 _DASH_BEFORE = re.compile(r"\s[\u2013\u2014-]\s$")
@@ -150,7 +159,7 @@ _CLOSES = re.compile(r"\s{0,3}(?:[.;!?\n]|$)")
 _COMMA_BEFORE = re.compile(rf"(?:,|\s[\u2013\u2014-])\s{{0,3}}(?={MASK}\s{{0,3}}(?:[.;!?\n]|$))")
 
 _EXPONENT_AFTER = re.compile(
-    r"(?:[\d}]|(?<![^\W\d_])[A-Za-z\u03b1-\u03c9\u0391-\u03a9]|(?<![^\W\d_])(?:[cmkd\u00b5\u03bcn]m|in|ft|yd|mi|sec|min|hr|kg|mg|mol|mmol|Hz|"
+    r"(?:[\d}\u207a\u207b]|(?<![^\W\d_])[A-Za-z\u03b1-\u03c9\u0391-\u03a9]|(?<![^\W\d_])(?:[cmkd\u00b5\u03bcn]m|in|ft|yd|mi|sec|min|hr|kg|mg|mol|mmol|Hz|"
     r"Ca|Mg|Na|Fe|Zn|Cu|Cl|PO|SO|CO|HCO|NO|NH|log|exp|chi))$"
 )
 """Matches symbols before an exponent or a charge: "10\u2075", "R\u00b2", "cm\u00b2",
@@ -252,12 +261,15 @@ def _find_elements(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
 def _find_number_lists(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
     for match, items in find_number_lists(plain.text):
         is_round = match[2] is not None and all(item.isdigit() for item in items)
-        if is_round and len(items) == 1 and (_is_enumerated(match) or _is_count(match)):
+        if is_round and _is_round_number(match, items):
             continue
         doubt = _detect_statistic(match, match[1] or match[2])
         if doubt == "sure":
             continue
-        style: MarkStyle = "round" if is_round else "unsure" if doubt else ""
+        is_thousands = is_round and _THOUSANDS.fullmatch(match[2])
+        style: MarkStyle = "round" if is_round else ""
+        if is_thousands or (doubt and not is_round):
+            style = "unsure"
         yield _build_mark(match, join_identifiers(map(_parse_item, items)), style=style)
 
 
@@ -267,6 +279,16 @@ def _parse_item(item: str) -> Target:
     if item.startswith("PMID "):
         return Target("pmid", item.removeprefix("PMID "), item)
     return Target("doi", item, item)
+
+
+def _is_round_number(match: re.Match[str], items: Sequence[str]) -> bool:
+    """Return whether numbers in parentheses are an item number, a count or part of a formula."""
+    around = (
+        match.string[max(0, match.start() - 1) : match.start()] + match.string[match.end() :][:1]
+    )
+    if max(map(len, items)) < LEAST_ID_DIGITS and _INDEX.match(around):
+        return True
+    return len(items) == 1 and (_is_enumerated(match) or _is_count(match))
 
 
 def _is_enumerated(match: re.Match[str]) -> bool:
@@ -315,18 +337,20 @@ def _detect_statistic(match: re.Match[str], content: str) -> Literal["", "unsure
     if _IN_WORD.match(f"{before[-1:]}{content}{after}") or _EQUATION_BEFORE.search(before):
         return "sure"
     pair = _PAIR.fullmatch(content.strip())
-    if not pair:
-        return ""
-    first, last = int(pair["first"]), int(pair["last"])
     estimate = _AFTER_NUMBER.search(before) if before[-1:] in " \u00a0" else None
-    is_list = pair["to"] in ",;"
+    if not pair:
+        return "sure" if estimate and _BEFORE_UNIT.match(match.string, match.end()) else ""
+    first, last = int(pair["first"]), int(pair["last"])
+    is_list, is_round = pair["to"] in ",;", match[0].startswith("(")
     if estimate is None:
         scale = _SCALE_BEFORE.search(before)
         if scale and first < last and (scale["range"] or (scale["scale"] and not is_list)):
             return "sure"
-        return "unsure" if first == 0 < last else ""
+        return "" if first or not last else "sure" if is_round else "unsure"
+    if pair["to"] == "/" and "%" in estimate[0]:  # "39% [28/71]"
+        return "sure"
     if first <= float(re.split(r"[.,]", estimate["number"])[0]) <= last:
-        return "sure" if _BEFORE_WORD.match(match.string, match.end()) else "unsure"
+        return "sure" if is_round or _BEFORE_WORD.match(match.string, match.end()) else "unsure"
     return "" if is_list else "unsure"
 
 

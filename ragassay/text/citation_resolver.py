@@ -10,6 +10,7 @@ from ragassay.records import Article, Citation, Document
 from ragassay.text.bibliography import POSITION, Reference
 from ragassay.text.citation_markers import expand, extract_doi, is_list, strip_identifier
 from ragassay.text.citation_styles import (
+    LEAST_ID_DIGITS,
     Target,
     extract_surnames,
     normalize_identifier,
@@ -32,8 +33,6 @@ _LABEL_CHARS = 300
 
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 """Matches a bracketed number that is more likely a year than a source."""
-LEAST_ID_DIGITS = 5
-"""Minimum length of a number in parentheses that is the id of a source, such as a PMID."""
 LEAST_HEAD_WORDS = 4
 """Minimum number of words in a title by which a source is recognized without its subtitle."""
 

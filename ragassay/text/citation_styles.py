@@ -67,6 +67,9 @@ _THEREIN = re.compile(
     r",?\s(?:(?:and|&)\s(?:the\s)?(?:references|citations)\s(?:cited\s)?therein|for\s(?:a\s)?(?:review|details)|in\spress)$"
 )
 
+LEAST_ID_DIGITS = 5
+"""Minimum length of a number in parentheses that is the id of a source, such as a PMID."""
+
 LEAST_NAME = 3
 """Minimum length of letters in parentheses that are an id or title: "(a)" may number an item."""
 
@@ -101,11 +104,16 @@ _NAME = r"[A-Z\u00c0-\u00de][\w'\u2019\u2010-]{1,40}"
 _PARTICLE = r"(?:(?:de|del|della|van|von|der|den|la|le|al|el|dos|da|di)\s){0,3}"
 _INITIALS = r"(?:,?\s(?:[A-Z]\.?-?){1,3}(?=[\s,.)\]]))?"
 _AUTHOR = rf"{_PARTICLE}{_NAME}{_INITIALS}"
-_YEAR = r"(?:1[89]|20)\d\d[a-z]?"
+_YEAR = r"(?:1[89]\d|20[0-4])\d[a-z]?"
 _YEARS = rf"{_YEAR}(?:\s?,\s?(?:{_YEAR}|[a-z]\b)){{0,4}}"
-_ET_AL = r",?\s(?:et|and|&)\s?(?:al\.?|colleagues|coworkers|others)"
-_AND = rf"(?:,\s{_AUTHOR}){{0,4}},?\s(?:and|&|und|y|et)\s{_AUTHOR}"
-AUTHOR_YEAR = rf"(?P<authors>{_AUTHOR}(?P<several>{_ET_AL}|{_AND})?)\s?,?\s?(?P<years>{_YEARS})"
+_ET_AL = (
+    r",?\s(?:et|and|&|y|e|und)\s?(?:colleagues|coworkers|others|colaboradores|Kollegen"
+    r"|Mitarbeiter|(?:al|cols?|coll)\b\.?)"
+)
+_AND = rf"(?:,\s{_AUTHOR}){{0,4}},?\s(?:and|&|und|y|e|et)\s{_AUTHOR}"
+AUTHOR_YEAR = (
+    rf"(?P<authors>{_AUTHOR}(?P<several>{_ET_AL}|{_AND})?)(?:\s?,\s?|\s|(?<=\.))(?P<years>{_YEARS})"
+)
 _JOURNALS = (
     r"(?:(?:The\s)?(?:NEJM|N\.?\sEngl\.?\sJ\.?\sMed\.?|New\sEngland\sJournal\sof\sMedicine|BMJ(?:\sOpen)?"
     r"|(?:Lancet|JAMA|Nature|Nat\.?|Science|PLoS|BMC)(?:\s[A-Z][\w.]{1,20}){0,2}|Cell|Blood|Gut"
@@ -433,7 +441,7 @@ def extract_surnames(authors: str) -> list[str]:
         >>> extract_surnames("Smith JA and de la Cruz")
         ['smith', 'cruz']
     """
-    parts = re.split(r",|\band\b|&|\bund\b|\bet\b|\by\b", re.sub(_ET_AL, "", authors))
+    parts = re.split(r",|\band\b|&|\b(?:und|et|y|e)\b", re.sub(_ET_AL, "", authors))
     names = [re.findall(_NAME, part) for part in parts]
     names = [[re.sub(r"['\u2019]s$", "", name) for name in words] for words in names]
     surnames = (words[:1] if words[-1].upper() == words[-1] else words for words in names if words)

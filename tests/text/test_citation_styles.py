@@ -265,6 +265,20 @@ It uses f(x) = (2x).
 It fell {see text}.
 It is x^2 and e^{x}.
 A [B] C.
+It fell to 10(3)/L as PGE(2) and cm(2) rose.
+Bound [(3)H]zelcoline fell.
+Ang-(1-3), PTH(1\u20133) and \u03b2(3) fell.
+It fell with t(1;3) and F(1, 2).
+It fell by 10\u207b\u00b3 a day.
+It fell to 74 [2] years.
+It fell in 39% [1/3].
+It fell to 2% (1-3) in all.
+A score (0-3) fell.
+It fell for x \u2208 [1, 3] weeks.
+It is 3H-[1]benzopyran-[1,2]-diol.
+Women (1,493) fell.
+It fell (JNJ-42041935).
+It fell (UCL2077).
 """
 
 
@@ -320,6 +334,11 @@ def test_every_example_of_an_entry_is_read() -> None:
         ("It fell (Lee et al. 2021: 44-45).", ["Lee et al., 2021"]),
         ("It fell [a].\n\n[a] Some book", ["a"]),
         ("It fell [Source B].", ["Source B"]),
+        ("It fell (Lee y cols., 2019).", ["Lee y cols., 2019"]),
+        (
+            "It fell (Lee e Souza, 2019; Roe und Mitarbeiter 2020).",
+            ["Lee e Souza, 2019", "Roe und Mitarbeiter, 2020"],
+        ),
     ],
 )
 def test_a_mark_that_nothing_resolves_is_kept_as_unresolved(
@@ -549,6 +568,8 @@ def test_numbers_that_close_parentheses_begin_no_list() -> None:
         ("\u4e0b\u964d\uff3b1\uff3d\u3002", [("\u4e0b\u964d\u3002", [A])]),
         ("In contrast, (2) saw none (1, 9).", [("In contrast, saw none.", [B, A, None])]),
         ("So (1) and (3) agree.", [("So agree.", [A, C])]),
+        ("It fell by 97% (1) and by 3%.", [("It fell by 97% and by 3%.", [A])]),
+        ("It fell by IL-2 (1, 3).", [("It fell by IL-2.", [A, C])]),
         ("It shows: (1) a fall, (2) a rise.", [("It shows: (1) a fall, (2) a rise.", [])]),
         ("Benzo[c][1,2,5]thiadiazole fell (2).", [("Benzo[c][1,2,5]thiadiazole fell.", [B])]),
         ("[1] It fell. [2] It rose.", [("It fell.", [A]), ("It rose.", [B])]),
