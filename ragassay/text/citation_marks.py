@@ -23,7 +23,7 @@ from ragassay.text.citation_styles import (
     join_identifiers,
     parse_address,
     read_targets,
-    remove_locators,
+    remove_inner_brackets,
 )
 from ragassay.text.markup import (
     CITE,
@@ -43,13 +43,12 @@ _CLOSING = re.escape("".join(closing for _, closing, _ in BRACKETS))
 _BRACKETED = re.compile(
     rf"(?P<open>[{_OPENING}])(?P<content>[^{_OPENING}{_CLOSING}\n]{{1,400}})(?P<close>[{_CLOSING}])"
 )
-_PAGED = re.compile(
-    r"(?P<open>[\[\u3010])(?P<content>[^\[\]\u3010\u3011\n]{1,300})(?P<close>[\]\u3011])"
+_NO_BRACKET = r"[^()\[\]\u3010\u3011\n]"
+_NESTED = re.compile(
+    rf"(?P<open>[(\[\u3010])(?P<content>(?:{_NO_BRACKET}{{1,200}}[(\[]{_NO_BRACKET}{{1,40}}[)\]]){{1,9}}"
+    rf"{_NO_BRACKET}{{0,200}})(?P<close>[)\]\u3011])"
 )
-_ISSUED = re.compile(
-    r"\((?P<content>[^()\n]{1,300}(?:19|20)\d\d;\s?\d{1,4}\s?\([\w.\s-]{1,12}\):[^()\n]{1,40})\)"
-)
-"""Matches parentheses around a reference with an issue number: "(... 2019;381(21):1995-2008)"."""
+"""Matches brackets in a bracket: "[1(p3)]", "(World Health Organization (WHO), 2021)"."""
 _PARTNER = {opening: (closing, is_square) for opening, closing, is_square in BRACKETS}
 _RAISED_DIGITS = "\u2070\u00b9\u00b2\u00b3\u2074-\u2079"
 _RAISED = re.compile(
@@ -59,6 +58,11 @@ _LOWERED = str.maketrans(
     "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b\u02d2\u02cf\u00b7\u2019",
     "0123456789-,,,,",
 )
+_FLAT = re.compile(
+    r"(?<=[a-z\d)][a-z%)]\.)(?P<content>\d{1,3}(?:[,\u2013-]\d{1,3}){0,20})"
+    r"(?=\s{1,3}[A-Z\u00c0-\u00de]|\s*\Z)"
+)
+"""Matches superscripts that became plain digits after a sentence: "It fell.1,2 It rose.3"."""
 _SUPERSCRIPT = re.compile(rf"{SUP}(?P<content>[^{DELIMITERS}\n]{{1,80}}){SUP_END}")
 _LINKED = re.compile(rf"{LINK}(?P<content>[^{LINK}{LINK_END}\n]{{1,400}}){LINK_END}")
 _LINKS_ALONE = re.compile(
@@ -166,7 +170,7 @@ _EXPONENT_AFTER = re.compile(
 "Ca\u00b2\u207a"."""
 
 
-MarkStyle = Literal["", "round", "raised", "unsure", "prose"]
+MarkStyle = Literal["", "round", "raised", "flat", "unsure", "prose"]
 
 
 @dataclass(frozen=True)
@@ -175,9 +179,9 @@ class Mark:
 
     Attributes:
         style: What the mark may be instead of a citation: a number in parentheses ("round"), an
-            exponent ("raised"), words of the sentence ("prose", without a span, because the words
-            stay in the statement) or anything else ("unsure"). Empty if the mark can only be a
-            citation.
+            exponent ("raised"), digits that follow a sentence ("flat"), words of the sentence
+            ("prose", without a span, because the words stay in the statement) or anything else
+            ("unsure"). Empty if the mark can only be a citation.
     """
 
     start: int
@@ -355,11 +359,19 @@ def _detect_statistic(match: re.Match[str], content: str) -> Literal["", "unsure
 
 
 def _find_brackets(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
-    for match in _BRACKETED.finditer(plain.text):
+    yield from _read_brackets(_BRACKETED.finditer(plain.text), names)
+
+
+def _find_nested_brackets(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
+    yield from _read_brackets(_NESTED.finditer(plain.text), names)
+
+
+def _read_brackets(matches: Iterable[re.Match[str]], names: Collection[str]) -> Iterator[Mark]:
+    for match in matches:
         closing, is_square = _PARTNER[match["open"]]
         if match["close"] != closing:
             continue
-        content = re.sub(f"[{DELIMITERS}]", "", match["content"])
+        content = remove_inner_brackets(re.sub(f"[{DELIMITERS}]", "", match["content"]))
         is_seen = bool(_SEE.match(content)) and not is_square  # "(see 2, 4)"
         targets = read_targets(content, is_square=is_square or is_seen, names=names)
         if not targets or (match["open"] == "{" and not _is_braced_number(match, content)):
@@ -373,18 +385,6 @@ def _find_brackets(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
         is_bare = is_seen and all(one.kind == "number" for one in targets)
         style = "round" if is_bare else "unsure" if is_unsure else ""
         yield _build_mark(match, targets, style=style)
-
-
-def _find_paged(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
-    """Yield marks with page numbers ("[1(p3)]") or an issue number in inner brackets."""
-    for match in _PAGED.finditer(plain.text):
-        content = re.sub(f"[{DELIMITERS}]", "", match["content"])
-        bare = remove_locators(content)
-        if bare != content and (targets := read_targets(bare, is_square=True, names=names)):
-            yield _build_mark(match, targets)
-    for match in _ISSUED.finditer(plain.text):
-        if targets := read_targets(match["content"], is_square=False, names=names):
-            yield _build_mark(match, targets)
 
 
 def _is_braced_number(match: re.Match[str], content: str) -> bool:
@@ -409,6 +409,8 @@ def _find_superscripts(plain: PlainText, names: Collection[str]) -> Iterator[Mar
         targets = read_targets(match[0].strip("\u207d\u207e").translate(_LOWERED), is_square=True)
         if targets and not _is_exponent(text, match.start(), match.end(), match[0]):
             yield _build_mark(match, targets, style="raised")
+    for match in _FLAT.finditer(text):
+        yield _build_mark(match, read_targets(match[0], is_square=True), style="flat")
 
 
 def _find_circled(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
@@ -477,7 +479,7 @@ def _find_prose(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
 
 _Finder = Callable[[PlainText, Collection[str]], Iterator[Mark]]
 _FINDERS: tuple[_Finder, ...] = (
-    *(_find_links, _find_elements, _find_paged, _find_narrative, _find_number_lists),
+    *(_find_links, _find_elements, _find_narrative, _find_number_lists, _find_nested_brackets),
     *(_find_superscripts, _find_circled, _find_brackets, _find_addresses, _find_identifiers),
     _find_prose,
 )

@@ -24,6 +24,7 @@ _IDENTIFIERS = re.compile(
     re.IGNORECASE,
 )
 
+_FILE = re.compile(r"(?<=[/\\])[^/\\\n]{1,200}\.[a-z]{2,4}$", re.IGNORECASE | re.MULTILINE)
 _DOI_IN_URL = re.compile(r"(?<=/)10\.\d{4,9}/[^\s?#]{1,200}(?<![/.])")
 _HEAD_CHARS = 600
 """Number of characters at the start of a source that are searched for its authors and year."""
@@ -67,13 +68,16 @@ class CitationResolver:
             for s in reversed(sources)
             for key in (normalize_identifier(s.id), strip_identifier(s.id), s.id)
         }
-        self._ids = _map_identifiers(sources) | _map_addresses(sources) | by_doi | by_id
+        file_names = _map_file_names(sources)
+        self._ids = (
+            file_names | _map_identifiers(sources) | _map_addresses(sources) | by_doi | by_id
+        )
         self._kinds = {kind for key in self._ids if (kind := _detect_kind(key))}
         self._source_ids = frozenset(s.id for s in sources)
         self._titles = _map_titles(sources)
         self._references = {one.label.casefold(): one for one in reversed(references)}
         # The reference "[a] Trial A" turns "[a]" into a mark.
-        named = _list_names(sources, self._titles) | set(self._references)
+        named = _list_names(sources, self._titles) | set(self._references) | set(file_names)
         self.names = frozenset(name for name in named if not name.isdigit())
         self.names |= {f"^{label}" for label in self._references}
         self._by_reference: dict[str, str | None] = {}
@@ -324,6 +328,13 @@ def _map_addresses(sources: Sequence[Document]) -> dict[str, str]:
             *_DOI_IN_URL.findall(s.url.lower()),
         )
     }
+
+
+def _map_file_names(sources: Sequence[Document]) -> dict[str, str]:
+    """Return source ids, keyed by unique file names at the end of ids and URLs."""
+    names = [(m[0].casefold(), s.id) for s in sources for m in _FILE.finditer(f"{s.id}\n{s.url}")]
+    counts = Counter(name for name, _ in set(names))
+    return {name: source for name, source in names if counts[name] == 1}
 
 
 def _list_names(sources: Sequence[Document], titles: Mapping[str, str]) -> set[str]:

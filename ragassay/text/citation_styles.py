@@ -13,9 +13,10 @@ from typing import Literal
 
 from ragassay.text.citation_markers import MAX_RANGE, extract_doi, strip_identifier
 
-TargetKind = Literal["number", "index", "pmid", "doi", "address", "author", "name"]
+TargetKind = Literal["number", "index", "pmid", "doi", "address", "author", "name", "same"]
 """Kinds of targets: "number" (id, label or position of a source), "index" (position from 0),
-"pmid", "doi", "address", "author" (with a year), and "name" (id or title of a source)."""
+"pmid", "doi", "address", "author" (with a year), "name" (id or title of a source), and "same" (the
+source of the previous mark)."""
 
 BRACKETS: tuple[tuple[str, str, bool], ...] = (
     # opening, closing, whether any bare number between them is a citation
@@ -87,6 +88,7 @@ _LOCATOR = (
 _LOCATED = re.compile(
     rf"(?P<entry>[\w\]])(?:\s?\(\s?(?:{_LOCATOR})\s?\)|:\s?(?=p)(?:{_LOCATOR}))", re.IGNORECASE
 )
+_ACRONYM = re.compile(r"(?<=[a-z])\s[(\[][A-Z][\w&.-]{1,11}[)\]](?=,?\s(?:19|20)\d\d)")
 INTRODUCTIONS = (
     r"(?:see(?:\salso)?|cf|e\.g|i\.e|viz|also|siehe|vgl|v\u00e9ase|ver|voir|citing|according\sto|based\son"
     r"|(?:as\s)?(?:(?:(?:stated|reported|reviewed|described|shown|noted|discussed|mentioned|cited"
@@ -96,7 +98,8 @@ INTRODUCTIONS = (
 
 _PREFIX = re.compile(
     rf"(?:{INTRODUCTIONS}\b[.,:]{{0,2}}\s{{1,3}}"
-    rf"|(?:{WORDS}|evidence|PubMed(?!\s?:\s?\d)|via|ClinicalTrials\.gov)s?\s?[:\uff1a]\s{{0,3}}(?=\D|\d{{4,}}|\S))",
+    rf"|(?:(?:{WORDS}|evidence|PubMed(?!\s?:\s?\d)|via|ClinicalTrials\.gov)s?(?:[\s_]?id)?|id)"
+    rf"\s?[:\uff1a]\s{{0,3}}(?=\S))",
     re.IGNORECASE,
 )
 
@@ -179,6 +182,7 @@ ENTRIES: tuple[tuple[TargetKind, str, str], ...] = (
     ("number", rf"[{LETTERS}](?P<value>\d{{1,3}})", "S1"),
     ("name", r"(?:PMCID[:\s]{0,3})?(?P<value>PMC\d{3,9})", "PMC1234567"),
     ("name", rf"(?P<value>{_FILE_NAME})", "trial.pdf"),
+    ("same", r"(?P<value>ibid(?:em)?\.?)", "ibid."),
     ("name", r"@(?P<value>[\w:.+/-]{1,80})", "@smith2020"),
 )
 _ENTRIES: tuple[tuple[TargetKind, re.Pattern[str]], ...] = tuple(
@@ -209,14 +213,14 @@ class Target:
     others: tuple[Target, ...] = ()
 
 
-def remove_locators(content: str) -> str:
-    """Remove page numbers in parentheses after the entries of a mark.
+def remove_inner_brackets(content: str) -> str:
+    """Remove page numbers after the entries of a mark, and acronyms before a year.
 
     Example:
-        >>> remove_locators("1(p3), 2 (Table 1)")
-        '1, 2'
+        >>> remove_inner_brackets("1(p3), 2 (Table 1); World Health Organization (WHO), 2021")
+        '1, 2; World Health Organization, 2021'
     """
-    return _LOCATED.sub(r"\g<entry>", content)
+    return _LOCATED.sub(r"\g<entry>", _ACRONYM.sub("", content))
 
 
 def read_targets(
@@ -347,7 +351,7 @@ _RANGE = re.compile(
 
 
 def _read_entry(entry: str, is_square: bool, names: Collection[str]) -> list[Target]:
-    document = re.split(r"#page=|#p=|#t=", entry.removeprefix("@"))[0]
+    document = re.split(r"#page=|#p=|#t=", re.sub(r"^@|.*\u2020", "", entry))[0]
     if document.casefold() in names:
         return [Target("name", document, document)]
     span = _RANGE.fullmatch(entry)
@@ -362,7 +366,8 @@ def _read_entry(entry: str, is_square: bool, names: Collection[str]) -> list[Tar
         match = pattern.fullmatch(entry)
         if not match:
             continue
-        if kind == "number" and not is_square and not COUNTED_WORD.fullmatch(entry):
+        is_named = COUNTED_WORD.fullmatch(entry) and not re.match("[A-Z]{3}-", entry)  # not SRC-2
+        if kind == "number" and not is_square and not is_named:
             return []
         return [_build_target(kind, match["value"], entry)]
     return []
@@ -375,6 +380,8 @@ def _build_target(kind: TargetKind, value: str, entry: str) -> Target:
         return Target(kind, value.rstrip(".,:;"), value.rstrip(".,:;"))
     if kind == "address":
         return parse_address(value)
+    if kind == "same":
+        return Target(kind, value, value)
     if kind == "name":
         return Target(kind, value, entry, is_sure=not re.fullmatch(_FILE_NAME, value))
     number = str(int(value))  # in ASCII, whatever the script

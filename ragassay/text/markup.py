@@ -220,7 +220,8 @@ class _Builder:
         index = len(self.characters)
         self.copy(answer, start, end)
         opened = [n for n, (mark, _) in enumerate(self._emphasis) if mark == run]
-        if run == "*" and is_word and after.isdigit() and not opened:  # an allele: "CYP2C9*2"
+        is_allele = (is_word and not opened) or before == "/"  # "CYP2C9*2", "*1/*2"
+        if run == "*" and after.isdigit() and is_allele:
             return
         if not before.isspace() and opened:
             _, first = self._emphasis[opened[-1]]

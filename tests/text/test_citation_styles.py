@@ -212,6 +212,9 @@ citeturn0search1|B
 [@31415926]|A
 [@31415926; @27182818]|A B
 [Trial A#page=3]|A
+\u30104:0\u2020Cohort B\u3011|B
+(ID: Trial A)|A
+(doc_id: Cohort B)|B
 \u2460\u2461|A B
 """
 
@@ -279,6 +282,8 @@ It is 3H-[1]benzopyran-[1,2]-diol.
 Women (1,493) fell.
 It fell (JNJ-42041935).
 It fell (UCL2077).
+A receptor coactivator (SRC-2) fell.
+It lies in [0, 1].
 """
 
 
@@ -366,6 +371,64 @@ def test_authors_resolve_where_a_source_names_them() -> None:
         "smith2020",
     ]
     assert third.text == "Smith et al.'s agree."
+
+
+def test_an_organisation_resolves_with_its_acronym() -> None:
+    sources = (
+        Document(id="w", title="World Health Organization 2021", text="It fell."),
+        Document(id="c", title="National Cancer Institute. Facts. 2020", text="It rose."),
+    )
+    for mark, cited in (
+        ("(World Health Organization (WHO), 2021)", ["w"]),
+        ("[World Health Organization [WHO] 2021]", ["w"]),
+        ("(National Cancer Institute (NCI), 2020; World Health Organization, 2021)", ["c", "w"]),
+    ):
+        (sentence,) = read(f"It fell {mark}.", sources)
+        assert (sentence.text, [c.document for c in sentence.citations]) == ("It fell.", cited)
+
+
+def test_ibid_cites_the_source_of_the_previous_mark() -> None:
+    answer = "It fell (Trial A). It fell again [ibid.].\n\n- It rose [2]\n- It stood (Ibid., p. 3)"
+    assert statements(answer) == [
+        ("It fell.", [A]),
+        ("It fell again.", [A]),
+        ("It rose", [B]),
+        ("It stood", [B]),
+    ]
+    (sentence,) = read("It fell (ibid.).")
+    assert [(c.marker, c.is_unresolved) for c in sentence.citations] == [("ibid.", True)]
+
+
+def test_superscripts_that_became_plain_digits_are_read_after_sentences() -> None:
+    answer = "It fell.1 It rose by 5%.2,3 It stood (in all).1\u20133"
+    assert statements(answer) == [
+        ("It fell.", [A]),
+        ("It rose by 5%.", [B, C]),
+        ("It stood (in all).", [A, B, C]),
+    ]
+    for answer in ("It fell.7 It rose.", "It fell [2] in No.1 Street.", "It fell to 4.1 There."):
+        assert not [c for one in read(answer) for c in one.citations if c.marker != "2"], answer
+
+
+def test_a_source_is_found_by_its_file_name() -> None:
+    sources = (
+        Document(id="data/gold 2023.pdf", text="T"),
+        Document(id="b", text="T", url="file:///data/trial.pdf"),
+        Document(id="a/notes.txt", text="T"),
+        Document(id="b/notes.txt", text="T"),
+    )
+    first, second, third = read(
+        "It fell [gold 2023.pdf, p. 4]. It rose (trial.pdf). It stood [notes.txt].", sources
+    )
+    assert [c.document for s in (first, second) for c in s.citations] == ["data/gold 2023.pdf", "b"]
+    assert [c.document for c in third.citations] == [None]
+
+
+def test_a_letter_of_the_ids_of_sources_is_a_mark_beyond_them() -> None:
+    (sentence,) = read("It fell [S9].", tuple(Document(id=f"S{n}", text="T") for n in (1, 2)))
+    assert [(c.marker, c.document, c.is_unresolved) for c in sentence.citations] == [
+        ("S9", None, False)
+    ]
 
 
 def test_a_reference_list_resolves_marks_and_states_nothing() -> None:
@@ -570,6 +633,8 @@ def test_numbers_that_close_parentheses_begin_no_list() -> None:
         ("So (1) and (3) agree.", [("So agree.", [A, C])]),
         ("It fell by 97% (1) and by 3%.", [("It fell by 97% and by 3%.", [A])]),
         ("It fell by IL-2 (1, 3).", [("It fell by IL-2.", [A, C])]),
+        (f"It fell [1] ({B}, {C}).", [("It fell.", [A, B, C])]),
+        ("It fell in *1/*2 and *1/*3 [1].", [("It fell in *1/*2 and *1/*3.", [A])]),
         ("It shows: (1) a fall, (2) a rise.", [("It shows: (1) a fall, (2) a rise.", [])]),
         ("Benzo[c][1,2,5]thiadiazole fell (2).", [("Benzo[c][1,2,5]thiadiazole fell.", [B])]),
         ("[1] It fell. [2] It rose.", [("It fell.", [A]), ("It rose.", [B])]),
