@@ -108,6 +108,8 @@ _NEXT_ITEM = re.compile(
     r"\s(?!(?:and|or)\s\()\w(?:(?![.!?]\s)[^\n]){1,400}?(?:[,;]|\s(?:and|or))\s(?:and\s|or\s)?"
     r"\((\d{1,3})\)(?=\s\w)"
 )
+MAX_ITEMS = 30
+"""Maximum number of items in a paragraph that are numbered in parentheses."""
 _ENUMERATION = re.compile(r"(?:^|[:;,\n]|\b(?:and|or))[^\S\n]*$", re.IGNORECASE)
 _LINK_WORDS = re.compile(
     r"[\W_]{0,4}(?:source|link|ref|reference|citation|pubmed|pmid|doi|pmc|here|study|abstract"
@@ -297,18 +299,27 @@ def _is_round_number(match: re.Match[str], items: Sequence[str]) -> bool:
 
 def _is_enumerated(match: re.Match[str]) -> bool:
     """Return whether a number in parentheses numbers an item, as in "(1) age and (2) sex"."""
-    text, start = match.string, match.start()
+    text, start, number = match.string, match.start(), int(match[2])
     opening = _ENUMERATION.search(text[max(0, start - 8) : start])
-    if not match[2].isdigit() or (opening and opening[0].strip() in ("", ":")):
-        return bool(opening)
-    number = int(match[2])
-    if _read_next_item(text, match.end())[0] == number + 1:
+    if opening and opening[0].strip() in ("", ":"):
+        return True
+    if _read_next_item(text, match.end())[0] == number + 1 or _continues_list(match, number):
         return True
     earlier = _ROUND_NUMBER.finditer(text, max(0, start - 600), start) if opening else ()
     return any(
         int(one[1]) == number - 1 and _read_next_item(text, one.end()) == (number, match.end())
         for one in earlier
     )
+
+
+def _continues_list(match: re.Match[str], number: int) -> bool:
+    """Return whether a number continues a list after a colon: "as follows: (1) Rest. (2) Ice."."""
+    text, start = match.string, match.start()
+    if number > MAX_ITEMS or not re.match(r"\s\w", text[match.end() :][:2]):
+        return False
+    for item in range(number - 1, 0, -1):
+        start = text.rfind(f"({item}) ", max(0, start - 600), max(0, start))
+    return start >= 0 and text[max(0, start - 8) : start].rstrip(" ")[-1:] in ("", ":", "\n")
 
 
 def _read_next_item(text: str, start: int) -> tuple[int, int]:

@@ -636,6 +636,13 @@ def test_numbers_that_close_parentheses_begin_no_list() -> None:
         (f"It fell [1] ({B}, {C}).", [("It fell.", [A, B, C])]),
         ("It fell in *1/*2 and *1/*3 [1].", [("It fell in *1/*2 and *1/*3.", [A])]),
         ("It shows: (1) a fall, (2) a rise.", [("It shows: (1) a fall, (2) a rise.", [])]),
+        (
+            "It shows: (1) A fall. (2) A rise (in all). (3) No cough.",
+            [
+                (one, [])
+                for one in ("It shows:", "(1) A fall.", "(2) A rise (in all).", "(3) No cough.")
+            ],
+        ),
         ("Benzo[c][1,2,5]thiadiazole fell (2).", [("Benzo[c][1,2,5]thiadiazole fell.", [B])]),
         ("[1] It fell. [2] It rose.", [("It fell.", [A]), ("It rose.", [B])]),
         ("[1] It fell. It rose. [2]", [("It fell.", [A]), ("It rose.", [B])]),
