@@ -72,6 +72,7 @@ _ELEMENT = re.compile(rf"{CITE}(?P<content>[^{CITE}{CITE_END}]{{0,4000}}){CITE_E
 _CHATGPT = re.compile(
     r"\ue200(?:file)?cite(?:\ue202[^\ue200-\ue202]{1,60}){1,20}\ue201"
     r"|(?:file)?cite(?:turn\d{1,3}[a-z]{1,12}\d{1,3}){1,20}"
+    r"|:contentReference\[oaicite:\d{1,3}\](?:\{index=\d{1,3}\})?"
 )
 _LATEX = re.compile(
     r"~?\\(?:cite|parencite|textcite|autocite|footcite)[a-z]{0,6}\*?(?:\[[^\[\]\n]{0,100}\]){0,2}"
@@ -137,7 +138,7 @@ _BEFORE_UNIT = re.compile(
     r"\s(?:years?|months?|weeks?|days?|hours?|h|min|[mk\u00b5\u03bc]?[gmLl]|mmol|%)\b"
 )
 _SCALE_BEFORE = re.compile(
-    r"\b(?P<range>range[ds]?|ranging|aged)?(?P<scale>scales?|scores?|VAS|NRS|mRS|IQR)?:?\s?$",
+    r"\b(?P<range>range[ds]?|ranging|aged)?(?P<scale>scales?|scores?|VAS|NRS|mRS|IQR)?(?:\s(?:of|from))?:?\s?$",
     re.IGNORECASE,
 )
 _LATEX_BEFORE = re.compile(r"[\w_^}\\]$|\\[A-Za-z]{1,20}\s?$")
@@ -159,10 +160,10 @@ _BETWEEN = re.compile(
 )
 _PAIR = re.compile(r"(?P<first>\d{1,9})\s?(?P<to>[-\u2010-\u2015\u2212,;/]|to)\s?(?P<last>\d{1,9})")
 _RANGE_BETWEEN = re.compile(rf"\s?{DASH}\s?")
-_CARET_BEFORE = re.compile(rf"(?:\^|\\footnote(?:mark)?)(?={MASK})")
+_MARKUP_AROUND = re.compile(rf"(?:\^|\\footnote(?:mark)?|:cite)(?={MASK})|%{MASK}%|(?<={MASK})\^")
 _DASH_BEFORE = re.compile(r"\s[\u2013\u2014-]\s$")
 _CLOSES = re.compile(r"\s{0,3}(?:[.;!?\n]|$)")
-_COMMA_BEFORE = re.compile(rf"(?:,|\s[\u2013\u2014-])\s{{0,3}}(?={MASK}\s{{0,3}}(?:[.;!?\n]|$))")
+_COMMA_BEFORE = re.compile(rf"(?:,|\s[\u2013\u2014-])\s{{0,3}}(?={MASK}\s{{0,3}}(?:[.,;!?\n]|$))")
 
 _EXPONENT_AFTER = re.compile(
     r"(?:[\d}\u207a\u207b]|(?<![^\W\d_])[A-Za-z\u03b1-\u03c9\u0391-\u03a9]|(?<![^\W\d_])(?:[cmkd\u00b5\u03bcn]m|in|ft|yd|mi|sec|min|hr|kg|mg|mol|mmol|Hz|"
@@ -254,8 +255,8 @@ def _find_elements(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
             yield Mark(match.end() - 1, match.end(), targets, value)
     for match in _CHATGPT.finditer(plain.text):
         entries = re.findall(r"turn\d{1,3}[a-z]{1,12}\d{1,3}", match[0])
-        targets = (t for e in entries for t in read_targets(e, is_square=True, names=names))
-        yield _build_mark(match, targets)
+        targets = [t for e in entries for t in read_targets(e, is_square=True, names=names)]
+        yield _build_mark(match, targets or [Target("address", match[0], match[0])])
     for match in _LATEX.finditer(plain.text):
         keys = filter(None, (key.strip() for key in match["keys"].split(",")))
         yield _build_mark(
@@ -421,7 +422,8 @@ def _find_superscripts(plain: PlainText, names: Collection[str]) -> Iterator[Mar
         if targets and not _is_exponent(text, match.start(), match.end(), match[0]):
             yield _build_mark(match, targets, style="raised")
     for match in _FLAT.finditer(text):
-        yield _build_mark(match, read_targets(match[0], is_square=True), style="flat")
+        if targets := read_targets(match[0], is_square=True):
+            yield _build_mark(match, targets, style="flat")
 
 
 def _find_circled(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
@@ -434,7 +436,7 @@ def _is_exponent(text: str, start: int, end: int, content: str) -> bool:
     before, after = text[max(0, start - 12) : start], text[end : end + 1]
     if content.startswith(("[", "(", "\u207d")):
         return False
-    starts_word = after.isalnum() and not before[-1:].isalnum()  # an isotope: "18F"
+    starts_word = after.isalnum() and not re.search(r"[\w.!?]$", before)  # an isotope: "18F"
     is_element = text[start : start + 1] == SUP
     stands_alone = (
         not is_element
@@ -515,7 +517,7 @@ def find_removable_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, in
         _BETWEEN,
         _LABELLED,
         _COMMA_BEFORE,
-        _CARET_BEFORE,
+        _MARKUP_AROUND,
     ):
         joined = _mask_matches(joined, pattern)
     return [match.span() for match in re.finditer(rf"{MASK}+", joined)]

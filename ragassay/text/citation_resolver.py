@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -24,7 +25,11 @@ _IDENTIFIERS = re.compile(
     re.IGNORECASE,
 )
 
-_FILE = re.compile(r"(?<=[/\\])[^/\\\n]{1,200}\.[a-z]{2,4}$", re.IGNORECASE | re.MULTILINE)
+_SHORT_NAME = re.compile(
+    r"(?<=[/\\])[^/\\\n]{1,200}\.[a-z]{2,4}$|(?<=://)(?!www\.)[^/\s]{1,99}|(?<=://www\.)[^/\s]{1,99}",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Matches a file name at the end of a path or URL, and the host of a URL."""
 _DOI_IN_URL = re.compile(r"(?<=/)10\.\d{4,9}/[^\s?#]{1,200}(?<![/.])")
 _HEAD_CHARS = 600
 """Number of characters at the start of a source that are searched for its authors and year."""
@@ -68,16 +73,14 @@ class CitationResolver:
             for s in reversed(sources)
             for key in (normalize_identifier(s.id), strip_identifier(s.id), s.id)
         }
-        file_names = _map_file_names(sources)
-        self._ids = (
-            file_names | _map_identifiers(sources) | _map_addresses(sources) | by_doi | by_id
-        )
+        self._ids = _map_identifiers(sources) | _map_addresses(sources) | by_doi | by_id
+        self._short_names = _map_short_names(sources)
         self._kinds = {kind for key in self._ids if (kind := _detect_kind(key))}
         self._source_ids = frozenset(s.id for s in sources)
         self._titles = _map_titles(sources)
         self._references = {one.label.casefold(): one for one in reversed(references)}
         # The reference "[a] Trial A" turns "[a]" into a mark.
-        named = _list_names(sources, self._titles) | set(self._references) | set(file_names)
+        named = _list_names(sources, self._titles) | set(self._references) | set(self._short_names)
         self.names = frozenset(name for name in named if not name.isdigit())
         self.names |= {f"^{label}" for label in self._references}
         self._by_reference: dict[str, str | None] = {}
@@ -200,6 +203,7 @@ class CitationResolver:
             named = self._ids.get(target.value) or self._titles.get(_normalize_words(target.value))
             return (
                 named
+                or self._short_names.get(target.value.casefold())
                 or self._find_by_label(target.value.removeprefix("^"))
                 or self._look_up_target(target)
             )
@@ -330,10 +334,14 @@ def _map_addresses(sources: Sequence[Document]) -> dict[str, str]:
     }
 
 
-def _map_file_names(sources: Sequence[Document]) -> dict[str, str]:
-    """Return source ids, keyed by unique file names at the end of ids and URLs."""
-    names = [(m[0].casefold(), s.id) for s in sources for m in _FILE.finditer(f"{s.id}\n{s.url}")]
-    counts = Counter(name for name, _ in set(names))
+def _map_short_names(sources: Sequence[Document]) -> dict[str, str]:
+    """Return source ids, keyed by unique file names and hosts in ids and URLs."""
+    names = {
+        (match[0].casefold(), source.id)
+        for source in sources
+        for match in _SHORT_NAME.finditer(f"{source.id}\n{source.url}")
+    }
+    counts = Counter(name for name, _ in names)
     return {name: source for name, source in names if counts[name] == 1}
 
 
@@ -362,9 +370,15 @@ def _build_listed_target(text: str) -> Target:
 
 
 def _has_authors(text: str, authors: str, year: str) -> bool:
-    words = set(re.findall(r"[\w'\u2019-]+", re.sub(r"(?<=[a-z])(?=\d)|_", " ", text.casefold())))
-    surnames = extract_surnames(authors)[:1] if "et al" in authors else extract_surnames(authors)
+    plain = re.sub(r"(?<=[a-z])(?=\d)|_", " ", _remove_accents(text.casefold()))
+    words = set(re.findall(r"[\w'\u2019-]+", plain))
+    surnames = extract_surnames(_remove_accents(authors))
+    surnames = surnames[:1] if re.search(r"\bet.al", authors) else surnames
     return bool(surnames) and words.issuperset(surnames) and bool({year, year[:4]} & words)
+
+
+def _remove_accents(text: str) -> str:
+    return re.sub("[\u0300-\u036f]", "", unicodedata.normalize("NFD", text))
 
 
 def _map_titles(sources: Sequence[Document]) -> dict[str, str]:

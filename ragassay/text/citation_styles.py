@@ -42,7 +42,7 @@ WORDS = (
 
 SQUARE_WORDS = (
     "evidence|study|result|search result|web|file|item|note|footnote|id|no|nr|text|page|pub|"
-    "citation_id|hit|record|link"
+    "citation_id|hit|record|link|fn"
 )
 """Words for a source in square brackets only, because "(Study 2)" may refer to a study."""
 
@@ -58,7 +58,8 @@ _CITED_NAME = re.compile(
 )
 _LETTERED_SOURCE = re.compile(rf"(?i:{WORDS})\s[A-Z]")
 _DESCRIBED = re.compile(
-    rf"(?P<entry>(?:(?:{WORDS}){_COUNT})?\d{{1,3}})\s?[:,]\s(?P<rest>.{{3,300}})", re.IGNORECASE
+    rf"(?P<entry>(?:(?:{WORDS}){_COUNT})?\d{{1,3}})(?:\s?[:,]|\s[\u2013\u2014|-])\s(?P<rest>.{{3,300}})",
+    re.IGNORECASE,
 )
 _FILE_NAME = (
     r"[\w(][\w ()%+.-]{0,100}\.(?:pdf|docx?|txt|html?|md|csv|json|xml|pptx?|xlsx?)"
@@ -83,7 +84,7 @@ AMBIGUOUS_LETTERS = "PEAKN"
 _LOCATOR = (
     r"(?:pp?\.?|pages?|tables?|tab\.|figs?\.?|figures?|sections?|sect?\.|chapters?|ch\.|chap\.|lines?|l|"
     r"paras?\.?|paragraphs?|\u00b6{1,2}|\u00a7{1,2}|appendix|suppl(?:ement)?\.?|box|vol\.?|s\.)\s?"
-    r"[A-Z]?\d{1,5}[a-z]?(?:\s?[-\u2013]\s?[A-Z]?\d{1,5})?|appendix\s[A-Z]|abstract|supplement|methods|results|discussion"
+    r"[A-Z]?\d{1,5}(?:\.\d{1,3}){0,3}[a-z]?(?:\s?[-\u2013]\s?[A-Z]?\d{1,5})?|appendix\s[A-Z]|abstract|supplement|methods|results|discussion"
 )
 _LOCATED = re.compile(
     rf"(?P<entry>[\w\]])(?:\s?\(\s?(?:{_LOCATOR})\s?\)|:\s?(?=p)(?:{_LOCATOR}))", re.IGNORECASE
@@ -110,13 +111,15 @@ _AUTHOR = rf"{_PARTICLE}{_NAME}{_INITIALS}"
 _YEAR = r"(?:1[89]\d|20[0-4])\d[a-z]?"
 _YEARS = rf"{_YEAR}(?:\s?,\s?(?:{_YEAR}|[a-z]\b)){{0,4}}"
 _ET_AL = (
-    r",?\s(?:et|and|&|y|e|und)\s?(?:colleagues|coworkers|others|colaboradores|Kollegen"
+    r",?\s(?:et|and|&|y|e|und)[\s.]?(?:colleagues|coworkers|others|colaboradores|Kollegen"
     r"|Mitarbeiter|(?:al|cols?|coll)\b\.?)"
 )
 _AND = rf"(?:,\s{_AUTHOR}){{0,4}},?\s(?:and|&|und|y|e|et)\s{_AUTHOR}"
 AUTHOR_YEAR = (
     rf"(?P<authors>{_AUTHOR}(?P<several>{_ET_AL}|{_AND})?)(?:\s?,\s?|\s|(?<=\.))(?P<years>{_YEARS})"
 )
+_ET_AL_ALONE = re.compile(rf"{_AUTHOR}{_ET_AL}")
+"""Matches authors without a year, who may precede a PMID: "Smith et al., PMID: 123"."""
 _JOURNALS = (
     r"(?:(?:The\s)?(?:NEJM|N\.?\sEngl\.?\sJ\.?\sMed\.?|New\sEngland\sJournal\sof\sMedicine|BMJ(?:\sOpen)?"
     r"|(?:Lancet|JAMA|Nature|Nat\.?|Science|PLoS|BMC)(?:\s[A-Z][\w.]{1,20}){0,2}|Cell|Blood|Gut"
@@ -178,7 +181,7 @@ ENTRIES: tuple[tuple[TargetKind, str, str], ...] = (
         "Source 1",
     ),
     ("number", rf"(?P<value>\d{{1,3}})\s?[:\u2013-]\s{AUTHOR_YEAR}", "1: Smith 2020"),
-    ("number", r"(?:\^|#|n\.?\s?\u00b0|no\.?\s?)?(?P<value>\d{1,18})\^?", "^1"),
+    ("number", r"(?:\^|#|\u2116\s?|n\.?\s?\u00b0|no\.?\s?)?(?P<value>\d{1,18})\^?", "^1"),
     ("number", rf"[{LETTERS}](?P<value>\d{{1,3}})", "S1"),
     ("name", r"(?:PMCID[:\s]{0,3})?(?P<value>PMC\d{3,9})", "PMC1234567"),
     ("name", rf"(?P<value>{_FILE_NAME})", "trial.pdf"),
@@ -242,17 +245,15 @@ def read_targets(
     content = content.strip()
     if not is_square and len(content) < LEAST_NAME and content.isalpha():
         names = ()
-    for name in (content, content.strip("\"'\u201c\u201d*_")):
+    plain = _THEREIN.sub("", _VOLUME.sub("", _strip_prefixes(content)))
+    for name in (content, *(one.strip("\"'\u201c\u201d*_") for one in (content, plain)), plain):
         if name.casefold() in names:
             return (Target("name", name, name),)
-    plain = _THEREIN.sub("", _VOLUME.sub("", _strip_prefixes(content)))
-    if plain.casefold() in names:
-        return (Target("name", plain, plain),)
     is_labelled = bool(_LABEL.match(content))
     targets: list[Target] = []
     for group in re.split(r"\s?;\s?|[,.]\s(?=PMC?IDs?\b|doi:)", plain):
         group_targets = _read_group(_strip_prefixes(group), is_square or is_labelled, names)
-        if not group_targets:
+        if not group_targets and not (_ET_AL_ALONE.fullmatch(group) and "PMID" in plain):
             return _read_described(content, is_square, names)
         targets += group_targets
     is_described = any(one.kind in ("pmid", "doi") for one in targets)
@@ -338,7 +339,7 @@ def _split_entries(group: str) -> Iterator[str]:
         parts = re.split(r",?\s{1,5}", group)
     else:
         parts = re.split(
-            r"\s{0,3}(?:[,\uff0c\u3001\u02d2\u02cf|&+\u00b7]|\b(?:and|und|et|or|y|e)\b)\s{0,3}|(?<=\d)\s?/\s?(?=\d)|(?<=\d)\s(?=\d)|(?<=\d)\s{1,3}(?=PMID)",
+            r"\s{0,3}(?:[,\uff0c\u3001\u02d2\u02cf|&+\u00b7]|\b(?:and|und|et|or|y|e)\b)\s{0,3}|(?<=\d)\s?/\s?(?=\w)|(?<=\d)\s(?=\d)|(?<=\d)\s{1,3}(?=PMID)",
             group,
         )
     yield from (part.strip() for part in parts if part.strip())
@@ -391,7 +392,7 @@ def _build_target(kind: TargetKind, value: str, entry: str) -> Target:
 
 
 _PUBMED = re.compile(
-    r"(?:https?://)?(?:www\.)?(?:pubmed\.ncbi\.nlm\.nih\.gov/|ncbi\.nlm\.nih\.gov/pubmed/(?:\?term=)?|pubmed\.gov/|europepmc\.org/(?:article|abstract)/med/)(\d{1,9})",
+    r"(?:https?://)?(?:www\.)?(?:pubmed\.ncbi\.nlm\.nih\.gov/(?:\?term=)?|ncbi\.nlm\.nih\.gov/pubmed/(?:\?term=)?|pubmed\.gov/|europepmc\.org/(?:article|abstract)/med/)(\d{1,9})",
     re.IGNORECASE,
 )
 _PMC = re.compile(

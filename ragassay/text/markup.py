@@ -102,13 +102,13 @@ def extract_plain_text(answer: str, spans: Iterable[Span]) -> PlainText:
 
 
 def remove_delimiters(text: str) -> str:
-    """Remove the delimiters from plain text, and convert raised numbers to characters like "²"."""
+    """Remove delimiters and zero-width spaces, and convert raised numbers to "²" and so on."""
     raised = re.sub(
         rf"{SUP}([^{SUP}{SUP_END}]*){SUP_END}",
         lambda sup: sup[1].translate(_RAISED) if re.search(r"\d", sup[1]) else sup[1],
         text,
     )
-    return re.sub(f"[{DELIMITERS}]", "", raised)
+    return re.sub(f"[{DELIMITERS}\u200b\u2060\ufeff]", "", raised)
 
 
 class _Builder:

@@ -118,6 +118,7 @@ $^{(1)}$|A
 [1, "lowered pressure"]|A
 (\u201cTrial A\u201d)|A
 (*Trial A*)|A
+(Source: "Trial A")|A
 (31415926; 27182818)|A B
 (PubMed [27182818](https://pubmed.ncbi.nlm.nih.gov/27182818))|B
 <sources>1, 2</sources>|A B
@@ -189,6 +190,7 @@ __[1]__|A
 (PubMed ID 31415926)|A
 (PMIDs 31415926 and 27182818)|A B
 (Lee 2019; PMID: 27182818)|B
+(Lee et al., PMID: 27182818)|B
 , PMID 31415926|A
  - PMID: 31415926|A
 https://pubmed.ncbi.nlm.nih.gov/31415926/|A
@@ -215,6 +217,13 @@ citeturn0search1|B
 \u30104:0\u2020Cohort B\u3011|B
 (ID: Trial A)|A
 (doc_id: Cohort B)|B
+[Source 1/Source 2]|A B
+[Doc 2 - a cohort]|B
+[1, section 3.2]|A
+[fn 2]|B
+[\u2116 1]|A
+%[1]%|A
+https://pubmed.ncbi.nlm.nih.gov/?term=31415926|A
 \u2460\u2461|A B
 """
 
@@ -277,6 +286,7 @@ It fell to 74 [2] years.
 It fell in 39% [1/3].
 It fell to 2% (1-3) in all.
 A score (0-3) fell.
+A scale of [1-3] fell.
 It fell for x \u2208 [1, 3] weeks.
 It is 3H-[1]benzopyran-[1,2]-diol.
 Women (1,493) fell.
@@ -340,6 +350,11 @@ def test_every_example_of_an_entry_is_read() -> None:
         ("It fell [a].\n\n[a] Some book", ["a"]),
         ("It fell [Source B].", ["Source B"]),
         ("It fell (Lee y cols., 2019).", ["Lee y cols., 2019"]),
+        ("It fell (Lee et.al., 2019).", ["Lee et.al., 2019"]),
+        (
+            "It fell :contentReference[oaicite:0]{index=0}.",
+            [":contentReference[oaicite:0]{index=0}"],
+        ),
         (
             "It fell (Lee e Souza, 2019; Roe und Mitarbeiter 2020).",
             ["Lee e Souza, 2019", "Roe und Mitarbeiter, 2020"],
@@ -359,7 +374,7 @@ def test_a_mark_that_nothing_resolves_is_kept_as_unresolved(
 def test_authors_resolve_where_a_source_names_them() -> None:
     sources = (
         Document(id="smith2020", text="Pressure fell."),
-        Document(id="x", title="Lee K, Kim J. Cough. BMJ 2019", text="Cough."),
+        Document(id="x", title="Lee K, K\u00edm J. Cough. BMJ 2019", text="Cough."),
     )
     first, second, third = read(
         "It fell (Smith et al., 2020). It rose (Lee and Kim, 2019). Smith et al.'s (2020) agree.",
@@ -410,18 +425,22 @@ def test_superscripts_that_became_plain_digits_are_read_after_sentences() -> Non
         assert not [c for one in read(answer) for c in one.citations if c.marker != "2"], answer
 
 
-def test_a_source_is_found_by_its_file_name() -> None:
+def test_a_source_is_found_by_its_file_name_or_host() -> None:
     sources = (
         Document(id="data/gold 2023.pdf", text="T"),
         Document(id="b", text="T", url="file:///data/trial.pdf"),
         Document(id="a/notes.txt", text="T"),
         Document(id="b/notes.txt", text="T"),
+        Document(id="w", text="T", url="https://www.who.int/a"),
     )
     first, second, third = read(
         "It fell [gold 2023.pdf, p. 4]. It rose (trial.pdf). It stood [notes.txt].", sources
     )
     assert [c.document for s in (first, second) for c in s.citations] == ["data/gold 2023.pdf", "b"]
     assert [c.document for c in third.citations] == [None]
+    for mark, cited in (("[who.int]", "w"), ("(https://www.who.int)", None)):
+        (sentence,) = read(f"It fell {mark}.", sources)
+        assert [c.document for c in sentence.citations] == [cited]
 
 
 def test_a_letter_of_the_ids_of_sources_is_a_mark_beyond_them() -> None:
@@ -628,6 +647,9 @@ def test_numbers_that_close_parentheses_begin_no_list() -> None:
     ("answer", "expected"),
     [
         ("It fell.[1]. It rose.", [("It fell.", [A]), ("It rose.", [])]),
+        ("It fell.\u00b9It rose.\u00b2", [("It fell.", [A]), ("It rose.", [B])]),
+        ("It fell, PMID 27182818, and rose.", [("It fell, and rose.", [B])]),
+        ("It fell\u200b[1].", [("It fell.", [A])]),
         ("\u4e0b\u964d\uff3b1\uff3d\u3002", [("\u4e0b\u964d\u3002", [A])]),
         ("In contrast, (2) saw none (1, 9).", [("In contrast, saw none.", [B, A, None])]),
         ("So (1) and (3) agree.", [("So agree.", [A, C])]),
