@@ -16,13 +16,14 @@ from ragassay.text.citation_styles import (
     COUNTED_WORD,
     DASH,
     INTRODUCTIONS,
+    LEAST_ID_DIGITS,
     NARRATIVE,
     Target,
     is_no_author,
     join_identifiers,
     parse_address,
     read_targets,
-    remove_locators,
+    remove_inner_brackets,
 )
 from ragassay.text.markup import (
     CITE,
@@ -42,13 +43,12 @@ _CLOSING = re.escape("".join(closing for _, closing, _ in BRACKETS))
 _BRACKETED = re.compile(
     rf"(?P<open>[{_OPENING}])(?P<content>[^{_OPENING}{_CLOSING}\n]{{1,400}})(?P<close>[{_CLOSING}])"
 )
-_PAGED = re.compile(
-    r"(?P<open>[\[\u3010])(?P<content>[^\[\]\u3010\u3011\n]{1,300})(?P<close>[\]\u3011])"
+_NO_BRACKET = r"[^()\[\]\u3010\u3011\n]"
+_NESTED = re.compile(
+    rf"(?P<open>[(\[\u3010])(?P<content>(?:{_NO_BRACKET}{{1,200}}[(\[]{_NO_BRACKET}{{1,40}}[)\]]){{1,9}}"
+    rf"{_NO_BRACKET}{{0,200}})(?P<close>[)\]\u3011])"
 )
-_ISSUED = re.compile(
-    r"\((?P<content>[^()\n]{1,300}(?:19|20)\d\d;\s?\d{1,4}\s?\([\w.\s-]{1,12}\):[^()\n]{1,40})\)"
-)
-"""Matches parentheses around a reference with an issue number: "(... 2019;381(21):1995-2008)"."""
+"""Matches brackets in a bracket: "[1(p3)]", "(World Health Organization (WHO), 2021)"."""
 _PARTNER = {opening: (closing, is_square) for opening, closing, is_square in BRACKETS}
 _RAISED_DIGITS = "\u2070\u00b9\u00b2\u00b3\u2074-\u2079"
 _RAISED = re.compile(
@@ -58,6 +58,11 @@ _LOWERED = str.maketrans(
     "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b\u02d2\u02cf\u00b7\u2019",
     "0123456789-,,,,",
 )
+_FLAT = re.compile(
+    r"(?<=[a-z\d)][a-z%)]\.)(?P<content>\d{1,3}(?:[,\u2013-]\d{1,3}){0,20})"
+    r"(?=\s{1,3}[A-Z\u00c0-\u00de]|\s*\Z)"
+)
+"""Matches superscripts that became plain digits after a sentence: "It fell.1,2 It rose.3"."""
 _SUPERSCRIPT = re.compile(rf"{SUP}(?P<content>[^{DELIMITERS}\n]{{1,80}}){SUP_END}")
 _LINKED = re.compile(rf"{LINK}(?P<content>[^{LINK}{LINK_END}\n]{{1,400}}){LINK_END}")
 _LINKS_ALONE = re.compile(
@@ -67,6 +72,7 @@ _ELEMENT = re.compile(rf"{CITE}(?P<content>[^{CITE}{CITE_END}]{{0,4000}}){CITE_E
 _CHATGPT = re.compile(
     r"\ue200(?:file)?cite(?:\ue202[^\ue200-\ue202]{1,60}){1,20}\ue201"
     r"|(?:file)?cite(?:turn\d{1,3}[a-z]{1,12}\d{1,3}){1,20}"
+    r"|:contentReference\[oaicite:\d{1,3}\](?:\{index=\d{1,3}\})?"
 )
 _LATEX = re.compile(
     r"~?\\(?:cite|parencite|textcite|autocite|footcite)[a-z]{0,6}\*?(?:\[[^\[\]\n]{0,100}\]){0,2}"
@@ -103,6 +109,8 @@ _NEXT_ITEM = re.compile(
     r"\s(?!(?:and|or)\s\()\w(?:(?![.!?]\s)[^\n]){1,400}?(?:[,;]|\s(?:and|or))\s(?:and\s|or\s)?"
     r"\((\d{1,3})\)(?=\s\w)"
 )
+MAX_ITEMS = 30
+"""Maximum number of items in a paragraph that are numbered in parentheses."""
 _ENUMERATION = re.compile(r"(?:^|[:;,\n]|\b(?:and|or))[^\S\n]*$", re.IGNORECASE)
 _LINK_WORDS = re.compile(
     r"[\W_]{0,4}(?:source|link|ref|reference|citation|pubmed|pmid|doi|pmc|here|study|abstract"
@@ -110,19 +118,27 @@ _LINK_WORDS = re.compile(
     r"[\w-]{1,40}(?:\.[\w-]{1,40}){1,4})[\W_]{0,4}",
     re.IGNORECASE,
 )
-_IN_WORD = re.compile(r"[A-Za-z][^,\d]*[a-z]$|.?\d{1,2}(?:,\s?\d{1,2})+[a-z]$")
-_EQUATION_BEFORE = re.compile(r"\bEqn?s?\.\s?$")
+_IN_WORD = re.compile(
+    r"[A-Za-z][^,\d]*[a-z]$|.?\d{1,2}(?:,\s?\d{1,2})+[a-z]$|[-)]\d[\d,]*-$|-\d[\d,]*[a-z]$"
+)
+_EQUATION_BEFORE = re.compile(r"(?:\bEqn?s?\.|[\u2208=<>\u2264\u2265\u00b1\u00d7])\s?$")
+_INDEX = re.compile(r"[A-Za-z0-9\u0370-\u03ff-]|\[[A-Za-z]")
+"""Matches the characters around an index, a power or a residue: "NH(3)", "10(9)", "[(3)H]"."""
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+")
 _SEE = re.compile(r"(?:see|cf|siehe|vgl|v\u00e9ase|voir)\b", re.IGNORECASE)
 _AFTER_NUMBER = re.compile(
-    r"(?<![\w.,])(?P<number>\d{1,9}(?:[.,]\d{1,6}){0,3})%?\s?"
+    r"(?<![\w.,])(?<![A-Za-z]-)(?P<number>\d{1,9}(?:[.,]\d{1,6}){0,3})%?\s?"
     r"(?:%|\w{1,6}/\w{1,6}|years?|days?|months?|weeks?)?\s?$"
 )
 _BEFORE_WORD = re.compile(
-    r"\s?(?:[%\u00b0]|(?!(?:and|or|but|in|which|while|whereas)\b)[a-z\u00b5\u03bc])"
+    r"\s?(?:[%\u00b0=/]|(?!(?:and|or|but|in|which|while|whereas)\b)[a-z\u00b5\u03bc])"
 )
 """Matches the start of text after a number, such as a unit or a counted noun."""
+_BEFORE_UNIT = re.compile(
+    r"\s(?:years?|months?|weeks?|days?|hours?|h|min|[mk\u00b5\u03bc]?[gmLl]|mmol|%)\b"
+)
 _SCALE_BEFORE = re.compile(
-    r"\b(?P<range>range[ds]?|ranging|aged)?(?P<scale>scales?|scores?|VAS|NRS|mRS|IQR)?:?\s?$",
+    r"\b(?P<range>range[ds]?|ranging|aged)?(?P<scale>scales?|scores?|VAS|NRS|mRS|IQR)?(?:\s(?:of|from))?:?\s?$",
     re.IGNORECASE,
 )
 _LATEX_BEFORE = re.compile(r"[\w_^}\\]$|\\[A-Za-z]{1,20}\s?$")
@@ -142,22 +158,22 @@ _LABELLED = re.compile(
 _BETWEEN = re.compile(
     rf"(?<={MASK})(?:\s?(?:[,;/&\u02d2]|\band\b|,\s?and\b)\s?|{SUP},{SUP_END})(?={MASK})"
 )
-_PAIR = re.compile(r"(?P<first>\d{1,9})\s?(?P<to>[-\u2010-\u2015\u2212,;]|to)\s?(?P<last>\d{1,9})")
+_PAIR = re.compile(r"(?P<first>\d{1,9})\s?(?P<to>[-\u2010-\u2015\u2212,;/]|to)\s?(?P<last>\d{1,9})")
 _RANGE_BETWEEN = re.compile(rf"\s?{DASH}\s?")
-_CARET_BEFORE = re.compile(rf"(?:\^|\\footnote(?:mark)?)(?={MASK})")
+_MARKUP_AROUND = re.compile(rf"(?:\^|\\footnote(?:mark)?|:cite)(?={MASK})|%{MASK}%|(?<={MASK})\^")
 _DASH_BEFORE = re.compile(r"\s[\u2013\u2014-]\s$")
 _CLOSES = re.compile(r"\s{0,3}(?:[.;!?\n]|$)")
-_COMMA_BEFORE = re.compile(rf"(?:,|\s[\u2013\u2014-])\s{{0,3}}(?={MASK}\s{{0,3}}(?:[.;!?\n]|$))")
+_COMMA_BEFORE = re.compile(rf"(?:,|\s[\u2013\u2014-])\s{{0,3}}(?={MASK}\s{{0,3}}(?:[.,;!?\n]|$))")
 
 _EXPONENT_AFTER = re.compile(
-    r"(?:[\d}]|(?<![^\W\d_])[A-Za-z\u03b1-\u03c9\u0391-\u03a9]|(?<![^\W\d_])(?:[cmkd\u00b5\u03bcn]m|in|ft|yd|mi|sec|min|hr|kg|mg|mol|mmol|Hz|"
+    r"(?:[\d}\u207a\u207b]|(?<![^\W\d_])[A-Za-z\u03b1-\u03c9\u0391-\u03a9]|(?<![^\W\d_])(?:[cmkd\u00b5\u03bcn]m|in|ft|yd|mi|sec|min|hr|kg|mg|mol|mmol|Hz|"
     r"Ca|Mg|Na|Fe|Zn|Cu|Cl|PO|SO|CO|HCO|NO|NH|log|exp|chi))$"
 )
 """Matches symbols before an exponent or a charge: "10\u2075", "R\u00b2", "cm\u00b2",
 "Ca\u00b2\u207a"."""
 
 
-MarkStyle = Literal["", "round", "raised", "unsure", "prose"]
+MarkStyle = Literal["", "round", "raised", "flat", "unsure", "prose"]
 
 
 @dataclass(frozen=True)
@@ -166,9 +182,9 @@ class Mark:
 
     Attributes:
         style: What the mark may be instead of a citation: a number in parentheses ("round"), an
-            exponent ("raised"), words of the sentence ("prose", without a span, because the words
-            stay in the statement) or anything else ("unsure"). Empty if the mark can only be a
-            citation.
+            exponent ("raised"), digits that follow a sentence ("flat"), words of the sentence
+            ("prose", without a span, because the words stay in the statement) or anything else
+            ("unsure"). Empty if the mark can only be a citation.
     """
 
     start: int
@@ -239,8 +255,8 @@ def _find_elements(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
             yield Mark(match.end() - 1, match.end(), targets, value)
     for match in _CHATGPT.finditer(plain.text):
         entries = re.findall(r"turn\d{1,3}[a-z]{1,12}\d{1,3}", match[0])
-        targets = (t for e in entries for t in read_targets(e, is_square=True, names=names))
-        yield _build_mark(match, targets)
+        targets = [t for e in entries for t in read_targets(e, is_square=True, names=names)]
+        yield _build_mark(match, targets or [Target("address", match[0], match[0])])
     for match in _LATEX.finditer(plain.text):
         keys = filter(None, (key.strip() for key in match["keys"].split(",")))
         yield _build_mark(
@@ -252,12 +268,15 @@ def _find_elements(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
 def _find_number_lists(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
     for match, items in find_number_lists(plain.text):
         is_round = match[2] is not None and all(item.isdigit() for item in items)
-        if is_round and len(items) == 1 and (_is_enumerated(match) or _is_count(match)):
+        if is_round and _is_round_number(match, items):
             continue
         doubt = _detect_statistic(match, match[1] or match[2])
         if doubt == "sure":
             continue
-        style: MarkStyle = "round" if is_round else "unsure" if doubt else ""
+        is_thousands = is_round and _THOUSANDS.fullmatch(match[2])
+        style: MarkStyle = "round" if is_round else ""
+        if is_thousands or (doubt and not is_round):
+            style = "unsure"
         yield _build_mark(match, join_identifiers(map(_parse_item, items)), style=style)
 
 
@@ -269,20 +288,39 @@ def _parse_item(item: str) -> Target:
     return Target("doi", item, item)
 
 
+def _is_round_number(match: re.Match[str], items: Sequence[str]) -> bool:
+    """Return whether numbers in parentheses are an item number, a count or part of a formula."""
+    around = (
+        match.string[max(0, match.start() - 1) : match.start()] + match.string[match.end() :][:1]
+    )
+    if max(map(len, items)) < LEAST_ID_DIGITS and _INDEX.match(around):
+        return True
+    return len(items) == 1 and (_is_enumerated(match) or _is_count(match))
+
+
 def _is_enumerated(match: re.Match[str]) -> bool:
     """Return whether a number in parentheses numbers an item, as in "(1) age and (2) sex"."""
-    text, start = match.string, match.start()
+    text, start, number = match.string, match.start(), int(match[2])
     opening = _ENUMERATION.search(text[max(0, start - 8) : start])
-    if not match[2].isdigit() or (opening and opening[0].strip() in ("", ":")):
-        return bool(opening)
-    number = int(match[2])
-    if _read_next_item(text, match.end())[0] == number + 1:
+    if opening and opening[0].strip() in ("", ":"):
+        return True
+    if _read_next_item(text, match.end())[0] == number + 1 or _continues_list(match, number):
         return True
     earlier = _ROUND_NUMBER.finditer(text, max(0, start - 600), start) if opening else ()
     return any(
         int(one[1]) == number - 1 and _read_next_item(text, one.end()) == (number, match.end())
         for one in earlier
     )
+
+
+def _continues_list(match: re.Match[str], number: int) -> bool:
+    """Return whether a number continues a list after a colon: "as follows: (1) Rest. (2) Ice."."""
+    text, start = match.string, match.start()
+    if number > MAX_ITEMS or not re.match(r"\s\w", text[match.end() :][:2]):
+        return False
+    for item in range(number - 1, 0, -1):
+        start = text.rfind(f"({item}) ", max(0, start - 600), max(0, start))
+    return start >= 0 and text[max(0, start - 8) : start].rstrip(" ")[-1:] in ("", ":", "\n")
 
 
 def _read_next_item(text: str, start: int) -> tuple[int, int]:
@@ -315,27 +353,37 @@ def _detect_statistic(match: re.Match[str], content: str) -> Literal["", "unsure
     if _IN_WORD.match(f"{before[-1:]}{content}{after}") or _EQUATION_BEFORE.search(before):
         return "sure"
     pair = _PAIR.fullmatch(content.strip())
-    if not pair:
-        return ""
-    first, last = int(pair["first"]), int(pair["last"])
     estimate = _AFTER_NUMBER.search(before) if before[-1:] in " \u00a0" else None
-    is_list = pair["to"] in ",;"
+    if not pair:
+        return "sure" if estimate and _BEFORE_UNIT.match(match.string, match.end()) else ""
+    first, last = int(pair["first"]), int(pair["last"])
+    is_list, is_round = pair["to"] in ",;", match[0].startswith("(")
     if estimate is None:
         scale = _SCALE_BEFORE.search(before)
         if scale and first < last and (scale["range"] or (scale["scale"] and not is_list)):
             return "sure"
-        return "unsure" if first == 0 < last else ""
+        return "" if first or not last else "sure" if is_round else "unsure"
+    if pair["to"] == "/" and "%" in estimate[0]:  # "39% [28/71]"
+        return "sure"
     if first <= float(re.split(r"[.,]", estimate["number"])[0]) <= last:
-        return "sure" if _BEFORE_WORD.match(match.string, match.end()) else "unsure"
+        return "sure" if is_round or _BEFORE_WORD.match(match.string, match.end()) else "unsure"
     return "" if is_list else "unsure"
 
 
 def _find_brackets(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
-    for match in _BRACKETED.finditer(plain.text):
+    yield from _read_brackets(_BRACKETED.finditer(plain.text), names)
+
+
+def _find_nested_brackets(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
+    yield from _read_brackets(_NESTED.finditer(plain.text), names)
+
+
+def _read_brackets(matches: Iterable[re.Match[str]], names: Collection[str]) -> Iterator[Mark]:
+    for match in matches:
         closing, is_square = _PARTNER[match["open"]]
         if match["close"] != closing:
             continue
-        content = re.sub(f"[{DELIMITERS}]", "", match["content"])
+        content = remove_inner_brackets(re.sub(f"[{DELIMITERS}]", "", match["content"]))
         is_seen = bool(_SEE.match(content)) and not is_square  # "(see 2, 4)"
         targets = read_targets(content, is_square=is_square or is_seen, names=names)
         if not targets or (match["open"] == "{" and not _is_braced_number(match, content)):
@@ -349,18 +397,6 @@ def _find_brackets(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
         is_bare = is_seen and all(one.kind == "number" for one in targets)
         style = "round" if is_bare else "unsure" if is_unsure else ""
         yield _build_mark(match, targets, style=style)
-
-
-def _find_paged(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
-    """Yield marks with page numbers ("[1(p3)]") or an issue number in inner brackets."""
-    for match in _PAGED.finditer(plain.text):
-        content = re.sub(f"[{DELIMITERS}]", "", match["content"])
-        bare = remove_locators(content)
-        if bare != content and (targets := read_targets(bare, is_square=True, names=names)):
-            yield _build_mark(match, targets)
-    for match in _ISSUED.finditer(plain.text):
-        if targets := read_targets(match["content"], is_square=False, names=names):
-            yield _build_mark(match, targets)
 
 
 def _is_braced_number(match: re.Match[str], content: str) -> bool:
@@ -385,6 +421,9 @@ def _find_superscripts(plain: PlainText, names: Collection[str]) -> Iterator[Mar
         targets = read_targets(match[0].strip("\u207d\u207e").translate(_LOWERED), is_square=True)
         if targets and not _is_exponent(text, match.start(), match.end(), match[0]):
             yield _build_mark(match, targets, style="raised")
+    for match in _FLAT.finditer(text):
+        if targets := read_targets(match[0], is_square=True):
+            yield _build_mark(match, targets, style="flat")
 
 
 def _find_circled(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
@@ -397,7 +436,7 @@ def _is_exponent(text: str, start: int, end: int, content: str) -> bool:
     before, after = text[max(0, start - 12) : start], text[end : end + 1]
     if content.startswith(("[", "(", "\u207d")):
         return False
-    starts_word = after.isalnum() and not before[-1:].isalnum()  # an isotope: "18F"
+    starts_word = after.isalnum() and not re.search(r"[\w.!?]$", before)  # an isotope: "18F"
     is_element = text[start : start + 1] == SUP
     stands_alone = (
         not is_element
@@ -453,7 +492,7 @@ def _find_prose(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
 
 _Finder = Callable[[PlainText, Collection[str]], Iterator[Mark]]
 _FINDERS: tuple[_Finder, ...] = (
-    *(_find_links, _find_elements, _find_paged, _find_narrative, _find_number_lists),
+    *(_find_links, _find_elements, _find_narrative, _find_number_lists, _find_nested_brackets),
     *(_find_superscripts, _find_circled, _find_brackets, _find_addresses, _find_identifiers),
     _find_prose,
 )
@@ -478,7 +517,7 @@ def find_removable_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, in
         _BETWEEN,
         _LABELLED,
         _COMMA_BEFORE,
-        _CARET_BEFORE,
+        _MARKUP_AROUND,
     ):
         joined = _mask_matches(joined, pattern)
     return [match.span() for match in re.finditer(rf"{MASK}+", joined)]

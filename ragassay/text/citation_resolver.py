@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -10,6 +11,7 @@ from ragassay.records import Article, Citation, Document
 from ragassay.text.bibliography import POSITION, Reference
 from ragassay.text.citation_markers import expand, extract_doi, is_list, strip_identifier
 from ragassay.text.citation_styles import (
+    LEAST_ID_DIGITS,
     Target,
     extract_surnames,
     normalize_identifier,
@@ -23,6 +25,11 @@ _IDENTIFIERS = re.compile(
     re.IGNORECASE,
 )
 
+_SHORT_NAME = re.compile(
+    r"(?<=[/\\])[^/\\\n]{1,200}\.[a-z]{2,4}$|(?<=://)(?!www\.)[^/\s]{1,99}|(?<=://www\.)[^/\s]{1,99}",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Matches a file name at the end of a path or URL, and the host of a URL."""
 _DOI_IN_URL = re.compile(r"(?<=/)10\.\d{4,9}/[^\s?#]{1,200}(?<![/.])")
 _HEAD_CHARS = 600
 """Number of characters at the start of a source that are searched for its authors and year."""
@@ -32,8 +39,6 @@ _LABEL_CHARS = 300
 
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 """Matches a bracketed number that is more likely a year than a source."""
-LEAST_ID_DIGITS = 5
-"""Minimum length of a number in parentheses that is the id of a source, such as a PMID."""
 LEAST_HEAD_WORDS = 4
 """Minimum number of words in a title by which a source is recognized without its subtitle."""
 
@@ -69,12 +74,13 @@ class CitationResolver:
             for key in (normalize_identifier(s.id), strip_identifier(s.id), s.id)
         }
         self._ids = _map_identifiers(sources) | _map_addresses(sources) | by_doi | by_id
+        self._short_names = _map_short_names(sources)
         self._kinds = {kind for key in self._ids if (kind := _detect_kind(key))}
         self._source_ids = frozenset(s.id for s in sources)
         self._titles = _map_titles(sources)
         self._references = {one.label.casefold(): one for one in reversed(references)}
         # The reference "[a] Trial A" turns "[a]" into a mark.
-        named = _list_names(sources, self._titles) | set(self._references)
+        named = _list_names(sources, self._titles) | set(self._references) | set(self._short_names)
         self.names = frozenset(name for name in named if not name.isdigit())
         self.names |= {f"^{label}" for label in self._references}
         self._by_reference: dict[str, str | None] = {}
@@ -197,6 +203,7 @@ class CitationResolver:
             named = self._ids.get(target.value) or self._titles.get(_normalize_words(target.value))
             return (
                 named
+                or self._short_names.get(target.value.casefold())
                 or self._find_by_label(target.value.removeprefix("^"))
                 or self._look_up_target(target)
             )
@@ -327,6 +334,17 @@ def _map_addresses(sources: Sequence[Document]) -> dict[str, str]:
     }
 
 
+def _map_short_names(sources: Sequence[Document]) -> dict[str, str]:
+    """Return source ids, keyed by unique file names and hosts in ids and URLs."""
+    names = {
+        (match[0].casefold(), source.id)
+        for source in sources
+        for match in _SHORT_NAME.finditer(f"{source.id}\n{source.url}")
+    }
+    counts = Counter(name for name, _ in names)
+    return {name: source for name, source in names if counts[name] == 1}
+
+
 def _list_names(sources: Sequence[Document], titles: Mapping[str, str]) -> set[str]:
     """Return the ids and titles of sources in lower case, with titles without subtitle."""
     return {
@@ -352,9 +370,15 @@ def _build_listed_target(text: str) -> Target:
 
 
 def _has_authors(text: str, authors: str, year: str) -> bool:
-    words = set(re.findall(r"[\w'\u2019-]+", re.sub(r"(?<=[a-z])(?=\d)|_", " ", text.casefold())))
-    surnames = extract_surnames(authors)[:1] if "et al" in authors else extract_surnames(authors)
+    plain = re.sub(r"(?<=[a-z])(?=\d)|_", " ", _remove_accents(text.casefold()))
+    words = set(re.findall(r"[\w'\u2019-]+", plain))
+    surnames = extract_surnames(_remove_accents(authors))
+    surnames = surnames[:1] if re.search(r"\bet.al", authors) else surnames
     return bool(surnames) and words.issuperset(surnames) and bool({year, year[:4]} & words)
+
+
+def _remove_accents(text: str) -> str:
+    return re.sub("[\u0300-\u036f]", "", unicodedata.normalize("NFD", text))
 
 
 def _map_titles(sources: Sequence[Document]) -> dict[str, str]:

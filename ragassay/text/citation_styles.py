@@ -13,9 +13,10 @@ from typing import Literal
 
 from ragassay.text.citation_markers import MAX_RANGE, extract_doi, strip_identifier
 
-TargetKind = Literal["number", "index", "pmid", "doi", "address", "author", "name"]
+TargetKind = Literal["number", "index", "pmid", "doi", "address", "author", "name", "same"]
 """Kinds of targets: "number" (id, label or position of a source), "index" (position from 0),
-"pmid", "doi", "address", "author" (with a year), and "name" (id or title of a source)."""
+"pmid", "doi", "address", "author" (with a year), "name" (id or title of a source), and "same" (the
+source of the previous mark)."""
 
 BRACKETS: tuple[tuple[str, str, bool], ...] = (
     # opening, closing, whether any bare number between them is a citation
@@ -41,7 +42,7 @@ WORDS = (
 
 SQUARE_WORDS = (
     "evidence|study|result|search result|web|file|item|note|footnote|id|no|nr|text|page|pub|"
-    "citation_id|hit|record|link"
+    "citation_id|hit|record|link|fn"
 )
 """Words for a source in square brackets only, because "(Study 2)" may refer to a study."""
 
@@ -57,7 +58,8 @@ _CITED_NAME = re.compile(
 )
 _LETTERED_SOURCE = re.compile(rf"(?i:{WORDS})\s[A-Z]")
 _DESCRIBED = re.compile(
-    rf"(?P<entry>(?:(?:{WORDS}){_COUNT})?\d{{1,3}})\s?[:,]\s(?P<rest>.{{3,300}})", re.IGNORECASE
+    rf"(?P<entry>(?:(?:{WORDS}){_COUNT})?\d{{1,3}})(?:\s?[:,]|\s[\u2013\u2014|-])\s(?P<rest>.{{3,300}})",
+    re.IGNORECASE,
 )
 _FILE_NAME = (
     r"[\w(][\w ()%+.-]{0,100}\.(?:pdf|docx?|txt|html?|md|csv|json|xml|pptx?|xlsx?)"
@@ -66,6 +68,9 @@ _FILE_NAME = (
 _THEREIN = re.compile(
     r",?\s(?:(?:and|&)\s(?:the\s)?(?:references|citations)\s(?:cited\s)?therein|for\s(?:a\s)?(?:review|details)|in\spress)$"
 )
+
+LEAST_ID_DIGITS = 5
+"""Minimum length of a number in parentheses that is the id of a source, such as a PMID."""
 
 LEAST_NAME = 3
 """Minimum length of letters in parentheses that are an id or title: "(a)" may number an item."""
@@ -79,11 +84,12 @@ AMBIGUOUS_LETTERS = "PEAKN"
 _LOCATOR = (
     r"(?:pp?\.?|pages?|tables?|tab\.|figs?\.?|figures?|sections?|sect?\.|chapters?|ch\.|chap\.|lines?|l|"
     r"paras?\.?|paragraphs?|\u00b6{1,2}|\u00a7{1,2}|appendix|suppl(?:ement)?\.?|box|vol\.?|s\.)\s?"
-    r"[A-Z]?\d{1,5}[a-z]?(?:\s?[-\u2013]\s?[A-Z]?\d{1,5})?|appendix\s[A-Z]|abstract|supplement|methods|results|discussion"
+    r"[A-Z]?\d{1,5}(?:\.\d{1,3}){0,3}[a-z]?(?:\s?[-\u2013]\s?[A-Z]?\d{1,5})?|appendix\s[A-Z]|abstract|supplement|methods|results|discussion"
 )
 _LOCATED = re.compile(
     rf"(?P<entry>[\w\]])(?:\s?\(\s?(?:{_LOCATOR})\s?\)|:\s?(?=p)(?:{_LOCATOR}))", re.IGNORECASE
 )
+_ACRONYM = re.compile(r"(?<=[a-z])\s[(\[][A-Z][\w&.-]{1,11}[)\]](?=,?\s(?:19|20)\d\d)")
 INTRODUCTIONS = (
     r"(?:see(?:\salso)?|cf|e\.g|i\.e|viz|also|siehe|vgl|v\u00e9ase|ver|voir|citing|according\sto|based\son"
     r"|(?:as\s)?(?:(?:(?:stated|reported|reviewed|described|shown|noted|discussed|mentioned|cited"
@@ -93,7 +99,8 @@ INTRODUCTIONS = (
 
 _PREFIX = re.compile(
     rf"(?:{INTRODUCTIONS}\b[.,:]{{0,2}}\s{{1,3}}"
-    rf"|(?:{WORDS}|evidence|PubMed(?!\s?:\s?\d)|via|ClinicalTrials\.gov)s?\s?[:\uff1a]\s{{0,3}}(?=\D|\d{{4,}}|\S))",
+    rf"|(?:(?:{WORDS}|evidence|PubMed(?!\s?:\s?\d)|via|ClinicalTrials\.gov)s?(?:[\s_]?id)?|id)"
+    rf"\s?[:\uff1a]\s{{0,3}}(?=\S))",
     re.IGNORECASE,
 )
 
@@ -101,11 +108,18 @@ _NAME = r"[A-Z\u00c0-\u00de][\w'\u2019\u2010-]{1,40}"
 _PARTICLE = r"(?:(?:de|del|della|van|von|der|den|la|le|al|el|dos|da|di)\s){0,3}"
 _INITIALS = r"(?:,?\s(?:[A-Z]\.?-?){1,3}(?=[\s,.)\]]))?"
 _AUTHOR = rf"{_PARTICLE}{_NAME}{_INITIALS}"
-_YEAR = r"(?:1[89]|20)\d\d[a-z]?"
+_YEAR = r"(?:1[89]\d|20[0-4])\d[a-z]?"
 _YEARS = rf"{_YEAR}(?:\s?,\s?(?:{_YEAR}|[a-z]\b)){{0,4}}"
-_ET_AL = r",?\s(?:et|and|&)\s?(?:al\.?|colleagues|coworkers|others)"
-_AND = rf"(?:,\s{_AUTHOR}){{0,4}},?\s(?:and|&|und|y|et)\s{_AUTHOR}"
-AUTHOR_YEAR = rf"(?P<authors>{_AUTHOR}(?P<several>{_ET_AL}|{_AND})?)\s?,?\s?(?P<years>{_YEARS})"
+_ET_AL = (
+    r",?\s(?:et|and|&|y|e|und)[\s.]?(?:colleagues|coworkers|others|colaboradores|Kollegen"
+    r"|Mitarbeiter|(?:al|cols?|coll)\b\.?)"
+)
+_AND = rf"(?:,\s{_AUTHOR}){{0,4}},?\s(?:and|&|und|y|e|et)\s{_AUTHOR}"
+AUTHOR_YEAR = (
+    rf"(?P<authors>{_AUTHOR}(?P<several>{_ET_AL}|{_AND})?)(?:\s?,\s?|\s|(?<=\.))(?P<years>{_YEARS})"
+)
+_ET_AL_ALONE = re.compile(rf"{_AUTHOR}{_ET_AL}")
+"""Matches authors without a year, who may precede a PMID: "Smith et al., PMID: 123"."""
 _JOURNALS = (
     r"(?:(?:The\s)?(?:NEJM|N\.?\sEngl\.?\sJ\.?\sMed\.?|New\sEngland\sJournal\sof\sMedicine|BMJ(?:\sOpen)?"
     r"|(?:Lancet|JAMA|Nature|Nat\.?|Science|PLoS|BMC)(?:\s[A-Z][\w.]{1,20}){0,2}|Cell|Blood|Gut"
@@ -167,10 +181,11 @@ ENTRIES: tuple[tuple[TargetKind, str, str], ...] = (
         "Source 1",
     ),
     ("number", rf"(?P<value>\d{{1,3}})\s?[:\u2013-]\s{AUTHOR_YEAR}", "1: Smith 2020"),
-    ("number", r"(?:\^|#|n\.?\s?\u00b0|no\.?\s?)?(?P<value>\d{1,18})\^?", "^1"),
+    ("number", r"(?:\^|#|\u2116\s?|n\.?\s?\u00b0|no\.?\s?)?(?P<value>\d{1,18})\^?", "^1"),
     ("number", rf"[{LETTERS}](?P<value>\d{{1,3}})", "S1"),
     ("name", r"(?:PMCID[:\s]{0,3})?(?P<value>PMC\d{3,9})", "PMC1234567"),
     ("name", rf"(?P<value>{_FILE_NAME})", "trial.pdf"),
+    ("same", r"(?P<value>ibid(?:em)?\.?)", "ibid."),
     ("name", r"@(?P<value>[\w:.+/-]{1,80})", "@smith2020"),
 )
 _ENTRIES: tuple[tuple[TargetKind, re.Pattern[str]], ...] = tuple(
@@ -201,14 +216,14 @@ class Target:
     others: tuple[Target, ...] = ()
 
 
-def remove_locators(content: str) -> str:
-    """Remove page numbers in parentheses after the entries of a mark.
+def remove_inner_brackets(content: str) -> str:
+    """Remove page numbers after the entries of a mark, and acronyms before a year.
 
     Example:
-        >>> remove_locators("1(p3), 2 (Table 1)")
-        '1, 2'
+        >>> remove_inner_brackets("1(p3), 2 (Table 1); World Health Organization (WHO), 2021")
+        '1, 2; World Health Organization, 2021'
     """
-    return _LOCATED.sub(r"\g<entry>", content)
+    return _LOCATED.sub(r"\g<entry>", _ACRONYM.sub("", content))
 
 
 def read_targets(
@@ -230,17 +245,15 @@ def read_targets(
     content = content.strip()
     if not is_square and len(content) < LEAST_NAME and content.isalpha():
         names = ()
-    for name in (content, content.strip("\"'\u201c\u201d*_")):
+    plain = _THEREIN.sub("", _VOLUME.sub("", _strip_prefixes(content)))
+    for name in (content, *(one.strip("\"'\u201c\u201d*_") for one in (content, plain)), plain):
         if name.casefold() in names:
             return (Target("name", name, name),)
-    plain = _THEREIN.sub("", _VOLUME.sub("", _strip_prefixes(content)))
-    if plain.casefold() in names:
-        return (Target("name", plain, plain),)
     is_labelled = bool(_LABEL.match(content))
     targets: list[Target] = []
     for group in re.split(r"\s?;\s?|[,.]\s(?=PMC?IDs?\b|doi:)", plain):
         group_targets = _read_group(_strip_prefixes(group), is_square or is_labelled, names)
-        if not group_targets:
+        if not group_targets and not (_ET_AL_ALONE.fullmatch(group) and "PMID" in plain):
             return _read_described(content, is_square, names)
         targets += group_targets
     is_described = any(one.kind in ("pmid", "doi") for one in targets)
@@ -326,7 +339,7 @@ def _split_entries(group: str) -> Iterator[str]:
         parts = re.split(r",?\s{1,5}", group)
     else:
         parts = re.split(
-            r"\s{0,3}(?:[,\uff0c\u3001\u02d2\u02cf|&+\u00b7]|\b(?:and|und|et|or|y|e)\b)\s{0,3}|(?<=\d)\s?/\s?(?=\d)|(?<=\d)\s(?=\d)|(?<=\d)\s{1,3}(?=PMID)",
+            r"\s{0,3}(?:[,\uff0c\u3001\u02d2\u02cf|&+\u00b7]|\b(?:and|und|et|or|y|e)\b)\s{0,3}|(?<=\d)\s?/\s?(?=\w)|(?<=\d)\s(?=\d)|(?<=\d)\s{1,3}(?=PMID)",
             group,
         )
     yield from (part.strip() for part in parts if part.strip())
@@ -339,7 +352,7 @@ _RANGE = re.compile(
 
 
 def _read_entry(entry: str, is_square: bool, names: Collection[str]) -> list[Target]:
-    document = re.split(r"#page=|#p=|#t=", entry.removeprefix("@"))[0]
+    document = re.split(r"#page=|#p=|#t=", re.sub(r"^@|.*\u2020", "", entry))[0]
     if document.casefold() in names:
         return [Target("name", document, document)]
     span = _RANGE.fullmatch(entry)
@@ -354,7 +367,8 @@ def _read_entry(entry: str, is_square: bool, names: Collection[str]) -> list[Tar
         match = pattern.fullmatch(entry)
         if not match:
             continue
-        if kind == "number" and not is_square and not COUNTED_WORD.fullmatch(entry):
+        is_named = COUNTED_WORD.fullmatch(entry) and not re.match("[A-Z]{3}-", entry)  # not SRC-2
+        if kind == "number" and not is_square and not is_named:
             return []
         return [_build_target(kind, match["value"], entry)]
     return []
@@ -367,6 +381,8 @@ def _build_target(kind: TargetKind, value: str, entry: str) -> Target:
         return Target(kind, value.rstrip(".,:;"), value.rstrip(".,:;"))
     if kind == "address":
         return parse_address(value)
+    if kind == "same":
+        return Target(kind, value, value)
     if kind == "name":
         return Target(kind, value, entry, is_sure=not re.fullmatch(_FILE_NAME, value))
     number = str(int(value))  # in ASCII, whatever the script
@@ -376,7 +392,7 @@ def _build_target(kind: TargetKind, value: str, entry: str) -> Target:
 
 
 _PUBMED = re.compile(
-    r"(?:https?://)?(?:www\.)?(?:pubmed\.ncbi\.nlm\.nih\.gov/|ncbi\.nlm\.nih\.gov/pubmed/(?:\?term=)?|pubmed\.gov/|europepmc\.org/(?:article|abstract)/med/)(\d{1,9})",
+    r"(?:https?://)?(?:www\.)?(?:pubmed\.ncbi\.nlm\.nih\.gov/(?:\?term=)?|ncbi\.nlm\.nih\.gov/pubmed/(?:\?term=)?|pubmed\.gov/|europepmc\.org/(?:article|abstract)/med/)(\d{1,9})",
     re.IGNORECASE,
 )
 _PMC = re.compile(
@@ -433,7 +449,7 @@ def extract_surnames(authors: str) -> list[str]:
         >>> extract_surnames("Smith JA and de la Cruz")
         ['smith', 'cruz']
     """
-    parts = re.split(r",|\band\b|&|\bund\b|\bet\b|\by\b", re.sub(_ET_AL, "", authors))
+    parts = re.split(r",|\band\b|&|\b(?:und|et|y|e)\b", re.sub(_ET_AL, "", authors))
     names = [re.findall(_NAME, part) for part in parts]
     names = [[re.sub(r"['\u2019]s$", "", name) for name in words] for words in names]
     surnames = (words[:1] if words[-1].upper() == words[-1] else words for words in names if words)

@@ -102,13 +102,13 @@ def extract_plain_text(answer: str, spans: Iterable[Span]) -> PlainText:
 
 
 def remove_delimiters(text: str) -> str:
-    """Remove the delimiters from plain text, and convert raised numbers to characters like "²"."""
+    """Remove delimiters and zero-width spaces, and convert raised numbers to "²" and so on."""
     raised = re.sub(
         rf"{SUP}([^{SUP}{SUP_END}]*){SUP_END}",
         lambda sup: sup[1].translate(_RAISED) if re.search(r"\d", sup[1]) else sup[1],
         text,
     )
-    return re.sub(f"[{DELIMITERS}]", "", raised)
+    return re.sub(f"[{DELIMITERS}\u200b\u2060\ufeff]", "", raised)
 
 
 class _Builder:
@@ -220,7 +220,8 @@ class _Builder:
         index = len(self.characters)
         self.copy(answer, start, end)
         opened = [n for n, (mark, _) in enumerate(self._emphasis) if mark == run]
-        if run == "*" and is_word and after.isdigit() and not opened:  # an allele: "CYP2C9*2"
+        is_allele = (is_word and not opened) or before == "/"  # "CYP2C9*2", "*1/*2"
+        if run == "*" and after.isdigit() and is_allele:
             return
         if not before.isspace() and opened:
             _, first = self._emphasis[opened[-1]]

@@ -6,8 +6,8 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 
 from ragassay.text.blocks import Block
 from ragassay.text.citation_marks import Mark, find_marks, find_removable_spans, join_ranges
@@ -15,6 +15,7 @@ from ragassay.text.citation_resolver import CitationResolver
 from ragassay.text.citation_styles import (
     AMBIGUOUS_LETTERS,
     COUNTED_WORD,
+    LEAST_ID_DIGITS,
     LETTERS,
     Target,
     read_targets,
@@ -56,16 +57,21 @@ def mark_parts(
         int(t.value)
         for m in every
         for t in m.targets
-        if t.kind == "number" and m.style not in ("round", "prose")
+        if t.kind == "number" and m.style not in ("round", "flat", "prose", "unsure")
     )
     accept = _build_mark_filter(every, resolver)
-    return [
-        [
-            _set_marks(part, [mark for mark in marks if accept(mark, part)])
-            for part, marks in zip(block_parts, block_marks, strict=True)
-        ]
-        for block_parts, block_marks in zip(parts, candidates, strict=True)
-    ]
+    marked: list[list[BlockPart]] = []
+    last: tuple[Target, ...] = ()
+    for block_parts, block_marks in zip(parts, candidates, strict=True):
+        marked.append([])
+        for part, marks in zip(block_parts, block_marks, strict=True):
+            accepted: list[Mark] = []
+            for mark in (one for one in marks if accept(one, part)):
+                targets = [(t,) if t.kind != "same" else last or (t,) for t in mark.targets]
+                last = tuple(chain(*targets))
+                accepted.append(replace(mark, targets=last))
+            marked[-1].append(_set_marks(part, accepted))
+    return marked
 
 
 def _set_marks(part: BlockPart, marks: Sequence[Mark]) -> BlockPart:
@@ -93,11 +99,15 @@ def _build_mark_filter(
     counts = Counter(text[0] for text in lettered)
     ambiguous = AMBIGUOUS_LETTERS if resolver.has_sources else LETTERS
     letters = {letter for letter, n in counts.items() if n > 1 or letter not in ambiguous}
+    letters |= {name[0].upper() for name in resolver.names if re.fullmatch(r"[a-z]\d{1,3}", name)}
 
     def accept(mark: Mark, part: BlockPart) -> bool:
         if mark.style == "round":
-            positions = list(map(resolver.is_position, mark.targets))
-            return not is_bracketed and any(positions)
+            are_ids = all(len(target.value) >= LEAST_ID_DIGITS for target in mark.targets)
+            is_any_source = any(map(resolver.is_position, mark.targets))
+            return is_any_source and (are_ids or not is_bracketed)
+        if mark.style == "flat":
+            return not is_bracketed and all(map(resolver.is_position, mark.targets))
         if mark.style == "prose" and not resolver.has_sources:
             return True
         if mark.style in ("raised", "unsure", "prose"):

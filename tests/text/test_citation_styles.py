@@ -118,6 +118,7 @@ $^{(1)}$|A
 [1, "lowered pressure"]|A
 (\u201cTrial A\u201d)|A
 (*Trial A*)|A
+(Source: "Trial A")|A
 (31415926; 27182818)|A B
 (PubMed [27182818](https://pubmed.ncbi.nlm.nih.gov/27182818))|B
 <sources>1, 2</sources>|A B
@@ -189,6 +190,7 @@ __[1]__|A
 (PubMed ID 31415926)|A
 (PMIDs 31415926 and 27182818)|A B
 (Lee 2019; PMID: 27182818)|B
+(Lee et al., PMID: 27182818)|B
 , PMID 31415926|A
  - PMID: 31415926|A
 https://pubmed.ncbi.nlm.nih.gov/31415926/|A
@@ -212,6 +214,16 @@ citeturn0search1|B
 [@31415926]|A
 [@31415926; @27182818]|A B
 [Trial A#page=3]|A
+\u30104:0\u2020Cohort B\u3011|B
+(ID: Trial A)|A
+(doc_id: Cohort B)|B
+[Source 1/Source 2]|A B
+[Doc 2 - a cohort]|B
+[1, section 3.2]|A
+[fn 2]|B
+[\u2116 1]|A
+%[1]%|A
+https://pubmed.ncbi.nlm.nih.gov/?term=31415926|A
 \u2460\u2461|A B
 """
 
@@ -265,6 +277,23 @@ It uses f(x) = (2x).
 It fell {see text}.
 It is x^2 and e^{x}.
 A [B] C.
+It fell to 10(3)/L as PGE(2) and cm(2) rose.
+Bound [(3)H]zelcoline fell.
+Ang-(1-3), PTH(1\u20133) and \u03b2(3) fell.
+It fell with t(1;3) and F(1, 2).
+It fell by 10\u207b\u00b3 a day.
+It fell to 74 [2] years.
+It fell in 39% [1/3].
+It fell to 2% (1-3) in all.
+A score (0-3) fell.
+A scale of [1-3] fell.
+It fell for x \u2208 [1, 3] weeks.
+It is 3H-[1]benzopyran-[1,2]-diol.
+Women (1,493) fell.
+It fell (JNJ-42041935).
+It fell (UCL2077).
+A receptor coactivator (SRC-2) fell.
+It lies in [0, 1].
 """
 
 
@@ -320,6 +349,16 @@ def test_every_example_of_an_entry_is_read() -> None:
         ("It fell (Lee et al. 2021: 44-45).", ["Lee et al., 2021"]),
         ("It fell [a].\n\n[a] Some book", ["a"]),
         ("It fell [Source B].", ["Source B"]),
+        ("It fell (Lee y cols., 2019).", ["Lee y cols., 2019"]),
+        ("It fell (Lee et.al., 2019).", ["Lee et.al., 2019"]),
+        (
+            "It fell :contentReference[oaicite:0]{index=0}.",
+            [":contentReference[oaicite:0]{index=0}"],
+        ),
+        (
+            "It fell (Lee e Souza, 2019; Roe und Mitarbeiter 2020).",
+            ["Lee e Souza, 2019", "Roe und Mitarbeiter, 2020"],
+        ),
     ],
 )
 def test_a_mark_that_nothing_resolves_is_kept_as_unresolved(
@@ -335,7 +374,7 @@ def test_a_mark_that_nothing_resolves_is_kept_as_unresolved(
 def test_authors_resolve_where_a_source_names_them() -> None:
     sources = (
         Document(id="smith2020", text="Pressure fell."),
-        Document(id="x", title="Lee K, Kim J. Cough. BMJ 2019", text="Cough."),
+        Document(id="x", title="Lee K, K\u00edm J. Cough. BMJ 2019", text="Cough."),
     )
     first, second, third = read(
         "It fell (Smith et al., 2020). It rose (Lee and Kim, 2019). Smith et al.'s (2020) agree.",
@@ -347,6 +386,68 @@ def test_authors_resolve_where_a_source_names_them() -> None:
         "smith2020",
     ]
     assert third.text == "Smith et al.'s agree."
+
+
+def test_an_organisation_resolves_with_its_acronym() -> None:
+    sources = (
+        Document(id="w", title="World Health Organization 2021", text="It fell."),
+        Document(id="c", title="National Cancer Institute. Facts. 2020", text="It rose."),
+    )
+    for mark, cited in (
+        ("(World Health Organization (WHO), 2021)", ["w"]),
+        ("[World Health Organization [WHO] 2021]", ["w"]),
+        ("(National Cancer Institute (NCI), 2020; World Health Organization, 2021)", ["c", "w"]),
+    ):
+        (sentence,) = read(f"It fell {mark}.", sources)
+        assert (sentence.text, [c.document for c in sentence.citations]) == ("It fell.", cited)
+
+
+def test_ibid_cites_the_source_of_the_previous_mark() -> None:
+    answer = "It fell (Trial A). It fell again [ibid.].\n\n- It rose [2]\n- It stood (Ibid., p. 3)"
+    assert statements(answer) == [
+        ("It fell.", [A]),
+        ("It fell again.", [A]),
+        ("It rose", [B]),
+        ("It stood", [B]),
+    ]
+    (sentence,) = read("It fell (ibid.).")
+    assert [(c.marker, c.is_unresolved) for c in sentence.citations] == [("ibid.", True)]
+
+
+def test_superscripts_that_became_plain_digits_are_read_after_sentences() -> None:
+    answer = "It fell.1 It rose by 5%.2,3 It stood (in all).1\u20133"
+    assert statements(answer) == [
+        ("It fell.", [A]),
+        ("It rose by 5%.", [B, C]),
+        ("It stood (in all).", [A, B, C]),
+    ]
+    for answer in ("It fell.7 It rose.", "It fell [2] in No.1 Street.", "It fell to 4.1 There."):
+        assert not [c for one in read(answer) for c in one.citations if c.marker != "2"], answer
+
+
+def test_a_source_is_found_by_its_file_name_or_host() -> None:
+    sources = (
+        Document(id="data/gold 2023.pdf", text="T"),
+        Document(id="b", text="T", url="file:///data/trial.pdf"),
+        Document(id="a/notes.txt", text="T"),
+        Document(id="b/notes.txt", text="T"),
+        Document(id="w", text="T", url="https://www.who.int/a"),
+    )
+    first, second, third = read(
+        "It fell [gold 2023.pdf, p. 4]. It rose (trial.pdf). It stood [notes.txt].", sources
+    )
+    assert [c.document for s in (first, second) for c in s.citations] == ["data/gold 2023.pdf", "b"]
+    assert [c.document for c in third.citations] == [None]
+    for mark, cited in (("[who.int]", "w"), ("(https://www.who.int)", None)):
+        (sentence,) = read(f"It fell {mark}.", sources)
+        assert [c.document for c in sentence.citations] == [cited]
+
+
+def test_a_letter_of_the_ids_of_sources_is_a_mark_beyond_them() -> None:
+    (sentence,) = read("It fell [S9].", tuple(Document(id=f"S{n}", text="T") for n in (1, 2)))
+    assert [(c.marker, c.document, c.is_unresolved) for c in sentence.citations] == [
+        ("S9", None, False)
+    ]
 
 
 def test_a_reference_list_resolves_marks_and_states_nothing() -> None:
@@ -546,10 +647,24 @@ def test_numbers_that_close_parentheses_begin_no_list() -> None:
     ("answer", "expected"),
     [
         ("It fell.[1]. It rose.", [("It fell.", [A]), ("It rose.", [])]),
+        ("It fell.\u00b9It rose.\u00b2", [("It fell.", [A]), ("It rose.", [B])]),
+        ("It fell, PMID 27182818, and rose.", [("It fell, and rose.", [B])]),
+        ("It fell\u200b[1].", [("It fell.", [A])]),
         ("\u4e0b\u964d\uff3b1\uff3d\u3002", [("\u4e0b\u964d\u3002", [A])]),
         ("In contrast, (2) saw none (1, 9).", [("In contrast, saw none.", [B, A, None])]),
         ("So (1) and (3) agree.", [("So agree.", [A, C])]),
+        ("It fell by 97% (1) and by 3%.", [("It fell by 97% and by 3%.", [A])]),
+        ("It fell by IL-2 (1, 3).", [("It fell by IL-2.", [A, C])]),
+        (f"It fell [1] ({B}, {C}).", [("It fell.", [A, B, C])]),
+        ("It fell in *1/*2 and *1/*3 [1].", [("It fell in *1/*2 and *1/*3.", [A])]),
         ("It shows: (1) a fall, (2) a rise.", [("It shows: (1) a fall, (2) a rise.", [])]),
+        (
+            "It shows: (1) A fall. (2) A rise (in all). (3) No cough.",
+            [
+                (one, [])
+                for one in ("It shows:", "(1) A fall.", "(2) A rise (in all).", "(3) No cough.")
+            ],
+        ),
         ("Benzo[c][1,2,5]thiadiazole fell (2).", [("Benzo[c][1,2,5]thiadiazole fell.", [B])]),
         ("[1] It fell. [2] It rose.", [("It fell.", [A]), ("It rose.", [B])]),
         ("[1] It fell. It rose. [2]", [("It fell.", [A]), ("It rose.", [B])]),
