@@ -23,14 +23,9 @@ ANY = GradeFilter()
 
 
 def some_queries() -> tuple[QueryParagraphs, ...]:
-    return (
-        query(
-            "q",
-            passage("p1", rated({"q/f/a": 5, "q/f/b": 1, "q/c": 0})),
-            passage("p2", rated({"q/f/a": 0, "q/f/b": 0, "q/c": 0})),
-            passage("bare"),
-        ),
-    )
+    p1 = passage("p1", rated({"q/f/a": 5, "q/f/b": 1, "q/c": 0}))
+    p2 = passage("p2", rated({"q/f/a": 0, "q/f/b": 0, "q/c": 0}))
+    return (query("q", p1, p2, passage("bare")),)
 
 
 def test_labels_by_hand() -> None:
@@ -40,9 +35,9 @@ def test_labels_by_hand() -> None:
     assert (found.n_ungraded, found.n_unlabelled, found.n_uncertain) == (1, 0, 0)
     assert label_by_covered_count(some_queries(), ANY, 4).labels == {"q": {"p1": 1, "p2": 0}}
     assert label_by_highest_rating(some_queries(), ANY).labels == {"q": {"p1": 5, "p2": 0}}
-    assert find_covered_items(some_queries(), ANY, 4) == {
-        "q": {"p1": frozenset({"q/f/a"}), "p2": frozenset()}
-    }
+    covered = find_covered_items(some_queries(), ANY, 4)
+    assert covered == {"q": {"p1": frozenset({"q/f/a"}), "p2": frozenset()}}
+    assert label_by_covered_count((), ANY).labels == {} == label_by_highest_rating((), ANY).labels
 
 
 def test_labels_by_facet_of_the_id_or_of_the_bank() -> None:
@@ -56,17 +51,10 @@ def test_labels_by_facet_of_the_id_or_of_the_bank() -> None:
 
 
 def test_unscored_items_are_left_out_and_counted() -> None:
-    queries = (
-        query(
-            "q",
-            passage("some", rated({"a": 3}, ["b"])),
-            passage("none", rated({}, ["a", "b"])),
-        ),
-    )
-    for found, label in (
-        (label_by_covered_count(queries, ANY), 1),
-        (label_by_highest_rating(queries, ANY), 3),
-    ):
+    passages = passage("some", rated({"a": 3}, ["b"])), passage("none", rated({}, ["a", "b"]))
+    queries = (query("q", *passages),)
+    for labels_of, label in ((label_by_covered_count, 1), (label_by_highest_rating, 3)):
+        found = labels_of(queries, ANY)
         assert found.labels == {"q": {"some": label}}
         assert (found.n_ungraded, found.n_unlabelled, found.n_uncertain) == (0, 1, 1)
 
@@ -88,10 +76,6 @@ def test_direct_grades_are_labels_too() -> None:
     found = label_by_highest_rating(queries, GradeFilter(items="direct"))
     assert (found.labels, found.n_unlabelled) == ({"q": {"p": 2}}, 1)
     assert label_by_covered_count(queries, GradeFilter(items="direct")).labels == {"q": {"p": 1}}
-
-
-def test_nothing_gives_nothing() -> None:
-    assert label_by_covered_count((), ANY).labels == {} == label_by_highest_rating((), ANY).labels
 
 
 def test_the_original_program_gives_the_same(shared: Path) -> None:
