@@ -1,4 +1,4 @@
-"""Matrices as tables, pages and heatmaps."""
+"""Matrices as tables, pages and heatmaps, and the choice of answers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import pytest
 from case_tables import each_case
 from rich.console import Console
 
+from ragassay.errors import InputError
 from ragassay.metrics.stats.aggregates import Matrix
-from ragassay.records import Score
+from ragassay.records import Record, Score
 from ragassay.reports.sheets import render_sheet_table
 from ragassay.studies.matrix_tables import (
     build_matrix_fields,
@@ -25,6 +26,7 @@ from ragassay.studies.matrix_tables import (
     render_matrices_csv,
     render_matrices_latex,
     render_matrices_page,
+    select_records,
 )
 from ragassay.studies.ratings import SelfPreference
 
@@ -168,3 +170,47 @@ def test_a_verdict_that_cannot_be_had_says_so():
     found = SelfPreference("J", ("a",), NONE, NONE, NONE)
     assert describe_self_preference(found).startswith("J (a): unknown, because")
     assert "n/a" in shown(build_self_preference_sheet([found]))
+
+
+def record(identifier, system=None, **metadata):
+    return Record(id=identifier, question="Q?", answer="A.", system=system, metadata=metadata)
+
+
+RECORDS = (
+    record("a", "x", variant="benign"),
+    record("b", "y", variant="subtle"),
+    record("c", variant="benign"),
+    record("d", "x"),
+)
+
+
+@pytest.mark.parametrize(
+    ("where", "kept"),
+    [
+        ((), "abcd"),
+        (["variant=benign"], "ac"),
+        (["variant=benign", "system=x"], "a"),
+        (["variant=benign", "variant=subtle"], "abc"),
+        (["id=d"], "d"),
+    ],
+)
+def test_values_of_a_field_are_alternatives_and_fields_must_all_fit(where, kept):
+    assert [r.id for r in select_records(RECORDS, where)] == list(kept)
+
+
+def test_a_value_may_hold_an_equals_sign():
+    assert select_records([record("a", formula="x=1")], ["formula=x=1"])
+
+
+@pytest.mark.parametrize(
+    ("where", "problem"),
+    [
+        ("variant", "FIELD=VALUE"),
+        ("=benign", "FIELD=VALUE"),
+        ("colour=red", "no answer has the field 'colour'; use one of id, system, variant"),
+        ("variant=wild", "none of 4 answers has variant=wild"),
+    ],
+)
+def test_what_chooses_nothing_is_refused(where, problem):
+    with pytest.raises(InputError, match=problem):
+        select_records(RECORDS, [where])
