@@ -37,16 +37,16 @@ def test_every_dimension_has_an_attack():
     assert {attack.dimension for attack in PAIR_ATTACKS.values()} == set(RACAR)
 
 
-def perturb_often(name: str, pair: QAPair = PAIR, others: Sequence[QAPair] = ()) -> list[QAPair]:
-    """Perturb a pair with each seed, and return the pairs that changed."""
-    found = (perturb_pair(pair, name, seed, others) for seed in SEEDS)
+def perturb_often(name: str, others: Sequence[QAPair] = ()) -> list[QAPair]:
+    """Perturb the pair with each seed, and return the pairs that changed."""
+    found = (perturb_pair(PAIR, name, seed, others) for seed in SEEDS)
     return [one for one in found if one]
 
 
 @each_case("name", PAIR_ATTACKS)
 def test_damage_is_seeded_and_changes_one_side_only(name: str):
-    perturbed = perturb_often(name, others=OTHERS)
-    assert len(perturbed) == len(SEEDS) and perturbed == perturb_often(name, others=OTHERS)
+    perturbed = perturb_often(name, OTHERS)
+    assert len(perturbed) == len(SEEDS) and perturbed == perturb_often(name, OTHERS)
     for one in perturbed:
         assert one.id == PAIR.id and one.paper == PAIR.paper
         assert (one.question == PAIR.question) != (one.answer == PAIR.answer)
@@ -98,7 +98,7 @@ def test_half_an_answer_is_its_first_sentences_or_clauses(answer: str, half: str
 
 
 def test_another_paper_s_question_shares_no_subject():
-    questions = {one.question for one in perturb_often("foreign_question", others=OTHERS)}
+    questions = {one.question for one in perturb_often("foreign_question", OTHERS)}
     assert questions == {"Which alloys survive molten glass?"}
 
 

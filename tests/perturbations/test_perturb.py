@@ -141,7 +141,7 @@ def test_what_was_taken_away_or_moved_has_no_number(name: str):
 def test_the_text_comes_from_the_side_and_its_genre_is_kept(side):
     pools = {"off_topic": "off_topic", "blog": "blog", "tweet": "tweet", "drop": "off_topic"}
     for attack in ATTACKS:
-        for seed in range(10):
+        for seed in range(5):
             perturbed = attacked(attack.name, WHOLE[0], OTHER, seed=seed, pools=side)
             if perturbed is None or "pool" not in perturbed.record.metadata:
                 continue
@@ -164,7 +164,7 @@ WORDS = (
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.lists(st.sampled_from(WORDS), max_size=14).map("".join), st.integers(0, 99))
 def test_any_answer_can_be_attacked(text: str, seed: int):
     for answer in (text, (SentenceInput(text=text, citations=("1",)),)):
@@ -208,9 +208,9 @@ def test_markers_survive_every_attack_that_is_not_about_them():
 
 def test_real_answers_come_through_every_attack(shared):
     read = read_records(shared / "data" / "yescieval" / "bioasq-train-answers.jsonl.gz").records
-    whole = [record for record in read if record.metadata.get("variant") == "benign"][:6]
+    whole = [record for record in read if record.metadata.get("variant") == "benign"][:3]
     perturbed = perturb_answers(whole, retracted=RETRACTED)
-    assert len(perturbed.answers) > 6 * len(ATTACKS) / 2
+    assert len(perturbed.answers) > 3 * len(ATTACKS) / 2
     for d in perturbed.answers:
         n_sentences = len(segment(d.record, lambda _: None)[1])
         assert all(1 <= n <= n_sentences for n in d.sentences)

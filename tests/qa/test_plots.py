@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragassay.qa import plots
@@ -146,6 +146,7 @@ class TestMarking:
     def test_marks_of_the_question_are_not_the_answers(self) -> None:
         assert mark_parts("this study", "question", [mark(0, 4)]) == (MarkedPart("this study"),)
 
+    @settings(max_examples=40)
     @given(st.text(max_size=20), st.lists(st.tuples(st.integers(0, 25), st.integers(0, 25))))
     def test_places_outside_or_overlapping_lose_no_text(
         self, text: str, places: list[tuple[int, int]]

@@ -119,7 +119,7 @@ def verdicts(audit: Audit, family: str = "rubric") -> dict[str, str | None]:
 
 
 async def test_a_judge_that_always_says_five_is_blind_to_every_rubric():
-    found = await audited(FLATTERS, records(6), attacks=NINE)
+    found = await audited(FLATTERS, records(4), attacks=NINE)
     assert len(verdicts(found.audit)) == 9
     assert set(verdicts(found.audit).values()) == {"blind"}
     assert all(f.detection.value == 0 and f.lift.value == 0 for f in found.audit.figures)

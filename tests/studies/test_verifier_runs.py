@@ -150,7 +150,7 @@ def test_of_several_labels_of_a_citation_the_most_count_and_of_equally_many_supp
     assert has_citation_labels(labels) and not has_citation_labels(answers)
 
 
-def test_answers_without_documents_are_refused(sentences: list[CitedSentence], tmp_path: Path):
+def test_answers_without_documents_are_refused(sentences, tmp_path: Path):
     path = tmp_path / "medaesqa.json"
     bare = list_cited_sentences(read_records(path).records, Corpus())
     with pytest.raises(InputError, match="none of 6 citations, such as 11, has a document"):
@@ -312,9 +312,7 @@ def test_a_document_scores_as_its_best_run_of_three_sentences():
     assert find_best_window_score(model, "Alpha fell.", Document(id="1", text="")) is None
 
 
-def test_a_sentence_is_paired_with_the_first_supported_one_of_another_question(
-    sentences: list[CitedSentence],
-):
+def test_a_sentence_is_paired_with_the_first_supported_one_of_another_question(sentences):
     pairs = sample_pairs(sentences)
     assert [(p.sentence.text, p.other.text) for p in pairs] == [
         ("Alpha lowered pressure.", "Gamma changed nothing."),
@@ -335,9 +333,7 @@ def test_own_documents_and_evidence_are_scored_against_others(sentences: list[Ci
         assert sorted(one.result.questions) == ["q1", "q2"]
 
 
-def test_supp_as_counts_any_cited_document_and_cs_those_that_people_call_supporting(
-    sentences: list[CitedSentence],
-):
+def test_supp_as_counts_any_cited_document_and_cs_those_that_people_call_supporting(sentences):
     found = measure_support(sentences, EntailmentCorrectness(Words()))
     # By any: alpha, beta, gamma, delta (whose second document is not here); one cites nothing.
     assert (found.all_cited.value, found.all_cited.n, found.all_cited.n_unscored) == (1, 4, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 from lazy import LazyModule
@@ -14,52 +15,42 @@ from ragassay.studies.verifiers.claims import compare_labels
 from ragassay.studies.verifiers.sentences import measure_separation
 from ragassay.studies.verifiers.support import supported_share
 
+PAIRS = {"q1": [(0.9, 0.2), (0.4, 0.5)], "q2": [(0.8, 0.1)]}
+
 
 def test_separation_by_hand():
     # q1: .9 > .2 and .4 < .5, so accuracy 1/2. Of the four pairs (positive, negative) .9 beats
     # both and .4 beats .2 alone, so AUC 3/4. q2: one sentence, .8 > .1: both 1.
-    found = measure_separation({"q1": [(0.9, 0.2), (0.4, 0.5)], "q2": [(0.8, 0.1)]})
+    found = measure_separation(PAIRS)
     assert found is not None
     assert found.accuracy == pytest.approx((0.5 + 1) / 2)
     assert found.auc == pytest.approx((0.75 + 1) / 2)
     assert found.positive == pytest.approx((0.65 + 0.8) / 2)
     assert found.negative == pytest.approx((0.35 + 0.1) / 2)
     assert found.n_questions == 2
-
-
-def test_each_question_counts_once_whatever_its_number_of_sentences():
-    many = [(1.0, 0.0)] * 9
-    found = measure_separation({"q1": many, "q2": [(0.0, 1.0)]})
-    assert found is not None
-    assert found.accuracy == 0.5
-
-
-def test_a_tie_is_no_success_and_half_an_area():
-    found = measure_separation({"q": [(0.5, 0.5)]})
-    assert found is not None
-    assert (found.accuracy, found.auc) == (0.0, 0.5)
-
-
-@pytest.mark.parametrize("scores", [{}, {"q": []}])
-def test_nothing_gives_none(scores: dict[str, list[tuple[float, float]]]):
-    assert measure_separation(scores) is None
-
-
-def test_a_question_without_a_sentence_is_not_counted():
-    found = measure_separation({"q1": [(0.9, 0.1)], "q2": []})
-    assert found is not None
-    assert found.n_questions == 1
-
-
-def test_means_come_with_their_questions_and_intervals():
-    pairs = {"q1": [(0.9, 0.2), (0.4, 0.5)], "q2": [(0.8, 0.1)]}
-    found = measure_separation(pairs)
-    assert found is not None
     assert found.questions["q1"].accuracy == 0.5 and found.questions["q2"].n_sentences == 1
     score = found.compute_figure_score("accuracy")
     assert (score.value, score.n, score.low, score.high) == (0.75, 2, 0.5, 1.0)
     # Of the nine pairs .9 and .8 win all, .4 beats .2 and .1: 8 of 9.
     assert found.pooled_auc == pytest.approx(8 / 9)
+
+
+@each_case(
+    ("scores", "figures"),
+    [
+        # Each question counts once, whatever its number of sentences.
+        ({"q1": [(1.0, 0.0)] * 9, "q2": [(0.0, 1.0)]}, (0.5, 0.5, 2)),
+        # A tie is no success, and half an area.
+        ({"q": [(0.5, 0.5)]}, (0.0, 0.5, 1)),
+        # A question without a sentence is not counted.
+        ({"q1": [(0.9, 0.1)], "q2": []}, (1.0, 1.0, 1)),
+        ({}, None),
+        ({"q": []}, None),
+    ],
+)
+def test_separation_of_many_tied_and_missing_sentences(scores, figures):
+    found = measure_separation(scores)
+    assert (found and (found.accuracy, found.auc, found.n_questions)) == figures
 
 
 def test_a_sentence_is_borne_out_by_any_document_that_counts():

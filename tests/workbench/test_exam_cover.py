@@ -88,9 +88,6 @@ def test_a_system_without_a_grade_covers_nothing_and_says_so() -> None:
     found = covers(query("q", graded, passage("p2", ranks={"t": 1})))
     assert (found["t"].cover.value, found["t"].n_ungraded) == (0.0, 1)
     assert found["s"].n_ungraded == 0
-
-
-def test_nothing_gives_nothing() -> None:
     assert rubric_cover((), ANY) == ()
     assert covers(query("q", passage("p")))[OVERALL].cover.value is None
 
