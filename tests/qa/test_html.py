@@ -37,10 +37,11 @@ def worst_of(tree) -> list[str]:
 
 
 class TestUntrustedText:
-    def test_starts_no_element_and_becomes_no_attribute(self, page, tree):
+    def test_starts_no_element_or_template_and_becomes_no_attribute(self, page, tree):
         assert len(tree.xpath("//script")) == 1
         assert not tree.xpath("//form")
         check_inert(page)
+        assert page.count("{{") == page.count("{{ 7*7 }}") > 10
 
     def test_is_shown_as_it_is_wherever_it_came_from(self, tree, texts):
         shown = text_of(tree)
@@ -49,9 +50,6 @@ class TestUntrustedText:
             "acme/judge",
         ):
             assert f"{place} {texts.hostile}" in shown
-
-    def test_is_not_evaluated_as_a_template(self, page):
-        assert page.count("{{") == page.count("{{ 7*7 }}") > 10
 
     def test_control_characters_do_not_reach_the_page(self, report):
         pairs = [one.model_copy(update={"question": "a\x00b\x1b[31m"}) for one in report.pairs]
@@ -65,17 +63,12 @@ class TestSelfContained:
             for value in tree.xpath(f"//@*[name()='{name}']"):
                 assert value.startswith("#") or value == "data:,"
 
-    def test_policy_lets_through_only_the_own_style_and_script(self, page):
+    def test_is_well_formed_and_has_a_policy_and_links_that_arrive(self, report, page, tree):
         check_policy(page, "style", "script")
-
-    def test_is_well_formed_and_its_links_arrive(self, page, tree):
         check_well_formed(page)
-        ids = tree.xpath("//@id")
         inside = tree.xpath("//a/@href")
         assert inside
-        assert {href[1:] for href in inside} <= set(ids)
-
-    def test_is_the_same_bytes_for_the_same_report(self, report, page):
+        assert {href[1:] for href in inside} <= set(tree.xpath("//@id"))
         assert render_qa_html(report) == page
 
 
@@ -181,5 +174,4 @@ class TestPapers:
 
     def test_an_only_paper_is_open(self, report):
         pairs = [p for p in report.pairs if p.paper == report.papers[0].id]
-        tree = parse_page(report, pairs=pairs)
-        assert len(tree.xpath("//details[@class='a' and @open]")) == 1
+        assert len(parse_page(report, pairs=pairs).xpath("//details[@class='a' and @open]")) == 1

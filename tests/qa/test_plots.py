@@ -47,10 +47,8 @@ class TestQuestions:
         numbers = [(one.text, one.kind) for one in heatmap.labels if "." in one.text]
         assert numbers == [(".20", "cell"), (".20", "cell"), (".99", "dark"), (".99", "dark")]
 
-    def test_one_question_has_no_map(self) -> None:
+    def test_one_question_has_no_map_and_many_are_cut_and_it_says_so(self) -> None:
         assert draw_question_heatmap([]) is draw_question_heatmap([[1.0]]) is None
-
-    def test_many_questions_are_cut_and_it_says_so(self) -> None:
         heatmap = draw_question_heatmap([[0.5] * 60 for _ in range(60)])
         assert heatmap is not None
         assert heatmap.note == "The first 40 of 60 questions."
@@ -84,9 +82,9 @@ class TestSentences:
         assert heatmap is not None and places is not None
         assert heatmap.note == "The first 40 of 50 answers."
         assert heatmap.height == places.height == 40 * ROW + 18
-
-    def test_without_a_sentence_there_is_no_map(self) -> None:
+        # Without a sentence there is no map.
         assert draw_sentence_heatmap([]) is draw_sentence_heatmap([(), ()]) is None
+        assert draw_closest_places([(), ()], 10) is draw_closest_places([], 0) is None
 
     @given(st.lists(st.lists(st.floats(-1, 1), min_size=7, max_size=7), min_size=1, max_size=4))
     def test_every_cell_is_drawn_once(self, rows: list[list[float]]) -> None:
@@ -109,9 +107,6 @@ class TestPlaces:
         assert dots == [(pytest.approx(GUTTER + step * x, abs=0.1), ROW * y) for x, y in expected]
         assert len(found.lines) == 9
 
-    def test_without_a_sentence_there_are_none(self) -> None:
-        assert draw_closest_places([(), ()], 10) is draw_closest_places([], 0) is None
-
 
 class TestHistogram:
     def test_bars_count_and_the_last_has_both_ends(self) -> None:
@@ -121,8 +116,6 @@ class TestHistogram:
         assert counts == [2, 1, 0, 1, 0, 0, 0, 0, 0, 2]
         assert max(bar.height for bar in found.bars) == plots.BAR_HEIGHT
         assert found.bars[1].height == plots.BAR_HEIGHT / 2
-
-    def test_of_nothing_is_none(self) -> None:
         assert draw_histogram([]) is None
 
 

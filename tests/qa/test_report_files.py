@@ -30,11 +30,8 @@ class TestMarkdown:
         text = render_qa_markdown(report)
         assert "<script>" not in text and "<img" not in text
         assert texts.markdown not in text
-        assert all(
-            line.count("|") - line.count("\\|") in (0, 4, 7, 8) for line in text.splitlines()
-        )
-
-    def test_of_nothing_says_so(self):
+        n_cells = {line.count("|") - line.count("\\|") for line in text.splitlines()}
+        assert n_cells <= {0, 4, 7, 8}
         assert "No faults found." in render_qa_markdown(QAReport("n", (), (), ()))
 
 

@@ -85,10 +85,7 @@ def test_what_applies_to_nothing_is_left_out() -> None:
 def test_an_unscored_value_is_bounded_by_the_scales_ends() -> None:
     score = build_clustered_score([1.0, None, 3.0], ["a", "a", "b"], (1.0, 3.0))
     assert (score.value, score.n, score.n_unscored) == (2, 2, 1)
-    assert (score.worst, score.best) == (
-        pytest.approx(5 / 3, abs=1e-4),
-        pytest.approx(7 / 3, abs=1e-4),
-    )
+    assert (score.worst, score.best) == pytest.approx((5 / 3, 7 / 3), abs=1e-4)
 
 
 def test_papers_are_resampled_whole() -> None:
@@ -112,12 +109,14 @@ def test_ratings_by_dimension() -> None:
 
 def test_intents() -> None:
     intents = [
-        IntentSimilarity(first="a", second="b", score=20, judge="m"),
-        IntentSimilarity(first="a", second="c", score=60, judge="m"),
+        IntentSimilarity(first="a", second=second, score=score, judge="m")
+        for second, score in (("b", 20), ("c", 60))
     ]
     found = average_intents(intents, {"a": "p"})["intent_similarity"]
     assert (found.value, found.n, found.judge) == (0.4, 2, "m")
     assert average_intents([], {}) == {}
+    failed = IntentSimilarity(first="a", second="c", failure=Failure(reason="timeout"), judge="m")
+    assert convert_intent_scores([intents[0], failed]) == [0.2, None]
 
 
 SHARES = st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=30)
@@ -165,7 +164,7 @@ def test_cosines_have_their_own_scale() -> None:
     assert (score.value, score.worst, score.best, score.scale) == (-0.5, 0.25, -0.75, (-1.0, 1.0))
 
 
-@pytest.mark.parametrize("values", [[], [None, None]])
+@each_case("values", [[], [None, None]])
 def test_nothing_scored_is_no_mean_and_no_share(values: list[float | None]) -> None:
     found = question_diversity(values)
     assert found.similarity.value is None
@@ -175,9 +174,3 @@ def test_nothing_scored_is_no_mean_and_no_share(values: list[float | None]) -> N
 def test_each_pair_of_questions_counts_once() -> None:
     assert list_pair_similarities([[1, 0.1, 0.2], [0.1, 1, 0.3], [0.2, 0.3, 1]]) == [0.1, 0.2, 0.3]
     assert list_pair_similarities([[1.0]]) == list_pair_similarities([]) == []
-
-
-def test_a_judges_scores_become_shares() -> None:
-    scored = IntentSimilarity(first="a", second="b", score=90, judge="m")
-    failed = IntentSimilarity(first="a", second="c", failure=Failure(reason="timeout"), judge="m")
-    assert convert_intent_scores([scored, failed]) == [0.9, None]

@@ -98,13 +98,11 @@ def test_items_by_who_covers_them() -> None:
     assert (other.value, other.n, other.n_unscored, other.worst, other.best) == (0, 1, 1, 0, 0.5)
 
 
-def test_without_judgments_items_that_any_passage_covers_are_found_too() -> None:
+def test_items_that_any_passage_covers_are_found_without_judgments() -> None:
     queries = (query("q", passage("x", rated({"a": 4})), passage("y", rated({"a": 4}))),)
     (row,) = count_item_uses(queries, ANY, Relevance(1))
     assert (row.finding, row.other.value, row.every.value) == ("any", None, 1.0)
-
-
-def test_items_that_only_relevant_passages_were_asked_are_no_finding() -> None:
+    # That only relevant passages were asked is no finding.
     queries = (query("q", passage("x", rated({"a": 4}), judged=1)),)
     (row,) = count_item_uses(queries, ANY, Relevance(1))
     assert row.finding == ""
