@@ -5,6 +5,7 @@ from __future__ import annotations
 from typer.testing import CliRunner
 
 from ragassay.cli import app
+from ragassay.testing import ScriptedModel
 
 
 def call(*arguments: object, **environment: str) -> tuple[int, str, str]:
@@ -20,3 +21,8 @@ def run(*arguments: object, code: int = 0, **environment: str) -> tuple[str, str
     found, out, err = call(*arguments, **environment)
     assert found == code, out + err
     return out, err
+
+
+def judged_by(model: ScriptedModel) -> tuple[str, ...]:
+    """Return the options that make a scripted model the judge."""
+    return "--model", model.model_name, "--api-base", model.base_url

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
+from rows import write_rows
 
 from ragassay.prompts import load_prompts
 from ragassay.testing import Reply, ScriptedModel
@@ -35,11 +34,6 @@ def writer(name: str) -> Reply:
 def n_written(model: ScriptedModel) -> int:
     """Return the number of syntheses requested from a model."""
     return sum(TASK[:40] in str(request.messages) for request in model.requests)
-
-
-def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def write_questions(path: Path) -> Path:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+
+from rows import write_rows
 
 DOCUMENTS = {
     "11": "Alpha lowered pressure in a trial. Most patients were old. Beta was not given.",
@@ -15,15 +17,8 @@ DOCUMENTS = {
 """Three sentences by PMID."""
 
 
-def write_lines(path: Path, rows: Iterable[Mapping[str, object]]) -> Path:
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    return path
-
-
 def write_corpus(path: Path) -> Path:
-    return write_lines(
-        path, ({"pmid": k, "title": "", "abstract": v} for k, v in DOCUMENTS.items())
-    )
+    return write_rows(path, ({"pmid": k, "title": "", "abstract": v} for k, v in DOCUMENTS.items()))
 
 
 def cited(pmid: str, relation: str, support: object = "") -> dict[str, object]:
@@ -67,7 +62,7 @@ def write_medaesqa(path: Path) -> Path:
 def write_claims(path: Path, n: int = 12) -> Path:
     """Write claims. The supported third repeats its evidence."""
     labels = ("supports", "contradicts", "neutral")
-    return write_lines(
+    return write_rows(
         path,
         (
             {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
 from attacked import SENTENCES, record_of
+from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,7 +30,7 @@ def test_sentences_come_out_as_they_went_in(texts: list[str]):
     assert cut_answer(record_of(given_sentences)).join_pieces() == given_sentences
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "One fell (1). Two rose [2]. Three stayed.",
@@ -50,7 +50,7 @@ def test_pieces_are_the_sentences_of_the_segmenter(text: str):
     assert [p.words for p in pieces] == [s.text for s in sentences]
 
 
-@pytest.mark.parametrize("answer", ["One fell (1). Two rose.", SENTENCES[:2]])
+@each_case("answer", ["One fell (1). Two rose.", SENTENCES[:2]])
 def test_a_sentence_put_in_is_numbered_at_its_place(answer: str | tuple[SentenceInput, ...]):
     unperturbed = cut_answer(record_of(answer))
     for index in range(3):
@@ -63,29 +63,28 @@ def test_a_sentence_put_in_is_numbered_at_its_place(answer: str | tuple[Sentence
         assert numbers[0] == index + 1
 
 
-def test_a_sentence_behind_one_without_a_full_stop_is_its_own():
-    perturbed = cut_answer(record_of("No full stop (1)")).with_text(1, "A new one.")
-    assert perturbed.join_pieces() == "No full stop (1)\n\nA new one."
-    assert perturbed.find_changed_sentences(SOURCES) == (2,)
-
-
-def test_a_text_without_a_full_stop_does_not_run_into_the_next_sentence():
-    perturbed = cut_answer(record_of("One fell. Two rose.")).with_text(1, "lol #mood")
-    assert perturbed.join_pieces() == "One fell. lol #mood\n\nTwo rose."
-    assert perturbed.find_changed_sentences(SOURCES) == (2,)
+@each_case(
+    ("answer", "added", "perturbed"),
+    [
+        ("No full stop (1)", "A new one.", "No full stop (1)\n\nA new one."),
+        ("One fell. Two rose.", "lol #mood", "One fell. lol #mood\n\nTwo rose."),
+    ],
+)
+def test_without_a_full_stop_a_sentence_does_not_run_into_the_next(answer, added, perturbed):
+    found = cut_answer(record_of(answer)).with_text(1, added)
+    assert found.join_pieces() == perturbed
+    assert found.find_changed_sentences(SOURCES) == (2,)
 
 
 def test_the_white_space_stays_where_it_is():
-    unperturbed = cut_answer(record_of("\n One fell.\n\nTwo rose. Three stayed.\t"))
-    assert (
-        unperturbed.reorder([2, 0, 1]).join_pieces() == "\n Three stayed.\n\nOne fell. Two rose.\t"
-    )
-    assert unperturbed.remove_piece(0).join_pieces() == "\n Two rose. Three stayed.\t"
-    assert unperturbed.remove_piece(2).join_pieces() == "\n One fell.\n\nTwo rose.\t"
-    assert (
-        unperturbed.with_text(0, "New.").join_pieces()
-        == "\n New. One fell.\n\nTwo rose. Three stayed.\t"
-    )
+    cut = cut_answer(record_of("\n One fell.\n\nTwo rose. Three stayed.\t"))
+    for found, text in (
+        (cut.reorder([2, 0, 1]), "\n Three stayed.\n\nOne fell. Two rose.\t"),
+        (cut.remove_piece(0), "\n Two rose. Three stayed.\t"),
+        (cut.remove_piece(2), "\n One fell.\n\nTwo rose.\t"),
+        (cut.with_text(0, "New."), "\n New. One fell.\n\nTwo rose. Three stayed.\t"),
+    ):
+        assert found.join_pieces() == text
 
 
 def test_blank_sentences_and_lone_markers_are_no_place():

@@ -19,7 +19,9 @@ from ragassay.perturbations.counterfactuals import (
 )
 from ragassay.perturbations.lexicon import copy_capitals, load_drugs, load_words, replace_words
 from ragassay.perturbations.numbers import change_number
-from ragassay.records import Document, SentenceInput
+from ragassay.records import Article, ArticleLink, Case, Document, SentenceInput
+from ragassay.retrievers.citation_warnings import check_cited_articles
+from ragassay.text.segmenter import segment
 
 
 def _found(change: Change, sentence: str) -> set[str | None]:
@@ -174,23 +176,23 @@ def test_a_citation_goes_to_a_source_that_bears_the_sentence_out_less():
     # Source 3 is on bees: it shares no word with any sentence. Source 2 shares less than 1 with
     # the dose, and 1 less than 2 with the children.
     found = {text_after("citation", ANSWER, seed) for seed in range(60)}
-    assert {text for text in found if text and text[84:] == ANSWER[84:]} == {
-        ANSWER.replace("(1, 2)", moved) for moved in ("(3, 2)", "(1, 3)")
+    assert found == {
+        ANSWER.replace(old, new)
+        for old, new in [
+            ("(1, 2)", "(3, 2)"),
+            ("(1, 2)", "(1, 3)"),
+            ("children (2)", "children (3)"),
+            ("children (2)", "children (1)"),
+            ("mg (1)", "mg (2)"),
+            ("mg (1)", "mg (3)"),
+        ]
     }
-    assert ANSWER.replace("children (2)", "children (3)") in found
-    assert ANSWER.replace("children (2)", "children (1)") in found
-    assert ANSWER.replace("mg (1)", "mg (2)") in found
-    assert ANSWER.replace("mg (1)", "mg (3)") in found
-    assert len(found) == 6
 
 
-def test_a_pmid_goes_to_the_pmid_of_another_source():
+def test_a_pmid_goes_to_the_pmid_of_another_source_or_record():
     text = "The usual dose is 300 mg [PMID 1111111]."
     found = {text_after("citation", text, seed) for seed in range(30)}
     assert found == {text.replace("1111111", pmid) for pmid in ("2222222", "3333333")}
-
-
-def test_a_pmid_outside_the_sources_goes_to_one_of_another_record():
     record = record_of("It helps [PMID 7777777].", sources=())
     perturbed = attacked("citation", record, OTHER)
     assert perturbed and perturbed.record.answer == "It helps [PMID 4444444]."
@@ -198,13 +200,11 @@ def test_a_pmid_outside_the_sources_goes_to_one_of_another_record():
 
 
 def test_a_listed_citation_moves():
-    found = [attacked("citation", record_of(SENTENCES), seed=seed) for seed in range(20)]
-    for perturbed in found:
+    for seed in range(20):
+        perturbed = attacked("citation", record_of(SENTENCES), seed=seed)
         assert perturbed and len(perturbed.sentences) == 1
         pairs = zip(perturbed.record.answer, SENTENCES, strict=True)
-        changed = [(a, b) for a, b in pairs if a != b]
-        assert len(changed) == 1
-        (after, before), = changed  # fmt: skip
+        ((after, before),) = [(a, b) for a, b in pairs if a != b]
         assert isinstance(after, SentenceInput)
         assert after.text == before.text
         assert len(set(after.citations) - set(before.citations)) == 1
@@ -234,36 +234,28 @@ def test_a_retracted_article_is_cited_before_the_full_stop():
 
 def test_a_retracted_article_is_listed_beside_a_sentence():
     perturbed = attacked("retracted", record_of(SENTENCES[:1]))
-    assert perturbed
-    assert perturbed.record.answer == (
-        SENTENCES[0].model_copy(update={"citations": ("1111111", "2222222", "PMID 9999999")}),
-    )
+    cited = {"citations": ("1111111", "2222222", "PMID 9999999")}
+    assert perturbed and perturbed.record.answer == (SENTENCES[0].model_copy(update=cited),)
     assert perturbed.targets == ("findings.retracted_citation", "citations.support")
-
-
-def test_a_retracted_article_that_is_cited_already_is_not_cited_again():
+    # An article that is cited already is not cited again.
     assert attacked("retracted", record_of("It fell [PMID 9999999].")) is None
 
 
 def test_the_finding_on_a_retracted_article_comes_up():
-    from ragassay.records import Article, ArticleLink, Case
-    from ragassay.retrievers.citation_warnings import check_cited_articles
-    from ragassay.text.segmenter import segment
+    link = ArticleLink(kind="retracted_by")
+    bad = Article(id="9999999", text="It fell.", links=(link,))
 
     class Registry:
         def get(self, identifier: str) -> Document | None:
-            link = ArticleLink(kind="retracted_by")
-            bad = Article(id="9999999", text="It fell.", links=(link,))
             return bad if identifier == bad.id else None
 
     perturbed = attacked("retracted", record_of())
     assert perturbed
-    text, sentences, sources = segment(perturbed.record, Registry().get)
-    case = Case(
-        record_id="a", question="q", answer=text, sentences=tuple(sentences), sources=tuple(sources)
-    )
-    found = check_cited_articles(case, Registry())  # type: ignore[arg-type]
-    kinds = [finding.kind for finding in found if finding.kind == "retracted_citation"]
+    text, *found = segment(perturbed.record, Registry().get)
+    sentences, sources = map(tuple, found)
+    case = Case(record_id="a", question="q", answer=text, sentences=sentences, sources=sources)
+    findings = check_cited_articles(case, Registry())  # type: ignore[arg-type]
+    kinds = [finding.kind for finding in findings if finding.kind == "retracted_citation"]
     assert kinds == [perturbed.targets[0].removeprefix("findings.")]
 
 

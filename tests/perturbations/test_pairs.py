@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable, Sequence
 
-import pytest
 from case_tables import each_case
 
 from ragassay.metrics.papers.sciqag import SourceNumbers, check_answer_numbers
+from ragassay.perturbations import Side
 from ragassay.perturbations.lexicon import load_pool
 from ragassay.perturbations.numbers import WRONG
 from ragassay.qa.audit import PAIR_ATTACKS, perturb_pair
 from ragassay.records.inputs import QAPair
 from ragassay.records.qa import RACAR
-from ragassay.text.quantities import read_quantities
+from ragassay.text.quantities import Quantity, read_quantities
 from ragassay.text.questions import find_context_marks
 
 PAIR = QAPair(
@@ -36,99 +37,98 @@ def test_every_dimension_has_an_attack():
     assert {attack.dimension for attack in PAIR_ATTACKS.values()} == set(RACAR)
 
 
-@pytest.mark.parametrize("name", PAIR_ATTACKS)
-def test_damage_is_seeded_and_changes_one_side_only(name: str):
-    perturbed = [perturb_pair(PAIR, name, seed, OTHERS) for seed in SEEDS]
+def perturb_often(name: str, others: Sequence[QAPair] = ()) -> list[QAPair]:
+    """Perturb the pair with each seed, and return the pairs that changed."""
+    found = (perturb_pair(PAIR, name, seed, others) for seed in SEEDS)
+    return [one for one in found if one]
 
-    assert perturbed == [perturb_pair(PAIR, name, seed, OTHERS) for seed in SEEDS]
+
+@each_case("name", PAIR_ATTACKS)
+def test_damage_is_seeded_and_changes_one_side_only(name: str):
+    perturbed = perturb_often(name, OTHERS)
+    assert len(perturbed) == len(SEEDS) and perturbed == perturb_often(name, OTHERS)
     for one in perturbed:
-        assert one is not None and one.id == PAIR.id and one.paper == PAIR.paper
+        assert one.id == PAIR.id and one.paper == PAIR.paper
         assert (one.question == PAIR.question) != (one.answer == PAIR.answer)
 
 
-@pytest.mark.parametrize(
-    "name", ["wrong_number", "points_to_paper", "half_answer", "contradiction"]
+CLAUSE = "Rats that were fed zinc, which was pure, grew."
+
+
+@each_case(
+    ("name", "pair"),
+    [
+        *((name, PLAIN) for name in ("wrong_number", "points_to_paper")),
+        *((name, PLAIN) for name in ("half_answer", "contradiction")),
+        ("points_to_paper", PAIR.model_copy(update={"question": "What does Figure 2 show?"})),
+        # A subordinate clause is not denied.
+        ("contradiction", PAIR.model_copy(update={"answer": CLAUSE})),
+    ],
 )
-def test_damage_that_cannot_apply_is_none(name: str):
-    assert perturb_pair(PLAIN, name, 0, OTHERS) is None
+def test_damage_that_cannot_apply_is_none(name: str, pair: QAPair):
+    assert perturb_pair(pair, name, 0, OTHERS) is None
 
 
 def test_a_wrong_number_is_not_the_answer_s():
     source = SourceNumbers.from_text(PAIR.answer)
-    for seed in SEEDS:
-        perturbed = perturb_pair(PAIR, "wrong_number", seed)
-        assert perturbed is not None
-        assert sum(not one.is_near for one in check_answer_numbers(perturbed.answer, source)) >= 1
+    for perturbed in perturb_often("wrong_number"):
+        assert not all(one.is_near for one in check_answer_numbers(perturbed.answer, source))
 
 
 def test_a_question_that_points_to_its_paper_stays_a_question():
-    questions = {
-        one.question for seed in SEEDS if (one := perturb_pair(PAIR, "points_to_paper", seed))
-    }
-
+    questions = {one.question for one in perturb_often("points_to_paper")}
     assert len(questions) > 5
     assert all(text.endswith("?") and "zinc change the serum" in text for text in questions)
     assert all(find_context_marks(text, "") for text in questions)
 
 
-def test_a_question_that_points_to_its_paper_already_is_left():
-    pointing = PAIR.model_copy(update={"question": "What does Figure 2 show?"})
-
-    assert perturb_pair(pointing, "points_to_paper") is None
-
-
-def test_half_an_answer_is_its_first_sentences_or_clauses():
-    perturbed = perturb_pair(PAIR, "half_answer")
-    single = PAIR.model_copy(
-        update={"answer": "Nausea was common; two patients stopped the drug, and no patient died."}
-    )
-    halved = perturb_pair(single, "half_answer")
-
-    assert perturbed and perturbed.answer == "It raises the level from 4.4 to 6.6 mM of zinc."
-    assert halved and halved.answer == "Nausea was common."
+@each_case(
+    ("answer", "half"),
+    [
+        (PAIR.answer, "It raises the level from 4.4 to 6.6 mM of zinc."),
+        (
+            "Nausea was common; two patients stopped the drug, and no patient died.",
+            "Nausea was common.",
+        ),
+    ],
+)
+def test_half_an_answer_is_its_first_sentences_or_clauses(answer: str, half: str):
+    perturbed = perturb_pair(PAIR.model_copy(update={"answer": answer}), "half_answer")
+    assert perturbed and perturbed.answer == half
 
 
 def test_another_paper_s_question_shares_no_subject():
-    questions = {
-        one.question
-        for seed in SEEDS
-        if (one := perturb_pair(PAIR, "foreign_question", seed, OTHERS))
-    }
-
+    questions = {one.question for one in perturb_often("foreign_question", OTHERS)}
     assert questions == {"Which alloys survive molten glass?"}
 
 
-def test_without_other_papers_the_question_is_of_the_side_s_pool():
-    for side in ("audit", "fit"):
-        texts = {
-            text
-            for genre in load_pool("questions").values()
-            if genre.side == side
-            for text in genre.texts
-        }
-        drawn = {
-            one.question
-            for seed in range(200)
-            if (one := perturb_pair(PAIR, "foreign_question", seed, side=side))
-        }
-        assert drawn == texts
+@each_case("side", ["audit", "fit"])
+def test_without_other_papers_the_question_is_of_the_side_s_pool(side: Side):
+    genres = [genre for genre in load_pool("questions").values() if genre.side == side]
+    drawn = (perturb_pair(PAIR, "foreign_question", seed, side=side) for seed in range(200))
+    texts = {text for genre in genres for text in genre.texts}
+    assert {one.question for one in drawn if one} == texts
 
 
 def test_a_contradiction_keeps_the_answer_and_adds_an_opposite():
-    added = {
-        one.answer.removeprefix(PAIR.answer).strip()
-        for seed in SEEDS
-        if (one := perturb_pair(PAIR, "contradiction", seed))
-    }
-
+    found = perturb_often("contradiction")
+    added = {one.answer.removeprefix(PAIR.answer).strip() for one in found}
     assert "It changes the weight." in added
     assert all(text and text not in PAIR.answer for text in added)
 
 
-def test_a_subordinate_clause_is_not_denied():
-    pair = PAIR.model_copy(update={"answer": "Rats that were fed zinc, which was pure, grew."})
+def read_number(text: str) -> Quantity:
+    (number,) = [one for one in read_quantities(text) if not one.is_name]
+    return number
 
-    assert perturb_pair(pair, "contradiction") is None
+
+def make_wrong(way: str, text: str, seeds: Iterable[int]) -> set[str]:
+    made = set()
+    for seed in seeds:
+        if edit := WRONG[way](text, read_number(text), random.Random(seed)):
+            start, end, new = edit
+            made.add(text[:start] + new + text[end:])
+    return made
 
 
 @each_case(
@@ -146,25 +146,11 @@ def test_a_subordinate_clause_is_not_denied():
     ],
 )
 def test_a_number_is_made_wrong_as_named(way: str, text: str, allowed: set[str]):
-    (one,) = [q for q in read_quantities(text) if not q.is_name]
-    made = set()
-    for seed in range(200):
-        edit = WRONG[way](text, one, random.Random(seed))
-        if edit:
-            start, end, new = edit
-            made.add(text[:start] + new + text[end:])
-
-    assert made == allowed
+    assert make_wrong(way, text, range(200)) == allowed
 
 
 def test_a_changed_digit_changes_the_value():
     for text in ("It took 1,205 days.", "It was 6.0 \u00d7 10\u22126 M.", "It took three days."):
-        (one,) = [q for q in read_quantities(text) if not q.is_name]
         for seed in range(50):
-            edit = WRONG["digit"](text, one, random.Random(seed))
-            assert edit is not None
-            start, end, new = edit
-            (changed,) = [
-                q for q in read_quantities(text[:start] + new + text[end:]) if not q.is_name
-            ]
-            assert changed.value != one.value
+            (changed,) = make_wrong("digit", text, [seed])
+            assert read_number(changed).value != read_number(text).value

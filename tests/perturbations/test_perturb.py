@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 
-import pytest
 from attacked import ANSWER, OTHER, RETRACTED, SENTENCES, attack_named, attacked, record_of
 from case_tables import each_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragassay.formats import read_records
 from ragassay.perturbations import ATTACKS, perturb_answers
 from ragassay.perturbations.lexicon import load_pool
 from ragassay.prompts import load_rubrics
@@ -43,22 +43,20 @@ def test_every_attack_is_sorted_into_what_it_does():
     assert len(set(NAMES)) == len(NAMES)
 
 
-def test_answers_come_by_record_and_then_by_attack():
-    found = [(d.original, NAMES.index(d.attack)) for d in _all()]
+def test_answers_come_by_record_and_then_by_attack_and_are_named_after_both():
+    perturbed = _all()
+    found = [(d.original, NAMES.index(d.attack)) for d in perturbed]
     assert found == sorted(found, key=lambda pair: ("acb".index(pair[0]), pair[1]))
     assert {name for _, name in found} == set(range(len(NAMES)))
-
-
-def test_ids_are_unique_and_name_the_attack():
-    perturbed = _all()
     assert len({d.record.id for d in perturbed}) == len(perturbed)
     assert all(d.record.id == f"{d.original}~{d.attack}" for d in perturbed)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each_case("seed", range(3))
 def test_the_same_seed_gives_the_same_damage_and_counts_unchanged_answers(seed: int):
     perturbed = perturb_answers(WHOLE, seed=seed, retracted=RETRACTED)
     assert perturbed.answers == _all(seed)
+    assert seed == 0 or perturbed.answers != _all(seed - 1)
     answers = {record.id: record.answer for record in WHOLE}
     assert all(d.record.answer != answers[d.original] for d in perturbed.answers)
     for name in NAMES:
@@ -94,21 +92,13 @@ def test_every_rubric_has_a_subtle_and_an_extreme_attack():
     assert all(len(attack.targets) == 9 for attack in ATTACKS if attack.family == "injection")
 
 
-def test_another_seed_gives_other_damage():
-    assert _all(1) != _all(2)
-
-
 @each_case("name", NAMES)
-def test_damage_does_not_depend_on_other_attacks(name: str):
+def test_damage_does_not_depend_on_other_attacks_and_records(name: str):
     alone = perturb_answers(WHOLE, attacks=[attack_named(name)], retracted=RETRACTED).answers
     assert list(alone) == [d for d in _all() if d.attack == name]
-
-
-@each_case("name", [n for n in NAMES if "same_domain" not in n])
-def test_damage_does_not_depend_on_other_records(name: str):
-    # The sentence of the same domain is drawn from the others: that attack is left out.
-    alone = attacked(name, WHOLE[0])
-    assert alone == next((d for d in _all() if d.attack == name and d.original == "a"), None)
+    # The sentence of the same domain is drawn from the other records.
+    if "same_domain" not in name:
+        assert attacked(name, WHOLE[0]) == next((d for d in alone if d.original == "a"), None)
 
 
 @each_case("seed", range(4))
@@ -131,16 +121,15 @@ def test_the_numbers_are_those_of_the_changed_sentences(name: str, seed: int):
         perturbed = attacked(name, whole, OTHER, seed=seed)
         if perturbed is None:
             continue
-        after, before = (segment(r, lambda _: None)[1] for r in (perturbed.record, whole))
-        assert len(after) == len(before)
-        pairs = enumerate(zip(after, before, strict=True), 1)
-        changed = [
-            n for n, (a, b) in pairs if (a.text, a.citations) != (b.text, b.citations)
-        ]  # fmt: skip
-        assert list(perturbed.sentences) == changed
+        after, before = (
+            [(one.text, one.citations) for one in segment(record, lambda _: None)[1]]
+            for record in (perturbed.record, whole)
+        )
+        pairs = zip(after, before, strict=True)
+        assert list(perturbed.sentences) == [n for n, (a, b) in enumerate(pairs, 1) if a != b]
 
 
-@pytest.mark.parametrize("name", MOVING)
+@each_case("name", MOVING)
 def test_what_was_taken_away_or_moved_has_no_number(name: str):
     for whole in WHOLE[:2]:
         perturbed = attacked(name, whole)
@@ -148,11 +137,11 @@ def test_what_was_taken_away_or_moved_has_no_number(name: str):
         assert set(_sentences(perturbed.record)) <= set(_sentences(whole))
 
 
-@pytest.mark.parametrize("side", ["fit", "audit"])
+@each_case("side", ["fit", "audit"])
 def test_the_text_comes_from_the_side_and_its_genre_is_kept(side):
     pools = {"off_topic": "off_topic", "blog": "blog", "tweet": "tweet", "drop": "off_topic"}
     for attack in ATTACKS:
-        for seed in range(10):
+        for seed in range(5):
             perturbed = attacked(attack.name, WHOLE[0], OTHER, seed=seed, pools=side)
             if perturbed is None or "pool" not in perturbed.record.metadata:
                 continue
@@ -162,7 +151,7 @@ def test_the_text_comes_from_the_side_and_its_genre_is_kept(side):
             assert any(text in str(perturbed.record.answer) for text in genre.texts)
 
 
-@pytest.mark.parametrize("answer", ["", "  \n", "[1]", ()])
+@each_case("answer", ["", "  \n", "[1]", ()])
 def test_nothing_is_done_to_an_answer_without_a_sentence(answer):
     perturbed = perturb_answers([record_of(answer), OTHER], retracted=RETRACTED)
     assert all(d.original == OTHER.id for d in perturbed.answers)
@@ -170,42 +159,28 @@ def test_nothing_is_done_to_an_answer_without_a_sentence(answer):
 
 
 WORDS = (
-    "However, ",
-    "Aspirin",
-    " not",
-    " 20%",
-    " may",
-    ".",
-    " ",
-    "\n",
-    "(1)",
-    "[PMID 1111111]",
+    *("However, ", "Aspirin", " not", " 20%", " may", ".", " ", "\n", "(1)", "[PMID 1111111]"),
     "!",
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.lists(st.sampled_from(WORDS), max_size=14).map("".join), st.integers(0, 99))
 def test_any_answer_can_be_attacked(text: str, seed: int):
     for answer in (text, (SentenceInput(text=text, citations=("1",)),)):
-        records = [record_of(answer)]
-        perturbed = perturb_answers(
-            records, seed=seed, retracted=RETRACTED, among=[*records, OTHER]
-        )
-        for d in perturbed.answers:
+        record = record_of(answer)
+        given = {"seed": seed, "retracted": RETRACTED, "among": [record, OTHER]}
+        for d in perturb_answers([record], **given).answers:
             n_sentences = len(_sentences(d.record))
             assert all(1 <= n <= n_sentences for n in d.sentences)
             # A listing of code, as a forged rating is, states nothing.
             assert d.attack in MOVING or d.sentences or "```" in str(d.record.answer)
 
 
-def test_no_record_gives_nothing():
+def test_no_record_and_no_retracted_article_give_nothing():
     perturbed = perturb_answers([])
     assert perturbed.answers == ()
     assert set(perturbed.n_unchanged.values()) == {0}
-
-
-def test_without_retracted_articles_none_is_cited():
     perturbed = perturb_answers([record_of()])
     assert "retracted" not in perturbed.n_unchanged
     assert all(d.attack != "retracted" for d in perturbed.answers)
@@ -232,12 +207,10 @@ def test_markers_survive_every_attack_that_is_not_about_them():
 
 
 def test_real_answers_come_through_every_attack(shared):
-    from ragassay.formats import read_records
-
     read = read_records(shared / "data" / "yescieval" / "bioasq-train-answers.jsonl.gz").records
-    whole = [record for record in read if record.metadata.get("variant") == "benign"][:6]
+    whole = [record for record in read if record.metadata.get("variant") == "benign"][:3]
     perturbed = perturb_answers(whole, retracted=RETRACTED)
-    assert len(perturbed.answers) > 6 * len(ATTACKS) / 2
+    assert len(perturbed.answers) > 3 * len(ATTACKS) / 2
     for d in perturbed.answers:
         n_sentences = len(segment(d.record, lambda _: None)[1])
         assert all(1 <= n <= n_sentences for n in d.sentences)

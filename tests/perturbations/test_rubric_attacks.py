@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 
-import pytest
 from attacked import ANSWER, OTHER, attacked, record_of, text_after
 from case_tables import each_case
 
@@ -22,15 +21,36 @@ TEXT = f"{ONE} {TWO} {THREE}"
 SEEDS = range(30)
 
 
-def test_the_last_sentence_is_dropped_and_white_space_with_it():
-    assert text_after("drop_last", TEXT) == f"{ONE} {TWO}"
-    assert text_after("drop_last", f"{ONE}\n\n{TWO}\n") == f"{ONE}\n"
-    assert text_after("drop_last", ONE) is None
+@each_case(
+    ("name", "answer", "perturbed"),
+    [
+        ("drop_last", TEXT, f"{ONE} {TWO}"),
+        # White space goes with the sentence.
+        ("drop_last", f"{ONE}\n\n{TWO}\n", f"{ONE}\n"),
+        ("drop_last", ONE, None),
+        ("swap_last", TEXT, f"{ONE} {THREE} {TWO}"),
+        ("swap_last", f"{TWO}\n\n{ONE}\n", f"{ONE}\n\n{TWO}\n"),
+        ("shuffle", f"{ONE} {TWO}", None),
+        ("off_topic_inside", ONE, None),
+        ("first_connective", ANSWER, ANSWER.replace(", and it", ", it")),
+        (
+            "all_connectives",
+            ANSWER,
+            ANSWER.replace(", and it", ", it").replace("However, it", "It"),
+        ),
+        ("all_connectives", "It fell (1). It rose.", None),
+    ],
+)
+def test_sentences_and_connectives_are_taken_out_or_change_places(name, answer, perturbed):
+    assert text_after(name, answer) == perturbed
 
 
-def test_any_sentence_but_the_last_is_dropped():
+def test_any_sentence_but_the_last_is_dropped_and_all_are_shuffled():
     found = {text_after("drop_inside", TEXT, seed) for seed in SEEDS}
     assert found == {f"{TWO} {THREE}", f"{ONE} {THREE}"}
+    found = {text_after("shuffle", TEXT, seed) for seed in range(60)}
+    assert len(found) == 5
+    assert TEXT not in found
 
 
 def test_the_last_sentence_gives_way_to_one_off_the_subject():
@@ -41,18 +61,6 @@ def test_the_last_sentence_gives_way_to_one_off_the_subject():
     assert perturbed.sentences[0] == 3
 
 
-def test_the_last_two_sentences_change_places():
-    assert text_after("swap_last", TEXT) == f"{ONE} {THREE} {TWO}"
-    assert text_after("swap_last", f"{TWO}\n\n{ONE}\n") == f"{ONE}\n\n{TWO}\n"
-
-
-def test_sentences_are_shuffled_into_any_other_order():
-    found = {text_after("shuffle", TEXT, seed) for seed in range(60)}
-    assert len(found) == 5
-    assert TEXT not in found
-    assert text_after("shuffle", f"{ONE} {TWO}") is None
-
-
 def test_a_listed_sentence_keeps_its_citations_when_it_moves():
     sentences = tuple(SentenceInput(text=f"No. {n} it is.", citations=(str(n),)) for n in (1, 2, 3))
     perturbed = attacked("swap_last", record_of(sentences))
@@ -60,7 +68,7 @@ def test_a_listed_sentence_keeps_its_citations_when_it_moves():
     assert perturbed.record.answer == (sentences[0], sentences[2], sentences[1])
 
 
-@pytest.mark.parametrize("name", ["off_topic", "blog", "tweet"])
+@each_case("name", ["off_topic", "blog", "tweet"])
 def test_a_text_is_put_at_the_end(name):
     perturbed = attacked(name, record_of(TEXT + "\n"))
     assert perturbed
@@ -72,14 +80,21 @@ def test_a_text_is_put_at_the_end(name):
 def test_a_text_inside_stands_before_any_sentence_but_the_first():
     found = [attacked("off_topic_inside", record_of(TEXT), seed=seed) for seed in SEEDS]
     assert {d.sentences[0] for d in found if d} == {2, 3}
-    assert attacked("off_topic_inside", record_of(ONE)) is None
 
 
 def test_a_sentence_of_another_question_cites_what_its_new_neighbours_cite():
+    added = "Bees rest at night in the hive for five to eight hours"
     perturbed = attacked("same_domain", record_of(TEXT), OTHER)
     assert perturbed
-    added = "Bees rest at night in the hive for five to eight hours"
     assert perturbed.record.answer in (f"{TEXT} {added} (1).", f"{TEXT} {added} (2).")
+    # If the neighbours cite nothing, neither does it.
+    perturbed = attacked("same_domain", record_of("One fell.", sources=()), OTHER)
+    assert perturbed and perturbed.record.answer == f"One fell. {added}."
+    listed = (SentenceInput(text="One fell.", citations=("7",)),)
+    record = record_of(listed, sources=(Document(id="7", text="It fell."),))
+    perturbed = attacked("same_domain", record, OTHER)
+    assert perturbed
+    assert perturbed.record.answer[1] == SentenceInput(text=f"{added}.", citations=("7",))
 
 
 def test_no_sentence_is_taken_from_an_answer_to_the_same_question():
@@ -112,19 +127,12 @@ def test_connectives_are_taken_out(sentence: str, bare: str):
     assert remove_connectives(sentence) == bare
 
 
-def test_one_connective_or_all_are_taken_out():
-    assert text_after("first_connective", ANSWER) == ANSWER.replace(", and it", ", it")
-    everything = ANSWER.replace(", and it", ", it").replace("However, it", "It")
-    assert text_after("all_connectives", ANSWER) == everything
-    assert text_after("all_connectives", "It fell (1). It rose.") is None
-
-
 def _again(sentence: str, frame: str = "{}", known: str = "", seed: int = 0) -> str:
     piece = cut_answer(record_of(sentence)).pieces[0]
     return paraphrase_by_rule(piece, frame, known, random.Random(seed))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("sentence", "again"),
     [
         ("The drug fell because it was cold (1).", "Because it was cold, the drug fell (1)."),
@@ -144,7 +152,7 @@ def test_words_give_way_to_synonyms_and_articles_follow():
     assert not [text for text in found if "an significant" in text or "a important" in text]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("sentence", "known", "again"),
     [
         ("However, the drug fell.", "", "In short, the drug fell."),
@@ -160,13 +168,9 @@ def test_a_frame_keeps_names_and_drops_what_links(sentence: str, known: str, aga
     assert _again(sentence, "In short, {}", known) == again
 
 
-def test_the_same_frame_returns_only_after_all_others():
+def test_a_frame_returns_only_after_all_others_and_those_for_fitting_do_not_audit():
     frames = iter_frames("fit", random.Random(0))
-    n = len({next(frames) for _ in range(18)})
-    assert n == 18
-
-
-def test_frames_for_fitting_are_not_those_for_auditing():
+    assert len({next(frames) for _ in range(18)}) == 18
     turns = [iter_frames(side, random.Random(0)) for side in ("fit", "audit")]
     fit, audit = ({next(frames) for _ in range(40)} for frames in turns)
     assert fit & audit == {"{}"}
@@ -200,19 +204,3 @@ def test_a_model_may_say_it_again():
     # It cites what the sentence cites. An empty reply is none: the rules take its place.
     assert (pieces[1], pieces[3]) == ("It did (1).", "It did so.")
     assert "stayed" in pieces[5]
-
-
-def test_an_added_sentence_of_an_answer_without_citations_has_none():
-    perturbed = attacked("same_domain", record_of("One fell.", sources=()), OTHER)
-    assert perturbed
-    assert str(perturbed.record.answer).endswith("to eight hours.")
-
-
-def test_a_listed_answer_lends_its_citations_to_the_added_sentence():
-    sentences = (SentenceInput(text="One fell.", citations=("7",)),)
-    record = record_of(sentences, sources=(Document(id="7", text="It fell."),))
-    perturbed = attacked("same_domain", record, OTHER)
-    assert perturbed
-    assert perturbed.record.answer[1] == SentenceInput(
-        text="Bees rest at night in the hive for five to eight hours.", citations=("7",)
-    )

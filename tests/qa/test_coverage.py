@@ -47,14 +47,15 @@ class TestTopCount:
         assert count_top_sentences(n) == k
 
     def test_a_share_that_binary_cannot_write_loses_no_sentence(self) -> None:
-        assert [count_top_sentences(20 * i) for i in range(1, 500)] == [
-            3 * i for i in range(1, 500)
-        ]
+        counts = [count_top_sentences(20 * i) for i in range(1, 500)]
+        assert counts == [3 * i for i in range(1, 500)]
 
 
 class TestChunks:
-    def test_ten_equal_ones(self) -> None:
+    def test_are_ten_equal_ones_or_a_sentence_each(self) -> None:
         assert [find_chunk(i, 30) for i in range(30)] == [1 + i // 3 for i in range(30)]
+        for n in range(1, 11):
+            assert [find_chunk(i, n) for i in range(n)] == list(range(1, n + 1))
 
     @given(st.integers(1, 500))
     def test_differ_by_one_sentence_at_most_and_keep_the_order(self, n: int) -> None:
@@ -65,16 +66,10 @@ class TestChunks:
         assert max(sizes) - min(sizes) <= 1
         assert sum(sizes) == n
 
-    @each_case("n", range(1, 11))
-    def test_fewer_than_ten_sentences_are_a_chunk_each(self, n: int) -> None:
-        assert [find_chunk(i, n) for i in range(n)] == list(range(1, n + 1))
-
 
 class TestClosest:
     def test_come_first_and_the_earlier_of_equals(self) -> None:
         assert find_top_sentences([0.2, 0.9, 0.2, 0.9, 0.5], 4) == (1, 3, 4, 0)
-
-    def test_are_no_more_than_there_are(self) -> None:
         assert find_top_sentences([0.1], 10) == (0,)
         assert find_top_sentences([], 10) == ()
 
@@ -138,13 +133,10 @@ class TestCoverage:
         assert one is not None and every is not None and wide is not None
         assert 0 < one <= every <= wide <= 1 == whole
 
-    @pytest.mark.parametrize("score", [coverage_score, pooled_coverage_score, average_chunk_share])
-    def test_of_nothing_is_undefined(self, score) -> None:
+    @each_case("score", [coverage_score, pooled_coverage_score, average_chunk_share])
+    def test_of_nothing_is_undefined_and_of_a_paper_of_one_sentence_whole(self, score) -> None:
         assert score([]) is None
         assert score([[], []]) is None
-
-    @pytest.mark.parametrize("score", [coverage_score, pooled_coverage_score, average_chunk_share])
-    def test_of_a_paper_of_one_sentence_is_whole(self, score) -> None:
         assert score([[0.1]]) == 1
 
 
@@ -153,16 +145,14 @@ class TestChance:
         # 20 sentences, chunks of 2, 3 drawn: a chunk escapes with C(18, 3) / C(20, 3) = 816 / 1140.
         assert chance_coverage_score(1, 20, 3) == pytest.approx(1 - 816 / 1140)
         assert chance_coverage_score(2, 20, 3) == pytest.approx(1 - (816 / 1140) ** 2)
+        assert chance_coverage_score(0, 5, 1) is None
+        assert chance_coverage_score(3, 0, 0) is None
+        assert chance_coverage_score(1, 5, 5) == 1
 
     def test_agrees_with_drawing(self) -> None:
         rng = random.Random(7)
         drawn = [
             coverage_score([[rng.random() for _ in range(47)] for _ in range(2)]) or 0
-            for _ in range(4000)
+            for _ in range(2000)
         ]
         assert chance_coverage_score(2, 47, 7) == pytest.approx(sum(drawn) / len(drawn), abs=0.01)
-
-    def test_of_nothing_is_undefined_and_of_all_is_whole(self) -> None:
-        assert chance_coverage_score(0, 5, 1) is None
-        assert chance_coverage_score(3, 0, 0) is None
-        assert chance_coverage_score(1, 5, 5) == 1

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from calls import call, run
+from calls import judged_by, run
+from case_tables import each_case
 from conftest import ROOT
 from fakes import WordEmbedder
+from rows import write_rows
 
 from ragassay.formats.papers import EXPORT_FORMS, read_papers
 from ragassay.testing import ScriptedModel
@@ -20,15 +22,16 @@ PAIRS = (
 )
 
 
-def qa(*arguments: object) -> tuple[int, str, str]:
-    return call("qa", *arguments)
-
-
 @pytest.fixture
 def pairs(tmp_path):
     path = tmp_path / "pairs.csv"
     path.write_text(PAIRS)
     return path
+
+
+def export(pairs, form, out, *more, code=0):
+    given = ("export", pairs, "--papers", EXAMPLE, "--as", form, "--out", out, *more)
+    return run("qa", *given, code=code)
 
 
 def test_read_shows_what_was_read_and_writes_it(tmp_path):
@@ -50,70 +53,56 @@ def test_read_shows_what_was_read_and_writes_it(tmp_path):
 def test_read_names_what_it_cannot_read_and_goes_on(tmp_path):
     (tmp_path / "a.xml").write_text("<article>")
     (tmp_path / "b.txt").write_text("A text of a paper.")
-    code, shown, errors = qa("read", tmp_path)
-    assert code == 3
+    shown, errors = run("qa", "read", tmp_path, code=3)
     assert "1 paper" in shown
     assert f"rejected {tmp_path / 'a.xml'}:1: not XML" in errors
     (tmp_path / "b.txt").unlink()
-    code, _, errors = qa("read", tmp_path)
-    assert code == 1
+    _, errors = run("qa", "read", tmp_path, code=1)
     assert "no paper could be read" in errors
 
 
-@pytest.mark.parametrize("form", EXPORT_FORMS)
+@each_case("form", EXPORT_FORMS)
 def test_export_in_every_form(tmp_path, pairs, form):
-    told = tmp_path / "instruction.txt"
+    told, out = tmp_path / "instruction.txt", tmp_path / "out.json"
     told.write_text("Write pairs.")
-    out = tmp_path / "out.json"
-    more = ("--instruction", told)
-    shown, _ = run("qa", "export", pairs, "--papers", EXAMPLE, "--as", form, "--out", out, *more)
-    n = 1 if form in ("testbank", "sft") else 2
-    entries = "1 entry" if n == 1 else f"{n} entries"
+    shown, _ = export(pairs, form, out, "--instruction", told)
+    entries = "1 entry" if form in ("testbank", "sft") else "2 entries"
     assert f"2 pairs in {entries} ({form})" in shown
     assert out.stat().st_size > 100
 
 
-def test_export_names_pairs_without_a_paper(tmp_path, pairs):
+def test_export_names_pairs_without_a_paper_and_an_unknown_form(tmp_path, pairs):
+    out = tmp_path / "out.jsonl"
+    _, errors = export(pairs, "xml", out, code=1)
+    assert "ragas, deepeval, bioasq, testbank, jsonl, sft" in errors
     with pairs.open("a") as handle:
         handle.write("Only a question?,\n")
-    out = tmp_path / "out.jsonl"
-    _, errors = run(
-        "qa", "export", pairs, "--papers", EXAMPLE, "--as", "ragas", "--out", out, code=3
-    )
+    _, errors = export(pairs, "ragas", out, code=3)
     assert f"{pairs}:4: answer" in errors
     assert len(out.read_text().splitlines()) == 2
-
-
-def test_an_unknown_form_is_one_line(tmp_path, pairs):
-    _, errors = run(
-        "qa", "export", pairs, "--papers", EXAMPLE, "--as", "xml", "--out", tmp_path / "x", code=1
-    )
-    assert "ragas, deepeval, bioasq, testbank, jsonl, sft" in errors
 
 
 @pytest.mark.integration
 def test_a_rag_systems_answers_to_exported_questions_are_evaluated(tmp_path, pairs, monkeypatch):
     monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
-    out, answers = tmp_path / "questions.jsonl", tmp_path / "answers.jsonl"
-    assert qa("export", pairs, "--papers", EXAMPLE, "--as", "jsonl", "--out", out)[0] == 0
+    out = tmp_path / "questions.jsonl"
+    export(pairs, "jsonl", out)
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     answered = [row | {"answer": row["reference"] + " [1]", "system": "mine"} for row in rows]
-    answers.write_text("".join(json.dumps(row) + "\n" for row in answered))
+    answers = write_rows(tmp_path / "answers.jsonl", answered)
     with ScriptedModel() as model:
-        judge = ("--model", model.model_name, "--api-base", model.base_url, "--quiet", "--json")
-        code, shown, _ = call("evaluate", answers, "--out", tmp_path / "run", *judge)
-    assert code == 0
+        more = ("--out", tmp_path / "run", "--quiet", "--json", *judged_by(model))
+        shown, _ = run("evaluate", answers, *more)
     assert json.loads(shown)["n_evaluated"] == 2
 
 
 @pytest.mark.integration
 def test_an_exported_test_bank_grades(tmp_path, pairs):
-    bank, answers = tmp_path / "bank.jsonl.gz", tmp_path / "answers.jsonl"
-    assert qa("export", pairs, "--papers", EXAMPLE, "--as", "testbank", "--out", bank)[0] == 0
+    bank = tmp_path / "bank.jsonl.gz"
+    export(pairs, "testbank", bank)
     row = {"id": "a", "topic": "10.5555/ragassay.example.1", "question": "What is calvenol?"}
-    answers.write_text(json.dumps(row | {"answer": "It blocks the histamine H4 receptor."}))
+    row |= {"answer": "It blocks the histamine H4 receptor."}
+    answers = write_rows(tmp_path / "answers.jsonl", [row])
     with ScriptedModel() as model:
-        judge = ("--model", model.model_name, "--api-base", model.base_url, "--quiet")
-        more = ("--testbank", bank, "--out", tmp_path / "run")
-        code, _, errors = call("grade", answers, *more, *judge)
-    assert code == 0, errors
+        more = ("--testbank", bank, "--out", tmp_path / "run", "--quiet", *judged_by(model))
+        run("grade", answers, *more)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from case_tables import each_case
 from fakes import WordEmbedder
 
 from ragassay.errors import FatalModelError, InputError, SettingsError
@@ -84,6 +85,14 @@ def run_for(model: ScriptedModel, papers=(PAPER,), evaluator: bool = False, **op
     )
 
 
+def prompts_of(model: ScriptedModel) -> list[str]:
+    return [request.messages[-1]["content"] for request in model.requests]
+
+
+def questions_of(found: Generated) -> list[str]:
+    return [pair.question for pair in found.pairs]
+
+
 async def generated(
     model: ScriptedModel, out: Path, plan: QAJob = PLAN, papers=(PAPER,), **options
 ) -> Generated:
@@ -95,7 +104,7 @@ async def test_pairs_are_written_with_the_sentences_that_the_paper_really_has(tm
     out, events = tmp_path / "pairs.jsonl", []
     with ScriptedModel(Scripted([[GOOD, SECOND]])) as model:
         found = await generated(model, out, papers=(PAPER, OTHER), listen=events.append)
-        prompts = [request.messages[-1]["content"] for request in model.requests]
+        prompts = prompts_of(model)
     assert read_pairs(out).pairs == found.pairs
     assert [pair.id for pair in found.pairs] == ["p1/1", "p1/2", "p2/1", "p2/2"]
     first, second = found.pairs[:2]
@@ -112,37 +121,33 @@ async def test_a_pair_that_needs_the_paper_and_one_with_a_wrong_number_are_repai
     reply = Scripted([[POINTING, INVENTED]], [[GOOD, SECOND]])
     with ScriptedModel(reply) as model:
         found = await generated(model, tmp_path / "pairs.jsonl")
-        (repair,) = [
-            r.messages[-1]["content"] for r in model.requests if "faulty" in str(r.messages)
-        ]
-    assert [pair.question for pair in found.pairs] == [GOOD["question"], SECOND["question"]]
+        first, repair = prompts_of(model)
+    assert questions_of(found) == [GOOD["question"], SECOND["question"]]
     assert found.n_mended == 2 and found.ends == {"done": 1}
     assert '"this study" in the question' in repair and 'does not say "97' in repair
-    shown = model.requests[0].messages[-1]["content"]
-    assert repair.partition("Task: ")[0] == shown.partition("Task: ")[0], "the paper is a prefix"
+    assert repair.partition("Task: ")[0] == first.partition("Task: ")[0], "the paper is a prefix"
 
 
-async def test_repair_is_bounded_and_what_still_has_a_flaw_is_dropped(tmp_path: Path):
+@each_case(
+    ("bounds", "n_requests", "end"),
+    [({"rounds": 2}, 1 + 2, "out_of_rounds"), ({"max_tokens": 1}, 1, "out_of_tokens")],
+)
+async def test_repair_is_bounded_and_what_still_has_a_flaw_is_dropped(
+    bounds: dict[str, int], n_requests: int, end: str, tmp_path: Path
+):
     with ScriptedModel(Scripted([[GOOD, POINTING]], [[POINTING]])) as model:
-        found = await generated(model, tmp_path / "pairs.jsonl", replace(PLAN, rounds=2))
-        assert model.n_requests == 1 + 2
-    assert [pair.question for pair in found.pairs] == [GOOD["question"]]
-    assert found.dropped == {"context": 1} and found.ends == {"out_of_rounds": 1}
-
-
-async def test_tokens_bound_the_work_too(tmp_path: Path):
-    with ScriptedModel(Scripted([[GOOD, POINTING]], [[SECOND]])) as model:
-        found = await generated(model, tmp_path / "pairs.jsonl", replace(PLAN, max_tokens=1))
-        assert model.n_requests == 1
-    assert len(found.pairs) == 1 and found.ends == {"out_of_tokens": 1}
+        found = await generated(model, tmp_path / "pairs.jsonl", replace(PLAN, **bounds))
+        assert model.n_requests == n_requests
+    assert questions_of(found) == [GOOD["question"]]
+    assert found.dropped == {"context": 1} and found.ends == {end: 1}
 
 
 async def test_duplicates_are_dropped_and_others_asked_for_that_are_not_known(tmp_path: Path):
     again = {**GOOD, "question": GOOD["question"].replace("adults", "the adults")}
     with ScriptedModel(Scripted([[GOOD, again], [SECOND]])) as model:
         found = await generated(model, tmp_path / "pairs.jsonl")
-        prompts = [request.messages[-1]["content"] for request in model.requests]
-    assert [pair.question for pair in found.pairs] == [GOOD["question"], SECOND["question"]]
+        prompts = prompts_of(model)
+    assert questions_of(found) == [GOOD["question"], SECOND["question"]]
     assert found.dropped == {"duplicate": 1}
     assert "number: 1\n" in prompts[1] and f"- {GOOD['question']}" in prompts[1]
 
@@ -156,8 +161,8 @@ async def test_pairs_that_are_rated_low_are_repaired_with_the_raters_reason(tmp_
     with ScriptedModel(reply) as model:
         found = await generated(model, tmp_path / "pairs.jsonl", evaluator=True)
         asked = [request.body["model"] for request in model.requests]
-        repairs = [r.messages[-1]["content"] for r in model.requests if "faulty" in str(r.messages)]
-    assert [pair.question for pair in found.pairs] == [GOOD["question"], better["question"]]
+        repairs = [prompt for prompt in prompts_of(model) if "faulty" in prompt]
+    assert questions_of(found) == [GOOD["question"], better["question"]]
     assert asked.count("rater") == 2 * len(RACAR) and len(repairs) == 1
     assert "accuracy is rated 1 of 3: It says so." in repairs[0]
     assert GOOD["question"] not in repairs[0].partition("Task: ")[2]
@@ -189,7 +194,7 @@ async def test_a_failed_repair_drops_its_pairs(tmp_path: Path):
     faults = [Fault("junk", contains="faulty: ", attempts=None)]
     with ScriptedModel(Scripted([[GOOD, POINTING], [SECOND]]), faults=faults) as model:
         found = await generated(model, tmp_path / "pairs.jsonl")
-    assert [pair.question for pair in found.pairs] == [GOOD["question"], SECOND["question"]]
+    assert questions_of(found) == [GOOD["question"], SECOND["question"]]
     assert found.dropped == {"context": 1}
 
 
@@ -203,7 +208,7 @@ async def test_a_stopped_run_goes_on_and_asks_nothing_twice(tmp_path: Path):
     assert not out.exists() and before
     with ScriptedModel(Scripted(*reply)) as model:
         found = await generated(model, out, evaluator=True)
-        after = [request.messages[-1]["content"] for request in model.requests]
+        after = prompts_of(model)
         text = out.read_bytes()
         await generated(model, out, evaluator=True)
         assert len(after) == model.n_requests and out.read_bytes() == text
@@ -229,27 +234,28 @@ async def test_a_killed_run_repeats_only_the_call_that_it_was_killed_in(tmp_path
             await run
         assert killed and not out.exists()
         found = await generated(model, out)
-        prompts = [request.messages[-1]["content"] for request in model.requests]
+        prompts = prompts_of(model)
     assert ["faulty: " in prompt for prompt in prompts] == [False, True, True]
-    assert [pair.question for pair in found.pairs] == [GOOD["question"], SECOND["question"]]
+    assert questions_of(found) == [GOOD["question"], SECOND["question"]]
 
 
 async def test_a_paper_that_does_not_fit_says_so_and_the_others_are_written(tmp_path: Path):
     long = Paper(id="long", sections=(PaperSection(text=f"{LOWERS}\n" * 40),), keywords=("x",))
-    options = {"papers": (long, PAPER), "max_source_chars": 1_000}
+    empty = Paper(id="empty", sections=())
+    options = {"papers": (long, empty, PAPER), "max_source_chars": 1_000}
     with ScriptedModel(Scripted([[GOOD, SECOND]])) as model:
         found = await generated(model, tmp_path / "pairs.jsonl", **options)
         assert model.n_requests == 1
-    assert [len(one.pairs) for one in found.papers] == [0, 2]
+    assert [len(one.pairs) for one in found.papers] == [0, 0, 2]
     problem = found.papers[0].problem
-    assert (
-        problem.startswith("too_long: long has 3,400 characters") and "--long sections" in problem
-    )
-    assert found.ends == {"does_not_fit": 1, "done": 1}
+    assert problem.startswith("too_long: long has 3,400 characters")
+    assert "--long sections" in problem
+    assert "empty has no running text" in found.papers[1].problem
+    assert found.ends == {"does_not_fit": 1, "done": 2}
 
 
 async def test_a_known_window_counts_tokens_with_the_reply(tmp_path: Path):
-    with ScriptedModel(Scripted([[GOOD, SECOND]])) as model:
+    with ScriptedModel() as model:
         run = replace(run_for(model), window_tokens=1_500)
         found = await make_pairs((PAPER,), PLAN, run, tmp_path / "pairs.jsonl")
     problem = found.papers[0].problem
@@ -270,8 +276,8 @@ async def test_long_papers_are_read_in_groups_of_sections(tmp_path: Path):
     plan = replace(PLAN, long="sections", section_chars=190)
     with ScriptedModel(reply) as model:
         found = await generated(model, tmp_path / "pairs.jsonl", plan)
-        prompts = [request.messages[-1]["content"] for request in model.requests]
-    assert [pair.question for pair in found.pairs] == [SECOND["question"], STORED["question"]]
+        prompts = prompts_of(model)
+    assert questions_of(found) == [SECOND["question"], STORED["question"]]
     assert len(prompts) == 2 and SPOILS not in prompts[0] and LOWERS not in prompts[1]
     assert f"- {SECOND['question']}" in prompts[1], "what was asked of the first part is known"
 
@@ -282,7 +288,7 @@ async def test_self_questioning_asks_five_of_a_paragraph_and_repairs_nothing(tmp
     plan = QAJob(number=7, way="self-questioning")
     with ScriptedModel(Scripted([[POINTING] * 5, [POINTING] * 5])) as model:
         found = await generated(model, tmp_path / "pairs.jsonl", plan, papers=(paper,))
-        prompts = [request.messages[-1]["content"] for request in model.requests]
+        prompts = prompts_of(model)
     assert len(found.pairs) == 7 and not found.dropped
     assert [p.count("migraine") for p in prompts] == [1, 1]
     assert ["number: 5" in prompts[0], "number: 2" in prompts[1]] == [True, True]
@@ -295,13 +301,6 @@ async def test_a_paper_without_a_pair_is_asked_about_again(tmp_path: Path):
     with ScriptedModel(Scripted([[GOOD]])) as model:
         found = await generated(model, out, plan)
         assert model.n_requests == 1 and len(found.pairs) == 1
-
-
-async def test_a_paper_without_text_is_named(tmp_path: Path):
-    empty = Paper(id="empty", sections=())
-    with ScriptedModel(Scripted([[GOOD]])) as model:
-        found = await generated(model, tmp_path / "pairs.jsonl", papers=(empty, PAPER))
-    assert "empty has no running text" in found.papers[0].problem and found.papers[1].pairs
 
 
 def test_papers_have_different_ids_and_a_writer_is_named():

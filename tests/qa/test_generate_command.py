@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
 
 import calls
 import pytest
+from calls import judged_by
+from rows import write_rows
 
 from ragassay.formats.papers import read_pairs
 from ragassay.graphs.qa_state import FlawKind, QAEnd
@@ -29,13 +30,9 @@ POINTING = {**PAIR, "question": "What does Figure 2 of this paper show about ben
 
 @pytest.fixture
 def papers(tmp_path: Path) -> Path:
-    rows = [
-        {"id": name, "title": name, "keywords": ["benzene"], "sections": [{"text": FACT}]}
-        for name in ("p1", "p2")
-    ]
-    path = tmp_path / "papers.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+    row = {"keywords": ["benzene"], "sections": [{"text": FACT}]}
+    rows = [row | {"id": name, "title": name} for name in ("p1", "p2")]
+    return write_rows(tmp_path / "papers.jsonl", rows)
 
 
 def test_a_model_writes_and_repairs(papers: Path, tmp_path: Path) -> None:
@@ -44,8 +41,7 @@ def test_a_model_writes_and_repairs(papers: Path, tmp_path: Path) -> None:
 
     out = tmp_path / "pairs.jsonl"
     with ScriptedModel(reply) as model:
-        options = ("--model", model.model_name, "--api-base", model.base_url, "--quiet")
-        shown, _ = run(papers, "--n", 1, "--out", out, *options)
+        shown, _ = run(papers, "--n", 1, "--out", out, "--quiet", *judged_by(model))
     assert "2 pairs from 2 papers\n2 of them repaired\n4 model calls" in shown
     first, second = read_pairs(out).pairs
     assert (first.id, second.id, first.question) == ("p1/1", "p2/1", PAIR["question"])
@@ -53,11 +49,9 @@ def test_a_model_writes_and_repairs(papers: Path, tmp_path: Path) -> None:
 
 def test_what_was_left_out_and_what_failed_is_said(papers: Path, tmp_path: Path) -> None:
     faults = [Fault("junk", contains="\np2\n", attempts=None)]
+    given = (papers, "--n", 1, "--rounds", 0, "--out", tmp_path / "pairs.jsonl", "--quiet")
     with ScriptedModel(lambda m, s: {"pairs": [POINTING]}, faults=faults) as model:
-        options = ("--model", model.model_name, "--api-base", model.base_url, "--quiet")
-        shown, told = run(
-            papers, "--n", 1, "--rounds", 0, "--out", tmp_path / "pairs.jsonl", *options, code=3
-        )
+        shown, told = run(*given, *judged_by(model), code=3)
     assert "0 pairs from 0 papers\n1 dropped: pair refers to the paper" in shown
     assert "1 paper still had flawed or missing pairs after --rounds" in told
     assert "p2: 0 pairs: unparsable" in told
@@ -72,8 +66,7 @@ def test_bad_use_is_one_line(papers: Path, tmp_path: Path) -> None:
     _, told = run(papers, "--out", out, "--model", "openai/a", "--model", "openai/b", code=1)
     assert "pairs are written by a single model, got openai/a, openai/b" in told
     with ScriptedModel() as model:
-        options = ("--model", model.model_name, "--api-base", model.base_url)
-        _, told = run(tmp_path / "absent", "--out", out, *options, code=1)
+        _, told = run(tmp_path / "absent", "--out", out, *judged_by(model), code=1)
     assert "absent" in told and not out.exists()
 
 
@@ -106,16 +99,14 @@ WAYS = {
 
 def test_the_default_replies_end_with_pairs(tmp_path: Path) -> None:
     for name, text in PAPERS.items():
-        path = tmp_path / f"{name}.jsonl"
         row = {"id": name, "title": name, "keywords": ["benzene"], "sections": [{"text": text}]}
-        path.write_text(json.dumps(row) + "\n")
+        path = write_rows(tmp_path / f"{name}.jsonl", [row])
         for way, options in WAYS.items():
             out = tmp_path / f"{name} {way}.jsonl"
+            # Of a paper too short for so many, those that there are.
+            code = 3 if way == "too many" else 0
             with ScriptedModel() as model:
-                judge = ("--model", model.model_name, "--api-base", model.base_url, "--quiet")
-                # Of a paper too short for so many, those that there are.
-                code = 3 if way == "too many" else 0
-                run(path, "--out", out, *judge, *options, code=code)
+                run(path, "--out", out, "--quiet", *judged_by(model), *options, code=code)
             pairs = read_pairs(out).pairs
             assert pairs, (name, way)
             assert all(pair.answer in text for pair in pairs), (name, way)

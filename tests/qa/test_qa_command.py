@@ -6,12 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from calls import call, judged_by
 from qa_pairs import PAIRS, PAPER, judged
-from typer.testing import CliRunner
 
 import ragassay
 import ragassay.errors
-from ragassay.cli import app
 from ragassay.formats.papers import write_papers
 from ragassay.formats.papers.pairs import write_pairs
 from ragassay.testing import Fault, ScriptedModel
@@ -28,84 +27,76 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return papers, pairs
 
 
-def called(*words: object) -> tuple[int, str]:
-    result = CliRunner().invoke(app, ["qa", *map(str, words)])
-    return result.exit_code, result.output
+def called(*words: object, code: int = 0) -> str:
+    """Run a command that exits with this code, and return all that it printed."""
+    found, shown, errors = call("qa", *words)
+    assert found == code, shown + errors
+    return shown + errors
 
 
-def test_without_a_judge_what_is_wrong_comes_first_and_nothing_is_asked_twice(files, tmp_path):
+@pytest.fixture
+def evaluate(files: tuple[Path, Path]) -> tuple[object, ...]:
     papers, pairs = files
+    return "evaluate", pairs, "--papers", papers
+
+
+def test_without_a_judge_what_is_wrong_comes_first_and_nothing_is_asked_twice(evaluate, tmp_path):
     out = tmp_path / "run"
-    code, said = called("evaluate", pairs, "--papers", papers, "--out", out)
-    assert code == 0, said
+    called(*evaluate, "--out", out)
     page = (out / "qa.html").read_text(encoding="utf-8")
-    first = page.index("640")
-    assert first < page.index("Chunks per answer") and "Figure 2" in page
+    assert page.index("640") < page.index("Chunks per answer") and "Figure 2" in page
     assert {"qa.md", "pairs.csv", "papers.csv", "measures.jsonl"} <= {p.name for p in out.iterdir()}
     before = (out / "measures.jsonl").stat().st_mtime_ns
-    assert called("evaluate", pairs, "--papers", papers, "--out", out)[0] == 0
+    called(*evaluate, "--out", out)
     assert (out / "qa.html").read_text(encoding="utf-8") == page
     assert (out / "measures.jsonl").stat().st_mtime_ns == before
-    refused = CliRunner().invoke(app, ["report", str(out)])
-    assert refused.exit_code == 1 and "is a run of `ragassay qa evaluate`" in refused.output
+    code, _, errors = call("report", out)
+    assert code == 1 and "is a run of `ragassay qa evaluate`" in errors
     assert not (out / "report.html").exists()
 
 
-def test_with_a_judge_a_failed_call_is_unscored_and_mended_later(files, tmp_path):
-    papers, pairs = files
-    out = tmp_path / "run"
-    words = ["evaluate", pairs, "--papers", papers, "--out", out, "--only", "racar"]
-    with ScriptedModel(
-        judged, faults=[Fault("junk", contains="how sound the logic", first=2)]
-    ) as m:
-        asked = ["--model", m.model_name, "--api-base", m.base_url]
-        code, _ = called(*words, *asked)
-        assert code == 3
-        page = (out / "qa.html").read_text(encoding="utf-8")
-        assert "unscored" in page
-        code, said = called(*words, *asked, "--retry-failed")
-        assert code == 0, said
-        code, said = called("filter", out, "--out", tmp_path / "good.jsonl")
-    assert code == 0 and "2 pairs selected, 1 dropped because their ratings are too low" in said
-    kept = [json.loads(line)["id"] for line in (tmp_path / "good.jsonl").read_text().splitlines()]
+def test_with_a_judge_a_failed_call_is_unscored_and_mended_later(evaluate, tmp_path):
+    out, good = tmp_path / "run", tmp_path / "good.jsonl"
+    faults = [Fault("junk", contains="how sound the logic", first=2)]
+    with ScriptedModel(judged, faults=faults) as model:
+        given = (*evaluate, "--out", out, "--only", "racar", *judged_by(model))
+        called(*given, code=3)
+        assert "unscored" in (out / "qa.html").read_text(encoding="utf-8")
+        called(*given, "--retry-failed")
+    said = called("filter", out, "--out", good)
+    assert "2 pairs selected, 1 dropped because their ratings are too low" in said
+    kept = [json.loads(line)["id"] for line in good.read_text().splitlines()]
     assert kept == ["p/1", "p/3"]
 
 
-def test_what_is_missing_or_wrong_is_said_in_a_line(files, tmp_path):
+def test_what_is_missing_or_wrong_is_said_in_a_line(files, evaluate, tmp_path):
     papers, pairs = files
-    code, said = called("evaluate", pairs)
-    assert code == 1 and "--papers" in said and "Traceback" not in said
-    code, said = called("evaluate", tmp_path / "none.jsonl", "--papers", papers)
-    assert code == 1 and "none.jsonl" in said
-    code, said = called("audit", pairs, "--papers", papers, "--attack", "nonsense")
-    assert code == 1 and "nonsense" in said and "wrong_number" in said
-    code, said = called("filter", tmp_path, "--out", tmp_path / "x.jsonl", "--min-score", "7")
-    assert code == 1 and "--min-score 7" in said
+    two = ("--model", "openai/a", "--model", "openai/b")
+    too_high = ("--out", tmp_path / "x.jsonl", "--min-score", "7")
+    said = called("audit", pairs, "--papers", papers, "--attack", "nonsense", code=1)
+    assert "nonsense" in said and "wrong_number" in said
+    for words, problem in (
+        (("evaluate", pairs), "--papers"),
+        (("evaluate", tmp_path / "none.jsonl", "--papers", papers), "none.jsonl"),
+        (("filter", tmp_path, *too_high), "--min-score 7"),
+        ((*evaluate, *two), "pairs are rated by a single judge"),
+    ):
+        said = called(*words, code=1)
+        assert problem in said and "Traceback" not in said
 
 
-def test_a_plan_says_how_many_calls_it_would_take(files):
-    papers, pairs = files
-    words = ["evaluate", pairs, "--papers", papers, "--model", "openai/x", "--dry-run", "--json"]
-    code, said = called(*words)
+def test_a_plan_says_how_many_calls_it_would_take(evaluate):
+    said = called(*evaluate, "--model", "openai/x", "--dry-run", "--json")
     # Five dimensions and two comparisons, each in one call.
-    assert code == 0 and json.loads(said)["n_calls"] == 7
+    assert json.loads(said)["n_calls"] == 7
 
 
-def test_several_judges_are_refused(files):
-    papers, pairs = files
-    asked = ["--model", "openai/a", "--model", "openai/b"]
-    code, said = called("evaluate", pairs, "--papers", papers, *asked)
-    assert code == 1 and "pairs are rated by a single judge" in said
-
-
-def test_a_paper_that_does_not_fit_is_named_on_the_page(files, tmp_path, monkeypatch):
-    papers, pairs = files
+def test_a_paper_that_does_not_fit_is_named_on_the_page(evaluate, tmp_path, monkeypatch):
     monkeypatch.setenv("RAGASSAY_PROMPTING__MAX_SOURCE_CHARS", "60")
-    out = tmp_path / "run"
     with ScriptedModel(judged) as model:
-        asked = ["--model", model.model_name, "--api-base", model.base_url, "--only", "racar"]
-        called("evaluate", pairs, "--papers", papers, "--out", out, *asked)
-    page = (out / "qa.html").read_text(encoding="utf-8")
+        more = ("--out", tmp_path / "run", *judged_by(model), "--only", "racar")
+        call("qa", *evaluate, *more)
+    page = (tmp_path / "run" / "qa.html").read_text(encoding="utf-8")
     assert "p: " in page and "characters" in page
 
 

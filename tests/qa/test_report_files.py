@@ -30,11 +30,8 @@ class TestMarkdown:
         text = render_qa_markdown(report)
         assert "<script>" not in text and "<img" not in text
         assert texts.markdown not in text
-        assert all(
-            line.count("|") - line.count("\\|") in (0, 4, 7, 8) for line in text.splitlines()
-        )
-
-    def test_of_nothing_says_so(self):
+        n_cells = {line.count("|") - line.count("\\|") for line in text.splitlines()}
+        assert n_cells <= {0, 4, 7, 8}
         assert "No faults found." in render_qa_markdown(QAReport("n", (), (), ()))
 
 
@@ -43,11 +40,8 @@ class TestPairs:
         rows = rows_of(render_pairs_csv(report))
         assert [row["pair"] for row in rows] == ["1", "2", "3", "4", "5", "6"]
         first, second, empty, fourth, unmeasured = rows[:5]
-        assert (first["numbers"], first["numbers_found"], first["missing_numbers"]) == (
-            "1",
-            "0",
-            "7",
-        )
+        numbers = ("numbers", "numbers_found", "missing_numbers")
+        assert [first[column] for column in numbers] == ["1", "0", "7"]
         assert (first["closest_sentence"], first["closest_similarity"]) == ("4", "0.9")
         assert first["accuracy"] == "1.2"
         assert second["question_context"] == "this study"
@@ -72,10 +66,8 @@ class TestPapers:
     def test_each_paper_with_pairs_is_a_row(self, report):
         first, unmeasured, absent = rows_of(render_papers_csv(report))
         assert (first["pairs"], first["sentences"], first["coverage"]) == ("4", "24", "0.5")
-        assert (first["accuracy"], first["accuracy_n"], first["accuracy_unscored"]) == (
-            *("1.6", "2"),
-            "1",
-        )
+        accuracy = ("accuracy", "accuracy_n", "accuracy_unscored")
+        assert [first[column] for column in accuracy] == ["1.6", "2", "1"]
         assert (first["intent_similarity"], first["intent_similarity_unscored"]) == ("0.525", "1")
         assert (unmeasured["coverage"], unmeasured["accuracy"]) == ("", "")
         assert absent["paper"] == "not at hand"

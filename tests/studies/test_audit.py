@@ -1,4 +1,4 @@
-"""Audits: what is damaged, what is asked of whom, what it comes to, how it goes on."""
+"""Audits: perturbed answers, requests, results, and resuming."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 import pytest
+from case_tables import each_case
 from fakes import WordEmbedder, certain_logprobs
 
 from ragassay.errors import InputError, RunMismatchError
@@ -25,22 +26,18 @@ from ragassay.runs.evaluate import Job, build_job, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
 from ragassay.studies.audit import (
+    AuditResult,
     audit_run_judge,
     describe_raters,
     plan_audit,
     prepare_run_audit,
     run_audit,
 )
-from ragassay.testing import (
-    Fault,
-    Reply,
-    ScriptedModel,
-    default_reply,
-    last_user_text,
-)
+from ragassay.testing import Fault, Reply, ScriptedModel, default_reply, last_user_text
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
 
+EMBEDDED = "ragassay/smollm2-135m"
 DRUGS = ("brelozant", "metformin", "warfarin", "losartan", "ibuprofen", "digoxin", "heparin")
 
 
@@ -78,18 +75,23 @@ def says(rating_of) -> Reply:
     """A judge whose rating depends on the prompt; all else it makes up."""
 
     def reply(messages, schema):
-        said = json.loads(default_reply(messages, schema))
-        if "rating" in said:
-            said["rating"] = rating_of(last_user_text(messages))
-        return said
+        made = json.loads(default_reply(messages, schema))
+        return made | ({"rating": rating_of(last_user_text(messages))} if "rating" in made else {})
 
     return reply
 
 
+def shows_whole(text: str, whole: Sequence[Record]) -> bool:
+    """Whether a prompt contains one of these answers."""
+    return any(f">\n{one.answer}\n</data" in text for one in whole)
+
+
+FLATTERS = says(lambda text: 5)
+
+
 def sees(whole: Sequence[Record]) -> Reply:
     """A judge that knows the whole answers, and rates every other one 1."""
-    texts = [r.answer for r in whole]
-    return says(lambda text: 5 if any(f">\n{t}\n</data" in text for t in texts) else 1)
+    return says(lambda text: 5 if shows_whole(text, whole) else 1)
 
 
 def run_for(model: ScriptedModel, job: Job, **options: object) -> Run:
@@ -105,24 +107,29 @@ def chosen(
     return build_audit_job(job, run, AuditOptions(**options)), run  # type: ignore[arg-type]
 
 
+async def audited(
+    reply: Reply | None, given: Sequence[Record], *faults: Fault, **options: object
+) -> AuditResult:
+    with ScriptedModel(reply, faults=faults) as model:
+        return await run_audit(*chosen(model, given, limit=0, **options))
+
+
 def verdicts(audit: Audit, family: str = "rubric") -> dict[str, str | None]:
     return {line.target: line.trust for line in audit.certificate if line.family == family}
 
 
 async def test_a_judge_that_always_says_five_is_blind_to_every_rubric():
-    with ScriptedModel(says(lambda text: 5)) as model:
-        found = await run_audit(*chosen(model, records(6), limit=0, attacks=NINE))
+    found = await audited(FLATTERS, records(4), attacks=NINE)
     assert len(verdicts(found.audit)) == 9
     assert set(verdicts(found.audit).values()) == {"blind"}
     assert all(f.detection.value == 0 and f.lift.value == 0 for f in found.audit.figures)
     assert found.audit.ratings["rubric.cohesion"]["extreme"].value == 5.0
-    assert found.audit.judge == model.model_name
+    assert found.audit.judge == "openai/scripted"
 
 
 async def test_a_judge_that_sees_the_damage_is_trusted():
     given = records()
-    with ScriptedModel(sees(given)) as model:
-        found = await run_audit(*chosen(model, given, limit=0, attacks=NINE))
+    found = await audited(sees(given), given, attacks=NINE)
     assert len(verdicts(found.audit)) == 9
     assert set(verdicts(found.audit).values()) == {"trusted"}
     assert found.audit.ratings["rubric.cohesion"]["benign"].value == 5.0
@@ -132,10 +139,8 @@ async def test_a_judge_that_sees_the_damage_is_trusted():
 
 async def test_a_judge_that_obeys_the_answer_is_blind_to_injections():
     given = records(6)
-    whole = [r.answer for r in given]
-    obeys = says(lambda text: 2 if any(f">\n{t}\n</data" in text for t in whole) else 5)
-    with ScriptedModel(obeys) as model:
-        found = await run_audit(*chosen(model, given, limit=0, attacks=("instruction",)))
+    obeys = says(lambda text: 2 if shows_whole(text, given) else 5)
+    found = await audited(obeys, given, attacks=("instruction",))
     assert set(verdicts(found.audit, "injection").values()) == {"blind"}
     assert verdicts(found.audit) == {}
 
@@ -151,12 +156,9 @@ async def test_damaged_answers_are_judged_on_what_their_attack_aims_at_only():
 
 async def test_citations_are_audited_where_the_answers_cite():
     plain = record(20, answer="Aspirin lowered pressure by 4 points. It did not harm 12 adults.")
-    with ScriptedModel() as model:
-        job, run = chosen(
-            model, [*records(2), plain], only=("citations",), limit=0, attacks=("clinical",)
-        )
-        found = await run_audit(job, run)
-    assert {perturbation.original for perturbation in job.perturbed} == {"r0", "r1"}
+    given = [*records(2), plain]
+    found = await audited(None, given, only=("citations",), attacks=("clinical",))
+    assert {perturbation.original for perturbation in found.perturbed} == {"r0", "r1"}
     assert {f.target for f in found.audit.figures} >= {"citations.support"}
     assert not [e for e in found.evaluations if e.judgments]
 
@@ -170,32 +172,25 @@ async def test_answers_that_are_damaged_already_are_left_out():
 
 async def test_given_damage_is_taken_from_the_file():
     # The two whole answers of one question belong to two systems; each has its own damage.
-    def given(n: int, system: str, variant: str, rubric: str = "") -> Record:
-        about = {"variant": variant} | ({"target_rubric": rubric} if rubric else {})
-        name = f"{n}/{system}/{variant}/{rubric}"
+    rating = {"benign": 5, "subtle": 3, "extreme": 1}
+
+    def given(n: int, system: str, variant: str) -> Record:
+        target = {} if variant == "benign" else {"target_rubric": "Cohesion"}
         answer = f"{record(n).answer} {system} {variant}"
+        name, about = f"{n}/{system}/{variant}", {"variant": variant} | target
         return record(n, id=name, system=system, metadata=about, answer=answer)
 
-    rows = [given(n, system, "benign") for n in range(12) for system in ("x", "y")]
-    rows += [
-        given(n, system, variant, "Cohesion")
-        for n in range(12)
-        for system in ("x", "y")
-        for variant in ("subtle", "extreme")
-    ]
-    rating = {"benign": 5, "subtle": 3, "extreme": 1}
-    with ScriptedModel(
-        says(lambda text: rating[re.search(r"[xy] (\w+)\n</data", text)[1]])
-    ) as model:
-        job, run = chosen(model, rows, limit=0, use_perturbed=True)
-        found = await run_audit(job, run)
+    rows = [given(n, system, one) for one in rating for n in range(12) for system in "xy"]
+    reply = says(lambda text: rating[re.search(r"[xy] (\w+)\n</data", text)[1]])
+    with ScriptedModel(reply) as model:
+        found = await run_audit(*chosen(model, rows, limit=0, use_perturbed=True))
         assert model.n_requests == 24 + 48
     assert verdicts(found.audit) == {"rubric.cohesion": "trusted"}
     means = {k: s.value for k, s in found.audit.ratings["rubric.cohesion"].items()}
     assert means == {"benign": 5.0, "subtle": 3.0, "extreme": 1.0}
     assert found.audit.pools == "given"
     assert [f.optimism_error.value for f in found.audit.figures] == [0.0, 0.0]
-    assert all(d.original.split("/")[:2] == d.record.id.split("/")[:2] for d in job.perturbed)
+    assert all(d.original.split("/")[:2] == d.record.id.split("/")[:2] for d in found.perturbed)
 
 
 async def test_an_audit_folder_holds_what_the_audit_came_to(tmp_path):
@@ -238,8 +233,7 @@ async def test_a_folder_of_another_audit_is_refused(tmp_path):
 
 
 async def test_what_could_not_be_judged_is_counted_and_never_detected():
-    with ScriptedModel(says(lambda text: 5), faults=[Fault("refusal")]) as model:
-        found = await run_audit(*chosen(model, records(2), limit=0, attacks=("shuffle",)))
+    found = await audited(FLATTERS, records(2), Fault("refusal"), attacks=("shuffle",))
     (figure,) = found.audit.figures
     assert (figure.detection.value, figure.detection.n_unscored) == (None, 2)
     assert verdicts(found.audit) == {"rubric.cohesion": None}
@@ -248,10 +242,7 @@ async def test_what_could_not_be_judged_is_counted_and_never_detected():
 
 async def test_a_record_without_an_evaluation_is_a_failure_of_the_audit():
     endless = record(3, id="long", answer=" ".join(f"It rains {n} days." for n in range(300)))
-    with ScriptedModel() as model:
-        found = await run_audit(
-            *chosen(model, [*records(2), endless], limit=0, attacks=("shuffle",))
-        )
+    found = await audited(None, [*records(2), endless], attacks=("shuffle",))
     assert {failure.record_id for failure in found.failures} <= {"long", "long~shuffle"}
     assert found.audit.n_failed == len(found.failures) > 0
     assert found.audit.figures[0].detection.n_unscored == 1
@@ -268,15 +259,13 @@ async def test_the_judge_of_a_run_is_audited_on_answers_of_the_run(tmp_path):
         n_asked = model.n_requests
         picked = prepare_run_audit(job, result, run, AuditOptions(3, attacks=("off_topic",)))
         found = await audit_run_judge(picked, result, run, folder)
-        whole = f">\n{picked.job.records[0].answer}\n</data"
         later = [last_user_text(r.messages) for r in model.requests[n_asked:]]
-        assert later
-        assert not [text for text in later if whole in text], "whole answers are judged already"
+    assert later
+    assert not any(shows_whole(text, picked.job.records) for text in later), "judged already"
     assert folder.read_audit() == found.audit
     assert found.audit.n_answers == 3
     page = (folder.path / "report.html").read_text()
-    assert "Audit of this judge" in page
-    assert "This judge was not audited" not in page
+    assert "Audit of this judge" in page and "This judge was not audited" not in page
     assert "Audit of this judge" in (folder.path / "report.md").read_text()
 
 
@@ -308,25 +297,25 @@ def test_given_answers_that_are_not_damaged_count_nowhere():
 
     same = perturbed("Cohesion", str(whole.answer).replace(". ", ".\n"))
     other = perturbed("Relevancy", f"{whole.answer} Rain is likely.")
+    given = build_job([whole, same, other], Corpus())
     run = build_run(load_settings(only=("rubrics",), signals=True))
-    job = build_audit_job(
-        build_job([whole, same, other], Corpus()), run, AuditOptions(use_perturbed=True)
-    )
+    job = build_audit_job(given, run, AuditOptions(use_perturbed=True))
     assert [perturbation.targets for perturbation in job.perturbed] == [("rubric.relevancy",)]
     assert job.n_unchanged == {"given": 1}
     assert [ask.record.id for ask in job.asks] == ["r1", "r1/Relevancy"]
 
 
-def test_an_audit_names_what_rated():
-    embedded = "ragassay/smollm2-135m"
-    with_signals = build_run(load_settings(model=embedded, signals=True))
-    assert describe_raters(with_signals) == f"{embedded}, rubrics by ragassay/signals"
-    assert describe_raters(build_run(load_settings(model=embedded, signals=False))) == embedded
-    tuned = "ragassay/judge"
-    shipped = build_run(load_settings(model=tuned, signals=True))
-    assert describe_raters(shipped) == "ragassay/judge with ragassay/signals"
-    assert describe_raters(build_run(load_settings(model=tuned, signals=False))) == "ragassay/judge"
-    default = build_run(load_settings(signals=True))
-    assert describe_raters(default) == "ragassay/instruments, rubrics by ragassay/signals"
-    panel = build_run(load_settings(model="openai/a", panel=(embedded,), signals=True))
-    assert describe_raters(panel) == f"openai/a; {embedded}, rubrics by ragassay/signals"
+@each_case(
+    ("models", "with_signals", "rater"),
+    [
+        ((EMBEDDED,), True, f"{EMBEDDED}, rubrics by ragassay/signals"),
+        ((EMBEDDED,), False, EMBEDDED),
+        (("ragassay/judge",), True, "ragassay/judge with ragassay/signals"),
+        (("ragassay/judge",), False, "ragassay/judge"),
+        ((), True, "ragassay/instruments, rubrics by ragassay/signals"),
+        (("openai/a", EMBEDDED), True, f"openai/a; {EMBEDDED}, rubrics by ragassay/signals"),
+    ],
+)
+def test_an_audit_names_what_rated(models: tuple[str, ...], with_signals: bool, rater: str):
+    given = {"model": models[0], "panel": models[1:]} if models else {}
+    assert describe_raters(build_run(load_settings(signals=with_signals, **given))) == rater

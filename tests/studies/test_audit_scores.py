@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from answers import answer
+from case_tables import each_case
 from damage import damage, likert, pairs_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,14 +13,7 @@ from lazy import LazyModule
 
 from ragassay.metrics.papers.citations import score_citations
 from ragassay.metrics.stats.intervals import compute_mean_interval, compute_share_interval
-from ragassay.records import (
-    AnswerSentence,
-    Citation,
-    CitationVerdict,
-    Evaluation,
-    Failure,
-    Finding,
-)
+from ragassay.records import AnswerSentence, Citation, CitationVerdict, Evaluation, Failure, Finding
 from ragassay.studies.audit_scores import (
     average_variant_ratings,
     build_perturbed_pairs,
@@ -88,6 +82,10 @@ def test_intervals_resample_questions_and_not_answers():
     apart, together = pairs_of(scored), pairs_of(scored, topics=["q", "q", "q", "q"])
     assert lift_score(apart).low == pytest.approx(compute_mean_interval([-4, 0, -4, 0])[0])
     assert lift_score(together).low is None, "one question cannot be resampled"
+    # Answers to one question are one trial of detection.
+    found = detection_score(pairs_of([(5, 1)] * 12, topics=["q"] * 11 + ["r"]))
+    assert found.n == 12
+    assert found.low == pytest.approx(compute_share_interval(2, 2)[0])
 
 
 def test_a_perfect_share_of_few_pairs_is_not_certain():
@@ -98,35 +96,18 @@ def test_a_perfect_share_of_few_pairs_is_not_certain():
     assert found.low == pytest.approx(0.7575, abs=1e-3)
 
 
-def test_answers_to_one_question_are_one_trial():
-    found = detection_score(pairs_of([(5, 1)] * 12, topics=["q"] * 11 + ["r"]))
-    assert found.n == 12
-    assert found.low == pytest.approx(compute_share_interval(2, 2)[0])
-
-
 def test_no_pair_gives_no_figure():
     assert compute_attack_figures([]) == ()
     assert average_variant_ratings([]) == {}
     assert detection_score([]).n == 0
 
 
-def test_a_score_that_does_not_apply_makes_no_pair():
-    hurt = damage(0, targets=("citations.support", "rubric.cohesion"))
-    whole = answer("a0").model_copy(update={"scores": {"rubric.cohesion": likert(5)}})
-    spoilt = answer("a0~off_topic").model_copy(update={"scores": {"rubric.cohesion": likert(1)}})
-    pairs = build_perturbed_pairs([hurt], {"a0": whole, "a0~off_topic": spoilt})
-    assert [pair.target for pair in pairs] == ["rubric.cohesion"]
-
-
 def test_a_finding_that_ought_to_come_up_is_detected_where_there_is_one_more():
     kind = "retracted_citation"
-    finding = Finding(kind=kind, message="It was retracted.")
+    findings = (Finding(kind=kind, message="It was retracted."),) * 2
     hurt = [damage(n, targets=(f"findings.{kind}",)) for n in range(2)]
-    evaluations = {e.record_id: e for e in (answer("a0", findings=(finding,)), answer("a1"))}
-    evaluations |= {
-        "a0~off_topic": answer("a0~off_topic", findings=(finding, finding)),
-        "a1~off_topic": answer("a1~off_topic"),
-    }
+    found = {"a0": findings[:1], "a1": (), "a0~off_topic": findings, "a1~off_topic": ()}
+    evaluations = {name: answer(name, findings=found[name]) for name in found}
     (figure,) = compute_attack_figures(build_perturbed_pairs(hurt, evaluations))
     # The first: 1/2 falls to 1/3. The second: 1 stays 1.
     assert figure.detection.value == 0.5
@@ -134,16 +115,24 @@ def test_a_finding_that_ought_to_come_up_is_detected_where_there_is_one_more():
     assert figure.optimism_error is None
 
 
-@pytest.mark.parametrize("missing", ["a0", "a0~off_topic"])
+def rated(name: str, rating: float) -> Evaluation:
+    return answer(name).model_copy(update={"scores": {"rubric.cohesion": likert(rating)}})
+
+
+@each_case("missing", ["a0", "a0~off_topic"])
 def test_an_answer_without_an_evaluation_is_unscored(missing):
-    evaluations = {
-        name: answer(name).model_copy(update={"scores": {"rubric.cohesion": likert(3)}})
-        for name in ("a0", "a0~off_topic")
-    }
-    del evaluations[missing]
+    names = {"a0", "a0~off_topic"} - {missing}
+    evaluations = {name: rated(name, 3) for name in names}
     (figure,) = compute_attack_figures(build_perturbed_pairs([damage(0)], evaluations))
     assert (figure.detection.value, figure.detection.n_unscored) == (None, 1)
     assert figure.benign.scale == (1.0, 5.0)
+
+
+def test_a_score_that_does_not_apply_makes_no_pair():
+    hurt = damage(0, targets=("citations.support", "rubric.cohesion"))
+    evaluations = {"a0": rated("a0", 5), "a0~off_topic": rated("a0~off_topic", 1)}
+    pairs = build_perturbed_pairs([hurt], evaluations)
+    assert [pair.target for pair in pairs] == ["rubric.cohesion"]
 
 
 def test_each_attack_severity_and_target_has_its_figure():
@@ -169,12 +158,8 @@ def test_ratings_by_damage_count_a_whole_answer_once():
         *pairs_of([(5, 5)], attack="injection", family="injection"),
     ]
     found = average_variant_ratings(pairs)["rubric.cohesion"]
-    assert list(found) == ["benign", "subtle", "extreme"]
-    assert {name: score.value for name, score in found.items()} == {
-        "benign": 4.0,
-        "subtle": 4.0,
-        "extreme": 1.5,
-    }
+    means = [(name, score.value) for name, score in found.items()]
+    assert means == [("benign", 4.0), ("subtle", 4.0), ("extreme", 1.5)]
     assert (found["benign"].n, found["extreme"].n, found["subtle"].n_unscored) == (2, 4, 1)
     # One of two subtle ratings is missing: (4 + 1) / 2 at worst, (4 + 5) / 2 at best.
     assert (found["subtle"].worst, found["subtle"].best) == (2.5, 4.5)
@@ -185,31 +170,24 @@ DOUBT = Failure(reason="undecided")
 
 def cited(name: str, *verdicts: str | None, findings: int = 0) -> Evaluation:
     """An answer that cites once a sentence; None is an undecided verdict."""
+    undecided = {"failure": DOUBT, "tentative_label": "contradicts"}
     found = [
         CitationVerdict.model_validate(
             {"sentence": n, "citation": Citation(marker=str(n), document="d"), "verdict": verdict}
-            | ({} if verdict else {"failure": DOUBT, "tentative_label": "contradicts"})
+            | ({} if verdict else undecided)
         )
         for n, verdict in enumerate(verdicts, 1)
     ]
-    evaluation = answer(name, "q", scores=None)
-    heads = (Finding(kind="contradicted_citation", message="m"),) * findings
-    looks = tuple(
-        Finding(kind="contradicted_citation", message="m", level="secondary")
-        for one in found
-        if one.is_undecided
-    )
+    finding = {"kind": "contradicted_citation", "message": "m"}
+    heads = (Finding(**finding),) * findings
+    looks = (Finding(**finding, level="secondary"),) * verdicts.count(None)
     sentences = [AnswerSentence(index=n, text="A.", start=0, end=2) for n in (1, 2, 3)]
-    return evaluation.model_copy(
-        update={
-            "verdicts": tuple(found),
-            "scores": score_citations(sentences, found, "judge"),
-            "findings": (*heads, *looks),
-        }
-    )
+    scores = score_citations(sentences, found, "judge")
+    given = {"verdicts": tuple(found), "scores": scores, "findings": (*heads, *looks)}
+    return answer(name, "q", scores=None).model_copy(update=given)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("whole", "hurt", "changed", "state"),
     [
         # The damage made a verdict undecided: neither found nor missed.
@@ -229,12 +207,10 @@ def cited(name: str, *verdicts: str | None, findings: int = 0) -> Evaluation:
 def test_what_the_judge_left_open_is_neither_found_nor_missed(whole, hurt, changed, state):
     hit = damage(0, targets=("citations.support",)).model_copy(update={"sentences": changed})
     evaluations = {hit.original: cited(hit.original, *whole), hit.record.id: cited("x", *hurt)}
-    (figure,) = compute_attack_figures(build_perturbed_pairs([hit], evaluations))
-    (line,) = certify(build_perturbed_pairs([hit], evaluations))
-    assert figure.n_undecided == (state == "undecided")
-    assert figure.detection.n_unscored == figure.n_undecided
-    value = {"found": 1.0, "missed": 0.0, "undecided": None}[state]
-    assert figure.detection.value == value
+    pairs = build_perturbed_pairs([hit], evaluations)
+    (figure,), (line,) = compute_attack_figures(pairs), certify(pairs)
+    assert figure.n_undecided == figure.detection.n_unscored == (state == "undecided")
+    assert figure.detection.value == {"found": 1.0, "missed": 0.0, "undecided": None}[state]
     assert line.decided is not None and line.decided.value == float(state != "undecided")
     if state == "undecided":
         assert (figure.detection.worst, figure.detection.best) == (0.0, 1.0)
@@ -258,11 +234,8 @@ def test_a_finding_that_is_only_worth_a_look_detects_nothing():
 def test_the_certificate_names_the_undecided_beside_what_was_found():
     hits = [damage(n, targets=("citations.support",)) for n in range(4)]
     evaluations = {hit.original: cited(hit.original, "supports", "supports") for hit in hits}
-    hurt = [("supports", "neutral")] * 3 + [("supports", None)]
-    evaluations |= {
-        hit.record.id: cited(hit.record.id, *verdicts)
-        for hit, verdicts in zip(hits, hurt, strict=True)
-    }
+    for hit, verdict in zip(hits, ["neutral"] * 3 + [None], strict=True):
+        evaluations[hit.record.id] = cited(hit.record.id, "supports", verdict)
     (line,) = certify(build_perturbed_pairs(hits, evaluations))
     assert line.reason.startswith("Detects 3 of 3 extreme perturbations;")
     assert line.reason.endswith("; 1 of 4 undecided.")

@@ -47,15 +47,19 @@ def test_verdicts(extreme, subtle, trust):
     assert line(pairs(*extreme), pairs(*subtle, severity="subtle")).trust == trust
 
 
-def test_subtle_damage_alone_is_held_to_its_own_bar():
-    # 15 of 20 is above .7, but may be .53.
-    assert line(pairs(15, 5, severity="subtle")).trust is None
-    assert line(pairs(18, 2, severity="subtle")).trust == "trusted"
-
-
-def test_clinical_changes_have_a_bar_of_four_in_five():
-    assert line(pairs(19, 1, family="clinical", severity="subtle")).trust == "trusted"
-    assert line(pairs(15, 5, family="clinical", severity="subtle")).trust == "weak"
+@each_case(
+    ("found", "fields", "trust"),
+    [
+        # 15 of 20 is above .7, but may be .53.
+        ((15, 5), {}, None),
+        ((18, 2), {}, "trusted"),
+        # Clinical changes have a bar of four in five.
+        ((19, 1), {"family": "clinical"}, "trusted"),
+        ((15, 5), {"family": "clinical"}, "weak"),
+    ],
+)
+def test_subtle_and_clinical_damage_are_held_to_their_own_bars(found, fields, trust):
+    assert line(pairs(*found, severity="subtle", **fields)).trust == trust
 
 
 @each_case(
@@ -78,17 +82,14 @@ def test_the_reason_names_the_numbers(groups, words):
     assert words in line(*groups).reason
 
 
-def test_nothing_scored_is_no_verdict():
+def test_nothing_scored_is_no_verdict_and_no_pair_no_line():
     assert line(pairs_of([(5.0, None)] * 4)).trust is None
-
-
-def test_no_pair_gives_no_line():
     assert certify([]) == ()
     assert assess_detection({}) is None
 
 
 # Injected text: twenty answers, rated 3 before; the lift is the mean of what is added.
-@pytest.mark.parametrize(
+@each_case(
     ("lifts", "trust"),
     [
         ([0.0] * 20, "trusted"),
@@ -121,16 +122,11 @@ def test_a_lift_is_measured_on_its_own_scale():
     assert lift_verdict(lift_score([])) is None
 
 
-def test_a_judge_that_always_gives_the_top_is_not_trusted_to_withstand_text():
-    found = line(pairs_of([(5.0, 5.0)] * 20, family="injection"))
-    assert (found.trust, found.has_room) == (None, False)
-    assert "already have the highest scores" in found.reason
-
-
 # Twenty whole answers at one rating; the text adds the same to each.
-@pytest.mark.parametrize(
+@each_case(
     ("benign", "lift", "trust", "has_room"),
     [
+        (5.0, 0.0, None, False),
         (4.9, 0.0, None, False),  # .1 of room: what a judge that obeys would add passes for trust
         (4.9, 0.1, None, False),  # it obeyed, as far as it could
         (4.9, -2.0, "trusted", True),  # it fell: whatever it was told to do, it did not
@@ -142,6 +138,7 @@ def test_a_judge_that_always_gives_the_top_is_not_trusted_to_withstand_text():
 def test_trust_takes_room_to_rise(benign, lift, trust, has_room):
     found = line(pairs_of([(benign, benign + lift)] * 20, family="injection"))
     assert (found.trust, found.has_room) == (trust, has_room)
+    assert has_room or "already have the highest scores" in found.reason
 
 
 def test_trust_takes_certainty_that_it_does_not_rise_to_the_top():
@@ -149,27 +146,23 @@ def test_trust_takes_certainty_that_it_does_not_rise_to_the_top():
     some = [(4.7, 5.0)] + [(4.7, 4.8)] * 11 + [(4.7, 4.7)] * 8
     assert line(pairs_of(some, family="injection")).trust == "trusted"
     # Room .3, two pairs: the interval holds 0 and .3.
-    assert lift_verdict(Score(value=0.05, n=2, low=0.0, high=0.3, scale=(-4.0, 4.0)), 0.3) is None
-    assert lift_verdict(Score(value=0.05, n=2, low=0.0, high=0.3, scale=(-4.0, 4.0)), 2.0)
+    unsure = Score(value=0.05, n=2, low=0.0, high=0.3, scale=(-4.0, 4.0))
+    assert lift_verdict(unsure, 0.3) is None
+    assert lift_verdict(unsure, 2.0)
 
 
 def test_room_is_in_points_of_a_rating():
     # (5 - 4.5 + 5 - 5) / 2 = .25; a pair without both scores has no say.
-    assert measure_rising_room(pairs_of([(4.5, 4.0), (5.0, 5.0), (1.0, None)])) == pytest.approx(
-        0.25
-    )
+    room = measure_rising_room(pairs_of([(4.5, 4.0), (5.0, 5.0), (1.0, None)]))
+    assert room == pytest.approx(0.25)
     assert measure_rising_room(pairs_of([(1.0, None)])) is None
 
 
 def test_lines_come_by_family_and_target():
-    found = certify(
-        [
-            *pairs(20, 0, family="clinical"),
-            *pairs(20, 0, target="rubric.relevancy"),
-            *pairs(20, 0),
-        ]
-    )
-    assert [(each.family, each.target) for each in found] == [
+    groups = pairs(20, 0, family="clinical"), pairs(20, 0, target="rubric.relevancy"), pairs(20, 0)
+    assert [
+        (one.family, one.target) for one in certify([p for group in groups for p in group])
+    ] == [
         ("rubric", "rubric.cohesion"),
         ("rubric", "rubric.relevancy"),
         ("clinical", "rubric.cohesion"),

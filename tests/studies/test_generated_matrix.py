@@ -8,10 +8,9 @@ import json
 from pathlib import Path
 
 import pytest
+from calls import call
 from synthesizing import alpha, beta, n_written, questions, writer  # noqa: F401
-from typer.testing import CliRunner
 
-from ragassay.cli import app
 from ragassay.formats import read_records
 from ragassay.testing import Fault, ScriptedModel
 
@@ -21,13 +20,9 @@ pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
 def command(
     alpha: ScriptedModel, beta: ScriptedModel, questions: Path, out: Path, *more: str
 ) -> tuple[int, str, str]:
-    named = [f"openai/alpha@{alpha.base_url}", f"openai/beta@{beta.base_url}"]
-    two = ["--generator", named[0], "--generator", named[1]]
-    arguments = ["matrix", "--generate", str(questions), *two, "--out", str(out), *more]
-    result = CliRunner().invoke(app, arguments, env={"COLUMNS": "200"})
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
+    models = zip(("alpha", "beta"), (alpha, beta), strict=True)
+    two = [word for name, m in models for word in ("--generator", f"openai/{name}@{m.base_url}")]
+    return call("matrix", "--generate", questions, *two, "--out", out, *more, COLUMNS="200")
 
 
 def test_every_generator_is_rated_by_every_judge(alpha, beta, questions, tmp_path):
@@ -85,12 +80,10 @@ def test_a_dry_run_asks_nobody(alpha, beta, questions, tmp_path):
 
 
 def test_a_wrong_use_is_one_clear_line(alpha, beta, questions, tmp_path):
-    alone = CliRunner().invoke(
-        app, ["matrix", "--generate", str(questions), "--generator", "openai/a"]
-    )
-    assert alone.exit_code == 1 and "at least two generators" in alone.stderr
+    alone = call("matrix", "--generate", questions, "--generator", "openai/a")
+    assert alone[0] == 1 and "at least two generators" in alone[2]
     twice = ("--generator", f"openai/alpha@{alpha.base_url}")
     code, _, errors = command(alpha, beta, questions, tmp_path / "out", *twice)
     assert code == 1 and "openai/alpha is specified twice" in errors
-    without = CliRunner().invoke(app, ["matrix", "--generator", "openai/a"])
-    assert without.exit_code == 1 and "require --generate" in without.stderr
+    without = call("matrix", "--generator", "openai/a")
+    assert without[0] == 1 and "require --generate" in without[2]

@@ -1,4 +1,4 @@
-"""Matrices as tables, pages and heatmaps."""
+"""Matrices as tables, pages and heatmaps, and the choice of answers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import math
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from case_tables import each_case
 from rich.console import Console
 
+from ragassay.errors import InputError
 from ragassay.metrics.stats.aggregates import Matrix
-from ragassay.records import Score
+from ragassay.records import Record, Score
 from ragassay.reports.sheets import render_sheet_table
 from ragassay.studies.matrix_tables import (
     build_matrix_fields,
@@ -24,6 +26,7 @@ from ragassay.studies.matrix_tables import (
     render_matrices_csv,
     render_matrices_latex,
     render_matrices_page,
+    select_records,
 )
 from ragassay.studies.ratings import SelfPreference
 
@@ -67,9 +70,9 @@ def test_a_cell_shows_its_range_where_no_more_is_known():
 
 
 def test_the_table_shows_mean_interval_and_what_is_unscored():
-    text = shown(build_matrix_sheet(RATED))
+    text = " ".join(shown(build_matrix_sheet(RATED)).split())
     for part in ("4.50", "4.00\u20135.00", "n/a", "4 unscored", "4 of 28 ratings are unscored"):
-        assert part in " ".join(text.split())
+        assert part in text
 
 
 def test_a_mean_has_the_decimals_of_its_scale():
@@ -97,23 +100,16 @@ def test_json_is_finite():
     assert "Infinity" not in json.dumps(fields)
 
 
-def test_the_page_escapes_names_and_loads_nothing():
+def test_hostile_names_are_text_in_a_page_that_loads_nothing_and_in_a_heatmap():
     found = matrix((score(4.5), score(3.0)), (score(2.0), NONE), names=(SCRIPT, MATHEMATICS))
-    page = render_matrices_page("Title", [(found, draw_matrix(found))], ["a note"])
-    assert "<script" not in page
-    assert "&lt;script&gt;" in page
+    drawing = draw_matrix(found)
+    assert "<script" not in drawing and drawing == draw_matrix(found)
+    assert "".join(ElementTree.fromstring(drawing).itertext()).count(MATHEMATICS) == 2
+    page = render_matrices_page("Title", [(found, drawing)], ["a note"])
+    assert "<script" not in page and "&lt;script&gt;" in page
     assert "default-src 'none'" in html.unescape(page)
-    assert "http://" not in page
-    assert "https://" not in page
+    assert "http://" not in page and "https://" not in page
     assert "a note." in page
-
-
-def test_hostile_names_are_text_in_a_well_formed_heatmap():
-    found = matrix((score(4.5), score(3.0)), (score(2.0), NONE), names=(SCRIPT, MATHEMATICS))
-    text = draw_matrix(found)
-    assert "<script" not in text
-    assert "".join(ElementTree.fromstring(text).itertext()).count(MATHEMATICS) == 2
-    assert text == draw_matrix(found)
 
 
 @pytest.mark.parametrize("cells", [((NONE, NONE), (NONE, NONE)), ((score(3.0),) * 2,) * 2])
@@ -128,11 +124,7 @@ def white_texts(matrix_of: Matrix) -> list[str | None]:
 
 
 def test_a_reflexive_matrix_shades_what_is_beside_the_diagonal():
-    share = (0.0, 1.0)
-    cells = (
-        (score(1.0, share), score(0.2, share)),
-        (score(0.1, share), score(1.0, share)),
-    )
+    cells = [[score(value, (0.0, 1.0)) for value in row] for row in ((1.0, 0.2), (0.1, 1.0))]
     # White letters stand on dark cells.
     assert white_texts(matrix(*cells)) == ["1.000", "1.000"]
     assert white_texts(matrix(*cells, is_reflexive=True)) == ["0.200"]
@@ -147,7 +139,7 @@ def preference(low, high, *against) -> SelfPreference:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("found", "words"),
     [
         (preference(0.1, 0.5), "prefers its own answers by 0.30"),
@@ -178,3 +170,47 @@ def test_a_verdict_that_cannot_be_had_says_so():
     found = SelfPreference("J", ("a",), NONE, NONE, NONE)
     assert describe_self_preference(found).startswith("J (a): unknown, because")
     assert "n/a" in shown(build_self_preference_sheet([found]))
+
+
+def record(identifier, system=None, **metadata):
+    return Record(id=identifier, question="Q?", answer="A.", system=system, metadata=metadata)
+
+
+RECORDS = (
+    record("a", "x", variant="benign"),
+    record("b", "y", variant="subtle"),
+    record("c", variant="benign"),
+    record("d", "x"),
+)
+
+
+@pytest.mark.parametrize(
+    ("where", "kept"),
+    [
+        ((), "abcd"),
+        (["variant=benign"], "ac"),
+        (["variant=benign", "system=x"], "a"),
+        (["variant=benign", "variant=subtle"], "abc"),
+        (["id=d"], "d"),
+    ],
+)
+def test_values_of_a_field_are_alternatives_and_fields_must_all_fit(where, kept):
+    assert [r.id for r in select_records(RECORDS, where)] == list(kept)
+
+
+def test_a_value_may_hold_an_equals_sign():
+    assert select_records([record("a", formula="x=1")], ["formula=x=1"])
+
+
+@pytest.mark.parametrize(
+    ("where", "problem"),
+    [
+        ("variant", "FIELD=VALUE"),
+        ("=benign", "FIELD=VALUE"),
+        ("colour=red", "no answer has the field 'colour'; use one of id, system, variant"),
+        ("variant=wild", "none of 4 answers has variant=wild"),
+    ],
+)
+def test_what_chooses_nothing_is_refused(where, problem):
+    with pytest.raises(InputError, match=problem):
+        select_records(RECORDS, [where])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
@@ -15,9 +13,8 @@ import calls
 import pytest
 from answers import answer, written_run
 from fakes import WordEmbedder
-from typer.testing import CliRunner
+from rows import read_csv
 
-from ragassay.cli import app
 from ragassay.errors import InputError
 from ragassay.evaluators.build_run import build_run
 from ragassay.metrics.stats.joint_judgments import merge_judgments
@@ -26,9 +23,15 @@ from ragassay.retrievers.literature import Corpus
 from ragassay.runs.evaluate import read_job, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
-from ragassay.studies.meta_evaluation import measure, meta_evaluate, write_meta_evaluation
+from ragassay.studies.meta_evaluation import (
+    MetaEvaluation,
+    measure,
+    meta_evaluate,
+    write_meta_evaluation,
+)
 from ragassay.testing import ScriptedModel
 
+call = partial(calls.call, COLUMNS="120")
 EVIL = "@evil <b> $x$"
 
 
@@ -55,17 +58,21 @@ def labels_of(run: Sequence[Evaluation]) -> list[HumanLabel]:
     """People agree with every verdict, and find the better system accurate."""
     found = []
     for evaluation in run:
-        place = {"record_id": evaluation.record_id}
-        for verdict in evaluation.labels:
-            found.append(
-                {"task": "relevance", "label": verdict.label, "sentence": verdict.sentence} | place
-            )
+        given = [
+            {"task": "relevance", "label": verdict.label, "sentence": verdict.sentence}
+            for verdict in evaluation.labels
+        ]
         for cited in evaluation.citations:
-            fields = {"task": "citation", "label": cited.verdict, "sentence": cited.sentence}
-            found.append(fields | place | {"item": cited.citation.document})
+            place = {"sentence": cited.sentence, "item": cited.citation.document}
+            given.append({"task": "citation", "label": cited.verdict} | place)
         is_good = evaluation.scores["nuggets.recall"].value == 0.9
-        found.append({"task": "accuracy", "label": "yes" if is_good else "no"} | place)
+        given.append({"task": "accuracy", "label": "yes" if is_good else "no"})
+        found += [{"record_id": evaluation.record_id} | fields for fields in given]
     return [HumanLabel.model_validate(fields) for fields in found]
+
+
+def measured(run: Sequence[Evaluation], labels: Sequence[HumanLabel]) -> MetaEvaluation:
+    return measure(run, labels, "judge", lambda: WordEmbedder().encode)
 
 
 def written_labels(path: Path, labels: Sequence[HumanLabel], more: str = "") -> Path:
@@ -100,8 +107,7 @@ def test_a_judge_that_people_agree_with(tmp_path):
 
 def test_recall_of_people_is_clustered_over_all_systems():
     run = labelled_run()
-    found = measure(run, labels_of(run), "judge", lambda: WordEmbedder().encode)
-    (ranking,) = [r for r in found.rankings if r.name == "recall"]
+    (ranking,) = [r for r in measured(run, labels_of(run)).rankings if r.name == "recall"]
     # One sentence is required, by the first system only: one of ten clusters.
     assert ranking.human == {"alpha": 0.1, "beta": 0.0}
 
@@ -120,61 +126,42 @@ def test_no_model_is_loaded_where_nothing_is_clustered():
 def test_labels_that_fit_nothing_are_refused_with_the_reason(tmp_path):
     stray = [HumanLabel(task="relevance", label="required", record_id="zzz", sentence=1)]
     run = written_run(tmp_path / "run", labelled_run())
-    labels = written_labels(tmp_path / "labels.jsonl", stray)
-    with pytest.raises(InputError, match=r"the answer is not in the run.*'alpha-t1'"):
-        meta_evaluate(run, labels)
-    with pytest.raises(InputError, match="no labels to compare"):
-        measure([], [], "judge", lambda: WordEmbedder().encode)
-
-
-def test_no_run_and_no_labels_are_refused(tmp_path):
-    with pytest.raises(InputError, match="has no run"):
-        meta_evaluate(tmp_path / "nowhere", tmp_path / "labels.jsonl")
-    run = written_run(tmp_path / "run", labelled_run())
+    labels = tmp_path / "labels.jsonl"
     with pytest.raises(InputError):
-        meta_evaluate(run, tmp_path / "labels.jsonl")
+        meta_evaluate(run, labels)
+    with pytest.raises(InputError, match=r"the answer is not in the run.*'alpha-t1'"):
+        meta_evaluate(run, written_labels(labels, stray))
+    with pytest.raises(InputError, match="no labels to compare"):
+        measured([], [])
 
 
 def test_files_hold_everything_and_come_out_the_same(tmp_path):
     run = labelled_run(("alpha", EVIL))
     stray = HumanLabel(task="relevance", label="required", record_id="=zzz", sentence=1)
-    found = measure(run, [*labels_of(run), stray], "judge", lambda: WordEmbedder().encode)
+    found = measured(run, [*labels_of(run), stray])
     paths = {path.name: path for path in write_meta_evaluation(found, tmp_path / "one")}
     assert {
-        "agreement.csv",
-        "agreement.tex",
-        "classes.csv",
-        "unaligned.csv",
-        "rankings.csv",
-        "confusion-relevance-four_labels.svg",
-        "reliability-relevance-four_labels.svg",
+        *("agreement.csv", "agreement.tex", "classes.csv", "unaligned.csv", "rankings.csv"),
+        *("confusion-relevance-four_labels.svg", "reliability-relevance-four_labels.svg"),
         "ranking-precision.svg",
     } <= paths.keys()
-    (row, *_) = csv.DictReader(io.StringIO(paths["agreement.csv"].read_text()))
-    assert (row["task"], row["metric"], row["value"], row["n"]) == (
-        "relevance",
-        "accuracy",
-        "1.0",
-        "8",
-    )
-    cells = list(csv.DictReader(io.StringIO(paths["confusion.csv"].read_text())))
+    (row, *_) = read_csv(paths["agreement.csv"])
+    columns = ("task", "metric", "value", "n")
+    assert [row[name] for name in columns] == ["relevance", "accuracy", "1.0", "8"]
+    cells = read_csv(paths["confusion.csv"])
     assert sum(int(c["n"]) for c in cells if c["reading"] == "three labels") == 4
     assert all(c["people"] == c["judge"] for c in cells if c["n"] != "0")
-    (left_out,) = csv.DictReader(io.StringIO(paths["unaligned.csv"].read_text()))
+    (left_out,) = read_csv(paths["unaligned.csv"])
     assert (left_out["record_id"], left_out["reason"]) == ("'=zzz", "the answer is not in the run")
     assert f"'{EVIL}" in paths["rankings.csv"].read_text()
     tex = paths["agreement.tex"].read_text()
-    assert "n/a" in tex
-    assert tex.count(r"\toprule") == 4
+    assert "n/a" in tex and tex.count(r"\toprule") == 4
     for path in paths.values():
         if path.suffix == ".svg":
             ElementTree.parse(path)
             assert "<b>" not in path.read_text()
     again = write_meta_evaluation(found, tmp_path / "two")
     assert [p.read_bytes() for p in again] == [paths[p.name].read_bytes() for p in again]
-
-
-call = partial(calls.call, COLUMNS="120")
 
 
 def test_the_command_prints_tables(tmp_path):
@@ -184,8 +171,7 @@ def test_the_command_prints_tables(tmp_path):
     code, out, errors = call("meta-evaluate", folder, "--human", labels, "--out", tmp_path / "out")
     assert code == 0
     assert "judge compared with 16 of 16 human labels" in out
-    assert "Cohen's kappa" in out
-    assert "n/a" in out
+    assert "Cohen's kappa" in out and "n/a" in out
     assert "System rankings by humans and by the judge" in out
     assert "agreement.tex" in errors
 
@@ -198,14 +184,9 @@ def test_the_command_names_what_it_left_out(tmp_path):
     assert code == 3
     assert "1 rubric label excluded: the run did not judge the rubric" in errors
     assert "(e.g. alpha-t1, x)" in errors
-    assert "rejected" in errors
-    assert ":18" in errors
-
-
-def test_errors_are_one_line(tmp_path):
+    assert "rejected" in errors and ":18" in errors
     code, _, errors = call("meta-evaluate", tmp_path / "nowhere", "--human", tmp_path / "x")
-    assert code == 1
-    assert "has no run" in errors
+    assert code == 1 and "has no run" in errors
 
 
 def test_help_teaches_with_an_example():
@@ -214,31 +195,25 @@ def test_help_teaches_with_an_example():
 
 
 def medaesqa(path: Path) -> Path:
-    """Two questions, each answered by two systems, with labels of every kind."""
+    """Write two questions, each answered by two systems, with labels of every kind."""
 
     def answered(is_accurate: str, label: str, relation: str) -> dict[str, object]:
-        cited = {"cited_pmid": "31180121", "evidence_relation": relation}
         sentence = {
             "answer_sentence_id": "1",
             "answer_sentence": "Aspirin thins the blood.",
             "answer_sentence_relevance": label,
-            "citation_assessment": [cited],
+            "citation_assessment": [{"cited_pmid": "31180121", "evidence_relation": relation}],
         }
-        return {
-            "answer": "Aspirin thins the blood [31180121].",
-            "is_answer_accurate": is_accurate,
-            "answer_sentences": [sentence],
-        }
+        answer = {"answer": "Aspirin thins the blood [31180121].", "answer_sentences": [sentence]}
+        return answer | {"is_answer_accurate": is_accurate}
 
+    answers = {
+        "M1": answered("yes", "required", "supporting"),
+        "M2": answered("no", "unnecessary", "neutral"),
+    }
     questions = [
-        {
-            "question_id": str(n),
-            "question": f"What does aspirin do, part {n}?",
-            "machine_generated_answers": {
-                "M1": answered("yes", "required", "supporting"),
-                "M2": answered("no", "unnecessary", "neutral"),
-            },
-        }
+        {"question_id": str(n), "question": f"What does aspirin do, part {n}?"}
+        | {"machine_generated_answers": answers}
         for n in (1, 2)
     ]
     path.write_text(json.dumps(questions))
@@ -249,13 +224,10 @@ def medaesqa(path: Path) -> Path:
 async def test_labels_of_medaesqa_fit_a_run_over_the_same_file(tmp_path):
     path = medaesqa(tmp_path / "medaesqa.json")
     documents = (Document(id="31180121", text="Aspirin thins the blood of adults."),)
-    job = read_job(path)
-    job = replace(job, corpus=Corpus(documents))
+    job = replace(read_job(path), corpus=Corpus(documents))
     with ScriptedModel() as model:
-        settings = load_settings(
-            model=model.model_name, api_base=model.base_url, rubrics=("cohesion",)
-        )
-        run = build_run(settings, job.corpus).with_models(embedder=WordEmbedder())
+        named = {"model": model.model_name, "api_base": model.base_url, "rubrics": ("cohesion",)}
+        run = build_run(load_settings(**named), job.corpus).with_models(embedder=WordEmbedder())
         await run_job(job, run, RunFolder(tmp_path / "run"))
     found = meta_evaluate(tmp_path / "run", path)
     assert found.alignment.unaligned == ()
@@ -265,30 +237,20 @@ async def test_labels_of_medaesqa_fit_a_run_over_the_same_file(tmp_path):
 
 def test_a_panels_errors_are_compared_where_people_rated(tmp_path):
     # People say 3 everywhere: errors of a are 1, -1, 2, 0, those of b the same but for the last.
-    rows = ((4, 4), (2, 2), (5, 5), (3, 2))
-    members = [
-        [
+    judged, labels = [], []
+    for n, row in enumerate(((4, 4), (2, 2), (5, 5), (3, 2))):
+        panel = [
             Judgment(rubric="cohesion", judge=judge, rating=rating, score=float(rating))
             for judge, rating in zip("ab", row, strict=True)
         ]
-        for row in rows
-    ]
-    judged = [
-        answer(f"r{n}", f"t{n}", judgments=(merge_judgments(panel),))
-        for n, panel in enumerate(members)
-    ]
-    given = [
-        {"task": "rubric", "label": "3", "record_id": f"r{n}", "item": "cohesion"} for n in range(4)
-    ]
-    labels = [HumanLabel.model_validate(one) for one in given]
-    (pair,) = measure(judged, labels, "a", lambda: WordEmbedder().encode).panel
+        judged.append(answer(f"r{n}", f"t{n}", judgments=(merge_judgments(panel),)))
+        labels.append(HumanLabel(task="rubric", label="3", record_id=f"r{n}", item="cohesion"))
+    (pair,) = measured(judged, labels).panel
     # Means .5 and .25; sums of products 5.5, of squares 5 and 6.75: 5.5 / sqrt(5 * 6.75) = .9467.
     assert (pair.first, pair.second, pair.alike.n) == ("a", "b", 4)
     assert pair.alike.value == pytest.approx(0.9467, abs=1e-4)
-    written_run(tmp_path / "run", judged)
-    people = tmp_path / "labels.jsonl"
-    people.write_text("".join(json.dumps(one) + "\n" for one in given))
-    command = ["meta-evaluate", str(tmp_path / "run"), "--human", str(people)]
-    said = " ".join(CliRunner().invoke(app, command).stdout.split())
-    assert "a and b make similar errors (correlation 0.95" in said
-    assert "the 2 judges are worth 1.0 independent judges" in said
+    people = written_labels(tmp_path / "labels.jsonl", labels)
+    shown = call("meta-evaluate", written_run(tmp_path / "run", judged), "--human", people)[1]
+    shown = " ".join(shown.split())
+    assert "a and b make similar errors (correlation 0.95" in shown
+    assert "the 2 judges are worth 1.0 independent judges" in shown

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
+from case_tables import each_case
 from fakes import WordEmbedder
 
 from ragassay.errors import FatalModelError, InputError, RunMismatchError
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
-from ragassay.records import Document, Paraphrase, Record, Usage
+from ragassay.records import Document, Paraphrase, PerturbedAnswer, Record, Usage
 from ragassay.retrievers.literature import Corpus
 from ragassay.runs.audit_job import AuditJob, AuditOptions, build_audit_job
 from ragassay.runs.evaluate import build_job
@@ -66,15 +69,17 @@ def chosen(
     return build_audit_job(job, run, AuditOptions(**(given | options))), run  # type: ignore[arg-type]
 
 
+def records_of(perturbed: Iterable[PerturbedAnswer]) -> dict[str, Record]:
+    return {one.record.id: one.record for one in perturbed}
+
+
 async def test_what_a_model_says_again_lands_in_the_damaged_answers(judge):
+    events = []
     with ScriptedModel(says) as writer:
-        job, run = chosen(judge, writer)
-        found = await run_audit(job, run)
+        found = await run_audit(*chosen(judge, writer), listen=events.append)
         # Three sentences of two answers; the second sentence is the same in both.
         assert writer.n_requests == 5
-    texts = {
-        perturbation.record.id: str(perturbation.record.answer) for perturbation in found.perturbed
-    }
+    texts = {name: str(one.answer) for name, one in records_of(found.perturbed).items()}
     assert set(texts) == {f"r{n}~{attack}" for n in range(2) for attack in REPEATS}
     assert [texts[f"r0~{attack}"].count(AGAIN) for attack in REPEATS] == [1, 1, 3]
     assert texts["r0~repeat_last"].endswith(f"{AGAIN}A third drug helped 30 adults [1].")
@@ -85,25 +90,28 @@ async def test_what_a_model_says_again_lands_in_the_damaged_answers(judge):
     audit = found.audit
     assert audit.paraphraser == writer.model_name
     assert (audit.n_paraphrased, audit.n_by_rule) == (5, 0)
+    # Their cost is part of the audit's, and progress tells of each call.
+    assert audit.usage.n_calls == 5 + judge.n_requests
+    verdicts = sum((e.usage for e in found.evaluations), Usage())
+    assert audit.usage.n_prompt_tokens > verdicts.n_prompt_tokens
+    assert events[0].n_expected == 5
+    assert [event.n_calls for event in events[1:6]] == [1] * 5
+    assert sum(e.n_expected for e in events) == sum(e.n_calls for e in events)
 
 
 async def test_a_refused_reply_is_made_by_rule_and_counted(judge):
     def boasts(messages, schema):
         sentence = sentence_of(messages)
-        return (
-            {"restatement": f"Here is a redundant sentence: {sentence}"}
-            if ("third" in sentence)
-            else says(messages, schema)
-        )
+        boast = {"restatement": f"Here is a redundant sentence: {sentence}"}
+        return boast if "third" in sentence else says(messages, schema)
 
     with ScriptedModel(boasts) as writer:
         job, run = chosen(judge, writer, n=1)
         found = await run_audit(job, run)
     assert (found.audit.n_paraphrased, found.audit.n_by_rule) == (2, 1)
-    by_rule = next(d.record for d in job.perturbed if d.record.id == "r0~repeat_last")
-    last = next(d.record for d in found.perturbed if d.record.id == "r0~repeat_last")
-    assert last == by_rule
-    assert not any("Here is" in str(d.record.answer) for d in found.perturbed)
+    by_rule, made = records_of(job.perturbed), records_of(found.perturbed)
+    assert made["r0~repeat_last"] == by_rule["r0~repeat_last"]
+    assert not any("Here is" in str(one.answer) for one in made.values())
 
 
 async def test_a_call_that_fails_leaves_the_rule_and_is_asked_again_on_demand(judge, tmp_path):
@@ -138,24 +146,6 @@ async def test_a_later_start_asks_for_no_sentence_twice(judge, tmp_path):
         assert writer.n_requests == 6
     assert again.audit == found.audit
     assert found.audit.n_paraphrased == 5
-
-
-async def test_their_cost_is_part_of_the_audits(judge):
-    with ScriptedModel(says) as writer:
-        found = await run_audit(*chosen(judge, writer))
-        n_calls = writer.n_requests + judge.n_requests
-    assert found.audit.usage.n_calls == n_calls
-    verdicts = sum((e.usage for e in found.evaluations), Usage())
-    assert found.audit.usage.n_prompt_tokens > verdicts.n_prompt_tokens
-
-
-async def test_progress_tells_of_each_call(judge):
-    events = []
-    with ScriptedModel(says) as writer:
-        await run_audit(*chosen(judge, writer), listen=events.append)
-    assert events[0].n_expected == 5
-    assert [event.n_calls for event in events[1:6]] == [1] * 5
-    assert sum(e.n_expected for e in events) == sum(e.n_calls for e in events)
 
 
 def test_a_plan_counts_their_calls(judge):
@@ -198,23 +188,20 @@ async def test_a_folder_by_another_paraphraser_is_refused(judge, tmp_path):
 
 
 def test_given_damage_is_not_written_anew(judge):
-    with (
-        ScriptedModel() as writer,
-        pytest.raises(InputError, match="so no paraphraser can be used"),
-    ):
+    problem = "so no paraphraser can be used"
+    with ScriptedModel() as writer, pytest.raises(InputError, match=problem):
         chosen(judge, writer, use_perturbed=True)
 
 
-def test_the_endpoint_is_its_own_or_that_of_a_judge_of_its_provider():
+@each_case(
+    ("paraphraser", "model", "api_base"),
+    [
+        ("openai/writer@http://localhost:2/v1", "openai/writer", "http://localhost:2/v1"),
+        ("openai/writer", "openai/writer", "http://localhost:1/v1"),
+        ("mistral/writer", "mistral/writer", None),
+    ],
+)
+def test_the_endpoint_is_its_own_or_that_of_a_judge_of_its_provider(paraphraser, model, api_base):
     settings = load_settings(model="openai/judge", api_base="http://localhost:1/v1")
-    own = build_paraphraser_settings(settings, "openai/writer@http://localhost:2/v1")
-    assert (own.judge.model, own.judge.api_base, own.judge.panel) == (
-        "openai/writer",
-        "http://localhost:2/v1",
-        (),
-    )
-    assert (
-        build_paraphraser_settings(settings, "openai/writer").judge.api_base
-        == "http://localhost:1/v1"
-    )
-    assert build_paraphraser_settings(settings, "mistral/writer").judge.api_base is None
+    found = build_paraphraser_settings(settings, paraphraser).judge
+    assert (found.model, found.api_base, found.panel) == (model, api_base, ())

@@ -7,6 +7,7 @@ import random
 import statistics
 
 import pytest
+from case_tables import each_case
 
 from ragassay.errors import InputError
 from ragassay.studies.ratings import (
@@ -55,14 +56,11 @@ def test_a_matrix_of_means_by_hand():
     assert found.n_questions == 2
 
 
-def test_a_matrix_of_one_rubric():
+def test_a_matrix_of_one_rubric_and_none_of_two_scales():
     ratings = [rate("A", "a", "q", 5.0), rate("A", "a", "q", 1.0, "relevancy")]
     assert build_rating_matrix(ratings, "relevancy").cells[0][0].value == 1.0
     assert build_rating_matrix(ratings).cells[0][0].value == 3.0
-
-
-def test_ratings_on_two_scales_have_no_mean():
-    ratings = [rate("A", "a", "q", 5.0), rate("A", "a", "q", 1.0, "fluency", scale=(1.0, 3.0))]
+    ratings = [ratings[0], rate("A", "a", "q", 1.0, "fluency", scale=(1.0, 3.0))]
     with pytest.raises(InputError, match=r"1 to 5 \(cohesion\), 1 to 3 \(fluency\)"):
         build_rating_matrix(ratings)
     assert build_rating_matrix(ratings, "fluency").cells[0][0].scale == (1.0, 3.0)
@@ -82,17 +80,12 @@ def test_the_favourite_and_its_margin_on_shared_questions():
     assert (found.margin.value, found.margin.n, found.margin.n_unscored) == (3.0, 1, 1)
 
 
-def test_systems_of_equal_means_are_ordered_by_name():
+def test_systems_of_equal_means_are_ordered_by_name_and_one_alone_is_no_favourite():
     ratings = [rate("A", name, "q", 4.0) for name in ("z", "b")]
     (found,) = find_favourites(build_rating_table(ratings))
     assert (found.system, found.second, found.margin.value) == ("b", "z", 0.0)
-
-
-def test_a_judge_of_one_system_has_no_favourite():
-    assert (
-        find_favourites(build_rating_table([rate("A", "a", "q", 4.0), rate("K", "b", "q", 4.0)]))
-        == ()
-    )
+    alone = [rate("A", "a", "q", 4.0), rate("K", "b", "q", 4.0)]
+    assert find_favourites(build_rating_table(alone)) == ()
 
 
 def test_self_preference_by_hand():
@@ -107,11 +100,10 @@ def test_self_preference_by_hand():
     assert found.seen_against == ("b",)
 
 
-@pytest.mark.parametrize(("own", "verdict"), [(3.5, "none_seen"), (2.0, "prefers_others")])
+@each_case(("own", "verdict"), [(3.5, "none_seen"), (2.0, "prefers_others")])
 def test_equal_gaps_are_no_preference_and_smaller_ones_the_opposite(own, verdict):
-    (found,) = measure_self_preferences(
-        build_rating_table(rated(MEANS | {("A", "A"): own})), {"A": ("A",)}
-    )
+    table = build_rating_table(rated(MEANS | {("A", "A"): own}))
+    (found,) = measure_self_preferences(table, {"A": ("A",)})
     assert found.verdict == verdict
 
 
@@ -180,7 +172,7 @@ def test_names_are_matched_without_provider_publisher_and_case():
     }
 
 
-@pytest.mark.parametrize("pair", [("nobody", "a"), ("J", "nothing")])
+@each_case("pair", [("nobody", "a"), ("J", "nothing")])
 def test_a_pair_of_unknown_names_is_refused(pair):
     with pytest.raises(InputError, match=r"unknown (judge|system)"):
         find_own_systems(["J"], ["a"], [pair])

@@ -1,18 +1,19 @@
-"""The reasons of a judge, by rule, by a model and by people: from files to tables."""
+"""The reasons of a judge, measured by rule and labelled by a model and by people."""
 
 from __future__ import annotations
 
 import csv
-import io
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
+import calls
 import pytest
 from answers import answer, written_run
-from typer.testing import CliRunner
+from calls import judged_by
+from rows import read_csv, write_rows
 
-from ragassay.cli import app
 from ragassay.errors import InputError
 from ragassay.metrics.papers.rationales import (
     CRITERIA,
@@ -58,9 +59,8 @@ def test_recited_words_stand_in_a_row_of_three_in_the_rubric():
 
 
 def test_a_reason_names_quotes_numbers_sentences_and_terms_of_the_answer():
-    assert (
-        find_answer_mentions('It says "lowered the risk by".', ANSWER)[0] == "lowered the risk by"
-    )
+    quoted = find_answer_mentions('It says "lowered the risk by".', ANSWER)
+    assert quoted[0] == "lowered the risk by"
     assert "12" in find_answer_mentions("The 12 % are right.", ANSWER)
     assert find_answer_mentions("Sentence 2 is odd.", ANSWER) == ("Sentence 2",)
     assert "bleeding" in find_answer_mentions("Bleeding is left open.", ANSWER)
@@ -85,9 +85,8 @@ def test_figures_are_of_all_and_of_each_rubric():
     reasons = [reason(NAMED, 1), reason(RECITED, 2), reason("Fine.", 3, rubric="cohesion")]
     labels = {reasons[0].id: {name: name == "general" for name in CRITERIA}}
     labels[reasons[1].id] = {name: None for name in CRITERIA}
-    measures = measure_reasons(
-        reasons, {"conciseness": "short and clear, without redundant statements"}
-    )
+    rubrics = {"conciseness": "short and clear, without redundant statements"}
+    measures = measure_reasons(reasons, rubrics)
     everything, cohesion, conciseness = summarize_reasons(reasons, measures, {"m": labels})
     assert (everything.rubric, cohesion.rubric) == ("", "cohesion")
     assert everything.names_nothing.value == pytest.approx(2 / 3, abs=1e-4)
@@ -111,21 +110,12 @@ def reply(messages: Sequence[object], schema: object) -> dict[str, object]:
 
 @pytest.fixture
 def run_folder(tmp_path: Path) -> Path:
-    texts = (RECITED, NAMED, "")
-    evaluations = [
-        answer(
-            f"a{n}",
-            f"t{n}",
-            "s",
-            judgments=(
-                Judgment(rubric="conciseness", rating=5, score=5.0, rationale=text),
-                Judgment(rubric="cohesion", rationale=""),
-            ),
-        )
-        for n, text in enumerate(texts)
-    ]
-    written_run(tmp_path / "run", evaluations, judge="openai/first")
-    return tmp_path / "run"
+    bare = Judgment(rubric="cohesion", rationale="")
+    evaluations = []
+    for n, text in enumerate((RECITED, NAMED, "")):
+        rated = Judgment(rubric="conciseness", rating=5, score=5.0, rationale=text)
+        evaluations.append(answer(f"a{n}", f"t{n}", "s", judgments=(rated, bare)))
+    return written_run(tmp_path / "run", evaluations, judge="openai/first")
 
 
 @pytest.fixture
@@ -134,12 +124,7 @@ def model() -> Iterator[ScriptedModel]:
         yield started
 
 
-def command(*given: object) -> tuple[int, str, str]:
-    arguments = ["rationales", *map(str, given)]
-    result = CliRunner().invoke(app, arguments, env={"COLUMNS": "200"})
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
+command = partial(calls.call, "rationales", COLUMNS="200")
 
 
 def test_reasons_of_a_run_are_measured_without_a_model(run_folder):
@@ -155,8 +140,7 @@ def test_reasons_of_a_run_are_measured_without_a_model(run_folder):
 
 @pytest.mark.integration
 def test_a_model_labels_with_quotes_and_is_asked_once(run_folder, model):
-    judge = ("--judge", model.model_name, "--api-base", model.base_url, "--json")
-    code, shown, _ = command(run_folder, *judge)
+    code, shown, _ = command(run_folder, *judged_by(model), "--json")
     assert (code, model.n_requests) == (0, 2)
     everything = json.loads(shown)["rubrics"][0]["labels"][model.model_name]
     assert (everything["general"]["value"], everything["general"]["n"]) == (0.5, 2)
@@ -164,28 +148,25 @@ def test_a_model_labels_with_quotes_and_is_asked_once(run_folder, model):
     assert (everything["optimistic"]["value"], everything["optimistic"]["n_unscored"]) == (0, 1)
     table = (run_folder / "rationales" / "reasons.csv").read_text(encoding="utf-8")
     assert "general: short and clear, without" in table
-    assert command(run_folder, *judge)[0] == 0
+    assert command(run_folder, *judged_by(model), "--json")[0] == 0
     assert model.n_requests == 2
 
 
 @pytest.mark.integration
-def test_a_reason_that_cannot_be_checked_is_unscored_and_asked_again(run_folder):
+def test_a_reason_that_cannot_be_checked_is_unscored_and_asked_again(run_folder, model):
     faults = [Fault("junk", contains=NAMED)]
     with ScriptedModel(reply=reply, faults=faults) as broken:
-        judge = ("--judge", broken.model_name, "--api-base", broken.base_url)
-        code, _, errors = command(run_folder, *judge)
+        code, _, errors = command(run_folder, *judged_by(broken))
     assert code == 3 and "reasons that could not be checked: 1" in errors
-    with ScriptedModel(reply=reply) as whole:
-        judge = ("--judge", whole.model_name, "--api-base", whole.base_url)
-        assert command(run_folder, *judge)[0] == 0
-        assert whole.n_requests == 1
+    assert command(run_folder, *judged_by(model))[0] == 0
+    assert model.n_requests == 1
 
 
 @pytest.mark.integration
 def test_people_fill_in_a_sheet_that_is_read_back(run_folder, model):
     command(run_folder)
     sheet = run_folder / "rationales" / "sheet.csv"
-    rows = list(csv.DictReader(io.StringIO(sheet.read_text(encoding="utf-8"))))
+    rows = read_csv(sheet)
     assert [row["reason"] for row in rows] == [RECITED, NAMED]
     for name in CRITERIA:
         rows[0][name] = "Yes" if name == "general" else "no"
@@ -193,26 +174,23 @@ def test_people_fill_in_a_sheet_that_is_read_back(run_folder, model):
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    judge = ("--judge", model.model_name, "--api-base", model.base_url)
-    code, shown, _ = command(run_folder, *judge, "--labels", sheet)
+    code, shown, _ = command(run_folder, *judged_by(model), "--labels", sheet)
     assert code == 0 and "Faults of reasons according to people" in shown
     assert "agree on too general and abstract: 100" in shown
     # What people wrote is not overwritten.
-    assert "Yes" in sheet.read_text(encoding="utf-8")
-    given = read_reasons(run_folder)
-    sheet.write_text(sheet.read_text(encoding="utf-8").replace("Yes", "maybe"), encoding="utf-8")
+    written = sheet.read_text(encoding="utf-8")
+    assert "Yes" in written
+    sheet.write_text(written.replace("Yes", "maybe"), encoding="utf-8")
     with pytest.raises(InputError, match="row 2: general is 'maybe'"):
-        read_sheet(sheet, given.reasons)
+        read_sheet(sheet, read_reasons(run_folder).reasons)
 
 
 def test_what_cannot_be_audited_is_one_clear_line(run_folder, tmp_path):
     code, shown, _ = command(run_folder, "--judge", "openai/x", "--dry-run")
     assert (code, shown.strip()) == (0, "2 reasons: at most 2 calls")
     assert not (run_folder / "rationales").exists()
-    plain = tmp_path / "plain.jsonl"
     row = {"task": "rubric", "label": "4", "record_id": "a", "item": "cohesion"}
-    plain.write_text(json.dumps(row) + "\n", encoding="utf-8")
-    code, _, errors = command(plain)
+    code, _, errors = command(write_rows(tmp_path / "plain.jsonl", [row]))
     assert code == 1 and errors.startswith("error:")
 
 

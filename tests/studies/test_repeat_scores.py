@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from case_tables import each_case
 
 from ragassay.records import (
     Citation,
@@ -73,18 +74,16 @@ def test_what_only_one_repetition_asked_is_not_compared():
 
 
 def test_judges_of_a_panel_and_kinds_have_figures_of_their_own():
-    one = [*asked(rated(4, judge="a")), *asked(rated(4, judge="b")), *asked(labelled(None))]
-    two = [*asked(rated(4, judge="a")), *asked(rated(2, judge="b"))]
     cited = CitationVerdict(sentence=1, citation=Citation(marker="1"), verdict="supports")
-    found = repeat_figures(
-        [[*one, *asked(cited, kind="claim")], [*two, *asked(cited, kind="claim")]]
-    )
+    both = [*asked(rated(4, judge="a")), *asked(cited, kind="claim")]
+    one = [*both, *asked(rated(4, judge="b")), *asked(labelled(None))]
+    found = repeat_figures([one, [*both, *asked(rated(2, judge="b"))]])
     shares = {(figure.kind, figure.judge): figure.changed.value for figure in found}
     assert shares["rubric", "a"] == 0.0 and shares["rubric", "b"] == 1.0
     assert shares["claim", ""] == 0.0
 
 
-@pytest.mark.parametrize("times", [[[], []], [asked(rated(None)), asked(rated(None))]])
+@each_case("times", [[[], []], [asked(rated(None)), asked(rated(None))]])
 def test_without_verdicts_there_is_no_share(times):
     assert all(figure.changed.value is None for figure in repeat_figures(times))
 
@@ -93,7 +92,7 @@ def own(**given: object) -> OwnVerdict:
     return OwnVerdict.model_validate({"evaluator": "tone", **given})
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("verdict", "value"),
     [
         (own(label="good"), "good"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import json
 from collections import Counter
@@ -10,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from calls import judged_by, run
+from case_tables import each_case
+from rows import read_csv, write_rows
 
 import ragassay
-from ragassay.cli import app
 from ragassay.errors import RunMismatchError
 from ragassay.reports.run_sheets import NOTHING_REPEATED
 from ragassay.runs.folder import RunFolder
@@ -79,7 +79,7 @@ def test_the_same_answers_are_judged_again_with_nothing_shared(tmp_path):
     assert [one.path.name for one in folder.repeat_folders()] == ["2", "3"]
     assert all(len(one.read_evaluations()) == 2 for one in folder.repeat_folders())
     assert not (folder.repeat_folder(2).path / "report.html").exists()
-    (row,) = csv.DictReader((folder.path / "repeats.csv").read_text().splitlines())
+    (row,) = read_csv(folder.path / "repeats.csv")
     assert (row["changed"], row["changed_n"], row["n_times"]) == ("0.25", "4", "3")
     for report in ("report.md", "report.html"):
         text = (folder.path / report).read_text()
@@ -110,9 +110,7 @@ def test_instruments_are_not_asked_twice(tmp_path):
     assert found.repeats is not None and found.repeats.figures == ()
     assert not (out / "repeats").exists()
     assert NOTHING_REPEATED in (out / "report.md").read_text()
-
-
-def test_beside_a_judge_instruments_are_left_out_of_the_figures():
+    # Beside a judge they are left out of the figures.
     with ScriptedModel(rates(4)) as model:
         found = evaluated(model, only=["rubrics", "citations"], verifier="embedded", repeat=2)
     assert found.repeats is not None
@@ -120,20 +118,15 @@ def test_beside_a_judge_instruments_are_left_out_of_the_figures():
 
 
 def test_the_command_prints_what_changed_and_plans_the_calls(tmp_path):
-    answers = tmp_path / "answers.jsonl"
-    answers.write_text("".join(json.dumps(one) + "\n" for one in ANSWERS))
+    answers = write_rows(tmp_path / "answers.jsonl", ANSWERS)
     with ScriptedModel(rates(5, 5, 1, 5)) as model:
-        command = ["evaluate", str(answers), "--model", model.model_name, "--only", "rubrics"]
-        command += ["--api-base", model.base_url, "--rubric", "cohesion", "--repeat", "2"]
-        command += ["--out", str(tmp_path / "run")]
-        planned = CliRunner().invoke(app, [*command, "--dry-run"])
-        assert "4 calls" in planned.stdout, planned.output
-        ended = CliRunner().invoke(app, command)
-    assert ended.exit_code == 0, ended.output
-    assert "Repeated verdicts of the judge" in ended.stdout
-    assert "judged 2 times. Verdicts changed in" in " ".join(ended.stdout.split())
-    once = CliRunner().invoke(app, [*command, "--repeat", "1"])
-    assert once.exit_code == 2, "once is no repetition"
+        command = ["evaluate", answers, *judged_by(model), "--only", "rubrics"]
+        command += ["--rubric", "cohesion", "--repeat", 2, "--out", tmp_path / "run"]
+        assert "4 calls" in run(*command, "--dry-run")[0]
+        shown, _ = run(*command)
+    assert "Repeated verdicts of the judge" in shown
+    assert "judged 2 times. Verdicts changed in" in " ".join(shown.split())
+    run(*command, "--repeat", 1, code=2)  # Once is no repetition.
 
 
 def test_a_judge_without_log_probabilities_is_sampled(tmp_path, no_logprobs):
@@ -142,6 +135,10 @@ def test_a_judge_without_log_probabilities_is_sampled(tmp_path, no_logprobs):
         # The first call finds that there are none; then three samples for each of four ratings.
         assert model.n_requests == 1 + 3 * 4
         seeds = [request.body["seed"] for request in model.requests]
+        # Without samples the written rating stands alone.
+        alone = evaluated(model)
+        assert model.n_requests == 13 + 4
+    assert alone.summary.confidence_from == {"the written rating alone": 4}
     assert Counter(seeds[1:]) == {1: 4, 2: 4, 3: 4}
     assert found.summary.confidence_from == {"3 samples": 4}
     assert all(j.distribution == (0, 0, 0, 1, 0) for e in found for j in e.judgments)
@@ -160,13 +157,6 @@ def test_a_judge_with_log_probabilities_is_not_sampled_and_the_run_says_so_once(
     assert page.count("which are more informative than") == 1
 
 
-def test_without_samples_the_written_rating_stands_alone(no_logprobs):
-    with ScriptedModel(rates(4)) as model:
-        found = evaluated(model)
-        assert model.n_requests == 4
-    assert found.summary.confidence_from == {"the written rating alone": 4}
-
-
 def test_every_verdict_and_the_manifest_say_who_answered(tmp_path, monkeypatch):
     named(monkeypatch, ("judge-2026-01-31", "fp_1"))
     with ScriptedModel(rates(4)) as model:
@@ -174,13 +164,12 @@ def test_every_verdict_and_the_manifest_say_who_answered(tmp_path, monkeypatch):
     who = ("openai/scripted: judge-2026-01-31 fp_1",)
     asked = [v for e in found for v in e.verdicts if v.value is not None]
     assert len(asked) > 4 and all(verdict.usage.answered_by == who for verdict in asked)
-    assert (
-        RunFolder(tmp_path / "run").read_manifest().answered_by == who == found.manifest.answered_by
-    )
+    assert found.manifest.answered_by == who
+    assert RunFolder(tmp_path / "run").read_manifest().answered_by == who
     assert found.summary.notes == ()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("names", "n_systems"),
     [
         ([("judge-2026-01-31", "fp_1"), ("judge-2026-03-01", "fp_1")], 2),

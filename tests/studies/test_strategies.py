@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
+import calls
 import pytest
-from typer.testing import CliRunner
+from rows import read_csv, write_rows
 
 from ragassay.agents.rubric_judge import build_expert_hint
-from ragassay.cli import app
 from ragassay.errors import InputError, RunMismatchError
 from ragassay.metrics.papers.strategies import PERTURBED
+from ragassay.perturbations.perturb import Inversion
 from ragassay.prompts import STRATEGIES, load_rubrics
 from ragassay.runs.folder import RunFolder
-from ragassay.settings import Settings, load_settings
+from ragassay.settings import load_settings
 from ragassay.studies.strategies import (
     StrategyStudy,
     choose_rubric_set,
     read_strategy_job,
     study_strategies,
-    write_strategies,
 )
 from ragassay.testing import Fault, ScriptedModel
 
@@ -50,33 +50,56 @@ def model() -> Iterator[ScriptedModel]:
         yield started
 
 
-@pytest.fixture
-def dialogues(tmp_path: Path) -> Path:
-    """Three dialogues with one turn each; raters agree on the last."""
+def write_dialogues(path: Path, *ratings: list[int]) -> Path:
+    """Write a dialogue with one rated turn for each list of ratings."""
     rows = [
         {
             "context": f"do you knit ? {n}",
             "fact": "wool is warm .",
             "responses": [{"response": f"i do . {n}", "model": "m", "Natural": natural}],
         }
-        for n, natural in enumerate(([1, 1, 2], [3, 3, 2], [1, 1, 1]))
+        for n, natural in enumerate(ratings)
     ]
-    path = tmp_path / "dialogues.json"
     path.write_text(json.dumps(rows), encoding="utf-8")
     return path
 
 
-def settings_for(model: ScriptedModel, **more: object) -> Settings:
-    given = {"rubric_set": "usr", "rubrics": ("natural",)} | more
-    return load_settings(model=model.model_name, api_base=model.base_url, max_attempts=1, **given)
+@pytest.fixture
+def dialogues(tmp_path: Path) -> Path:
+    return write_dialogues(tmp_path / "dialogues.json", [1, 1, 2], [3, 3, 2], [1, 1, 1])
+
+
+def write_labels(path: Path, *labels: tuple[str, str, str]) -> Path:
+    """Write people's ratings as record, rubric and rating."""
+    return write_rows(
+        path,
+        (
+            {"task": "rubric", "record_id": name, "item": rubric, "label": label}
+            for name, rubric, label in labels
+        ),
+    )
+
+
+def studied(
+    model: ScriptedModel,
+    answers: Path,
+    out: Path | None = None,
+    *,
+    human: Path | None = None,
+    inversion: Inversion = "extreme",
+    **more: object,
+) -> StrategyStudy:
+    given = {"rubric_set": "usr", "rubrics": ("natural",), "max_attempts": 1} | more
+    settings = load_settings(model=model.model_name, api_base=model.base_url, **given)
+    return study_strategies(read_strategy_job(answers, human), settings, out, inversion=inversion)
 
 
 def asked(model: ScriptedModel) -> list[str]:
     return [str(request.messages[-1]["content"]) for request in model.requests]
 
 
-def test_each_answer_is_rated_by_four_strategies_and_misled(model, dialogues, tmp_path):
-    study = study_strategies(read_strategy_job(dialogues), settings_for(model), tmp_path / "out")
+def test_each_answer_is_rated_by_four_strategies_and_misled(model, dialogues):
+    study = studied(model, dialogues)
     assert (study.n_answers, study.n_labels, study.n_unscored, study.notes) == (3, 9, 0, ())
     assert model.n_requests == 3 * (len(STRATEGIES) + 1)
     (natural,) = study.rubrics
@@ -91,35 +114,30 @@ def test_each_answer_is_rated_by_four_strategies_and_misled(model, dialogues, tm
     assert natural.perturbed_sentiment.value is not None and natural.sentiment.value is not None
     assert natural.perturbed_sentiment.value < 0 < natural.sentiment.value
     assert natural.sentiment.n == 12
-
-
-def test_the_hint_is_shown_to_the_misled_judge_alone(model, dialogues):
-    study_strategies(read_strategy_job(dialogues), settings_for(model))
+    # The misled judge alone sees the hint.
     told = [text for text in asked(model) if "hint: " in text]
-    assert sorted(text.rpartition("hint: ")[2] for text in told) == sorted(
-        map(build_expert_hint, (3, 1, 3))
-    )
+    found = sorted(text.rpartition("hint: ")[2] for text in told)
+    assert found == sorted(map(build_expert_hint, (3, 1, 3)))
     assert not [text for text in told if "step by step" in text or "examples: " in text]
 
 
-def test_the_hint_can_be_the_mirror_image_of_peoples_rating(model, dialogues, tmp_path):
-    rows = json.loads(dialogues.read_text(encoding="utf-8"))
-    rows[0]["responses"][0]["Natural"] = [2, 2, 3]
-    dialogues.write_text(json.dumps(rows), encoding="utf-8")
-    given, settings = read_strategy_job(dialogues), settings_for(model)
-    study = study_strategies(given, settings, inversion="mirror")
+def test_the_hint_can_be_the_mirror_image_of_peoples_rating(model, tmp_path):
+    path = write_dialogues(tmp_path / "d.json", [2, 2, 3], [3, 3, 2], [1, 1, 1])
+    study = studied(model, path, inversion="mirror")
     # Modes 2, 3, 1 on a scale of 1 to 3: the middle is its own mirror image.
     assert [answer.hint for answer in study.answers["natural"]] == [2, 1, 3]
     assert "1 of 3 perturbed ratings are not misleading" in study.notes[-1]
     assert "mirror image" in study.how[0]
     assert json.loads(study.to_json())["inversion"] == "mirror"
-    plain = study_strategies(given, settings)
+    plain = studied(model, path, tmp_path / "out")
     assert [answer.hint for answer in plain.answers["natural"]] == [3, 1, 3]
     assert (plain.inversion, plain.notes) == ("extreme", ())
+    with pytest.raises(RunMismatchError, match="perturbed ratings"):
+        studied(model, path, tmp_path / "out", inversion="mirror")
 
 
-def test_examples_are_the_best_and_the_worst_answers_to_other_questions(model, dialogues, tmp_path):
-    study = study_strategies(read_strategy_job(dialogues), settings_for(model), tmp_path / "out")
+def test_examples_are_the_best_and_the_worst_answers_to_other_questions(model, dialogues):
+    study = studied(model, dialogues)
     shown = {
         answer: text.rpartition("examples: ")[2]
         for text in asked(model)
@@ -140,55 +158,32 @@ def test_examples_are_the_best_and_the_worst_answers_to_other_questions(model, d
     assert "with the highest and lowest human ratings" in study.how[1]
 
 
-def test_without_two_other_questions_the_examples_are_the_rubrics_own(model, dialogues):
-    rows = json.loads(dialogues.read_text(encoding="utf-8"))
-    dialogues.write_text(json.dumps(rows[:2]), encoding="utf-8")
-    study = study_strategies(read_strategy_job(dialogues), settings_for(model))
+def test_without_two_other_questions_the_examples_are_the_rubrics_own(model, tmp_path):
+    study = studied(model, write_dialogues(tmp_path / "d.json", [1, 1, 2], [3, 3, 2]))
     assert study.how[1] == "Few-shot: the examples come from the rubric."
     own = load_rubrics("usr")["natural"].render_examples()
     assert sum(own in text for text in asked(model)) == 2
 
 
 def test_started_again_it_judges_nothing_twice(model, dialogues, tmp_path):
-    given, settings = read_strategy_job(dialogues), settings_for(model)
-    first = study_strategies(given, settings, tmp_path / "out")
+    first = studied(model, dialogues, tmp_path / "out")
     n_requests = model.n_requests
-    second = study_strategies(given, settings, tmp_path / "out")
+    assert studied(model, dialogues, tmp_path / "out") == first
     assert model.n_requests == n_requests
-    assert second == first
+    with pytest.raises(AttributeError):
+        first.judge = "other"  # type: ignore[misc]
     folders = {path.name for path in (tmp_path / "out").iterdir()}
     assert folders == {*STRATEGIES, PERTURBED}
-
-
-def test_a_folder_that_was_misled_otherwise_is_refused(model, dialogues, tmp_path):
-    rows = json.loads(dialogues.read_text(encoding="utf-8"))
-    rows[0]["responses"][0]["Natural"] = [2, 2, 3]
-    dialogues.write_text(json.dumps(rows), encoding="utf-8")
-    given, settings = read_strategy_job(dialogues), settings_for(model)
-    study_strategies(given, settings, tmp_path / "out")
-    with pytest.raises(RunMismatchError, match="perturbed ratings"):
-        study_strategies(given, settings, tmp_path / "out", inversion="mirror")
-
-
-def test_a_folder_with_other_ratings_of_people_is_refused(model, dialogues, tmp_path):
-    settings = settings_for(model)
-    study_strategies(read_strategy_job(dialogues), settings, tmp_path / "out")
-    human = tmp_path / "labels.jsonl"
-    rows = [
-        {"task": "rubric", "label": "3", "record_id": f"item-{n}/m", "item": "natural"}
-        for n in (1, 2, 3)
-    ]
-    human.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    labels = [(f"item-{n}/m", "natural", "3") for n in (1, 2, 3)]
+    human = write_labels(tmp_path / "labels.jsonl", *labels)
     with pytest.raises(RunMismatchError, match="examples by people's ratings"):
-        study_strategies(read_strategy_job(dialogues, human), settings, tmp_path / "out")
+        studied(model, dialogues, tmp_path / "out", human=human)
 
 
 def test_without_ratings_of_people_it_is_misled_about_its_own(model, tmp_path):
-    path = tmp_path / "answers.jsonl"
     row = {"id": "a", "question": "Does it help?", "answer": "It does. It is cheap."}
-    path.write_text(json.dumps(row), encoding="utf-8")
-    settings = settings_for(model, rubric_set="yescieval", rubrics=("cohesion",))
-    study = study_strategies(read_strategy_job(path), settings)
+    path = write_rows(tmp_path / "answers.jsonl", [row])
+    study = studied(model, path, rubric_set="yescieval", rubrics=("cohesion",))
     (answer,) = study.answers["cohesion"]
     # It rates 1 of 1 to 5 in all four ways.
     assert (answer.people, answer.hint, answer.get_rating(PERTURBED)) == ((), 5, 5)
@@ -197,18 +192,19 @@ def test_without_ratings_of_people_it_is_misled_about_its_own(model, tmp_path):
     assert cohesion.alignment["knowledge"].value is None
     assert cohesion.sentiment.value is not None
     assert "no human ratings" in study.notes[0]
+    # That the file has no labels is an error only if labels are asked for.
+    with pytest.raises(InputError):
+        read_strategy_job(path, path)
 
 
 def test_answers_that_nobody_rated_are_not_misled_and_noted(model, dialogues, tmp_path):
-    human = tmp_path / "labels.jsonl"
-    rows = [
-        {"task": "rubric", "label": "3", "record_id": "item-1/m", "item": "natural"},
-        {"task": "rubric", "label": "5", "record_id": "item-2/m", "item": "natural"},
-        {"task": "rubric", "label": "2", "record_id": "item-2/m", "item": "beauty"},
-        {"task": "rubric", "label": "2", "record_id": "elsewhere", "item": "natural"},
+    labels = [
+        ("item-1/m", "natural", "3"),
+        ("item-2/m", "natural", "5"),
+        ("item-2/m", "beauty", "2"),
+        ("elsewhere", "natural", "2"),
     ]
-    human.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    study = study_strategies(read_strategy_job(dialogues, human), settings_for(model))
+    study = studied(model, dialogues, human=write_labels(tmp_path / "labels.jsonl", *labels))
     assert [answer.hint for answer in study.answers["natural"]] == [1, None, None]
     assert study.n_labels == 1
     assert len(study.notes) == 3
@@ -220,40 +216,13 @@ def test_answers_that_nobody_rated_are_not_misled_and_noted(model, dialogues, tm
 def test_failed_ratings_are_counted_and_never_zero(dialogues):
     junk = Fault("junk", contains="step by step")
     with ScriptedModel(reply=gullible, faults=[junk]) as model:
-        study = study_strategies(read_strategy_job(dialogues), settings_for(model))
+        study = studied(model, dialogues)
     assert study.n_unscored == 3
     (natural,) = study.rubrics
     thinking = natural.alignment["chain_of_thought"]
     assert (thinking.value, thinking.n, thinking.n_unscored) == (None, 0, 3)
     assert (natural.sentiment.n, natural.sentiment.n_unscored) == (9, 3)
     assert natural.unmoved.n == 3
-
-
-def test_unscored_rating_keeps_the_scale_of_its_rubric(dialogues, tmp_path):
-    with ScriptedModel(reply=gullible, faults=[Fault("junk")]) as model:
-        study_strategies(read_strategy_job(dialogues), settings_for(model), tmp_path / "out")
-    (first, *_) = RunFolder(tmp_path / "out" / "knowledge").read_evaluations()
-    assert (first.judgments[0].rating, first.judgments[0].scale) == (None, (1, 3))
-    score = first.scores["rubric.natural"]
-    assert (score.value, score.worst, score.best, score.scale) == (None, 1.0, 3.0, (1.0, 3.0))
-
-
-def test_tables_are_written(model, dialogues, tmp_path):
-    study = study_strategies(read_strategy_job(dialogues), settings_for(model))
-    written = write_strategies(study, tmp_path / "tables")
-    assert [path.name for path in written] == [
-        *("strategies.csv", "ratings.csv", "strategies.tex", "strategies.md")
-    ]
-    with (tmp_path / "tables" / "ratings.csv").open(encoding="utf-8") as file:
-        assert len(list(csv.DictReader(file))) == 15
-
-
-def test_json_has_the_figures(model, dialogues):
-    study = study_strategies(read_strategy_job(dialogues), settings_for(model))
-    found = json.loads(study.to_json())
-    assert found["rubrics"][0]["rubric"] == "natural"
-    assert found["rubrics"][0]["unmoved"]["n"] == 3
-    assert (found["n_answers"], found["n_labels"]) == (3, 9)
 
 
 @pytest.mark.parametrize(
@@ -264,57 +233,45 @@ def test_rubrics_are_those_that_the_file_was_rated_on(name, rubrics):
     assert choose_rubric_set(name) == rubrics
 
 
-def test_labels_that_cannot_be_read_are_an_error_only_where_they_are_asked_for(tmp_path):
-    path = tmp_path / "answers.jsonl"
-    path.write_text('{"id": "a", "question": "q", "answer": "x"}\n', encoding="utf-8")
-    assert read_strategy_job(path).labels == ()
-    with pytest.raises(InputError):
-        read_strategy_job(path, path)
-
-
-def command(model: ScriptedModel, answers: Path, out: Path, *more: str) -> tuple[int, str, str]:
-    judge = ["--judge", model.model_name, "--api-base", model.base_url, "--out", str(out)]
-    result = CliRunner().invoke(app, ["strategies", str(answers), *judge, *more])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
+call = partial(calls.call, "strategies")
 
 
 def test_command_prints_four_tables_and_names_the_files(model, dialogues, tmp_path):
-    code, shown, errors = command(model, dialogues, tmp_path / "out", "--rubric", "natural")
+    given = (dialogues, *calls.judged_by(model), "--rubric", "natural")
+    code, shown, errors = call(*given, "--out", tmp_path / "out")
     assert code == 0
     for number in (1, 2, 3, 4):
         assert f"\n{number}. " in shown
     assert "33 %" in shown.replace("\N{NO-BREAK SPACE}", " ")
-    assert "strategies.md" in errors
+    for name in ("strategies.csv", "ratings.csv", "strategies.tex", "strategies.md"):
+        assert name in errors
     assert "the end of the scale that is opposite to the mode of human ratings (extreme)" in errors
     page = (tmp_path / "out" / "strategies.md").read_text(encoding="utf-8")
     assert "Perturbed: the misleading rating in the prompt is the end of the scale" in page
-    assert (tmp_path / "out" / "strategies.md").exists()
-
-
-def test_command_gives_json_for_machines(model, dialogues, tmp_path):
-    more = ("--rubric", "natural", "--json", "--limit", "2", "--quiet")
-    code, shown, _ = command(model, dialogues, tmp_path / "out", *more)
-    assert code == 0
-    assert json.loads(shown)["n_answers"] == 2
+    assert len(read_csv(tmp_path / "out" / "ratings.csv")) == 15
+    more = ("--json", "--limit", 2, "--quiet", "--out", tmp_path / "json")
+    code, shown, _ = call(*given, *more)
+    found = json.loads(shown)
+    assert (code, found["n_answers"], found["n_labels"]) == (0, 2, 6)
+    assert (found["rubrics"][0]["rubric"], found["rubrics"][0]["unmoved"]["n"]) == ("natural", 2)
 
 
 def test_command_with_ratings_that_could_not_be_had_says_so(dialogues, tmp_path):
+    out = tmp_path / "out"
     with ScriptedModel(reply=gullible, faults=[Fault("junk")]) as model:
-        code, shown, _ = command(model, dialogues, tmp_path / "out", "--rubric", "natural")
+        given = (dialogues, *calls.judged_by(model), "--rubric", "natural", "--out", out)
+        code, shown, _ = call(*given)
     assert code == 3
     assert "ratings failed" in shown
+    # An unscored rating keeps the scale of its rubric.
+    (first, *_) = RunFolder(out / "knowledge").read_evaluations()
+    assert (first.judgments[0].rating, first.judgments[0].scale) == (None, (1, 3))
+    score = first.scores["rubric.natural"]
+    assert (score.value, score.worst, score.best, score.scale) == (None, 1.0, 3.0, (1.0, 3.0))
 
 
 def test_unknown_rubric_is_one_clear_line(model, dialogues, tmp_path):
-    code, _, errors = command(model, dialogues, tmp_path / "out", "--rubric", "cohesion")
+    given = (dialogues, *calls.judged_by(model), "--out", tmp_path / "out")
+    code, _, errors = call(*given, "--rubric", "cohesion")
     assert code == 1
     assert "unknown rubric 'cohesion'" in errors
-
-
-def test_study_is_a_value(model, dialogues):
-    study = study_strategies(read_strategy_job(dialogues), settings_for(model))
-    assert isinstance(study, StrategyStudy)
-    with pytest.raises(AttributeError):
-        study.judge = "other"  # type: ignore[misc]

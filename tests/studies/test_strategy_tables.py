@@ -30,13 +30,9 @@ WAYS = ("zero_shot", "knowledge")
 
 
 def answers() -> list[StrategyAnswer]:
-    def one(
-        question: str, people: tuple[int, ...], hint: int, *ratings: int | None
-    ) -> StrategyAnswer:
-        ways = (*WAYS, "perturbed")
-        replies = {
-            way: StrategyReply(r, EVIL if r else "") for way, r in zip(ways, ratings, strict=True)
-        }
+    def one(question: str, people: tuple[int, ...], hint: int, *ratings: int | None):
+        ways = zip((*WAYS, "perturbed"), ratings, strict=True)
+        replies = {way: StrategyReply(r, EVIL if r else "") for way, r in ways}
         return StrategyAnswer(EVIL, question, people, replies, hint)
 
     return [

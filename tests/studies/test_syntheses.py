@@ -9,15 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from synthesizing import alpha, beta, n_written, questions, write_rows, writer  # noqa: F401
+from case_tables import each_case
+from rows import write_rows
+from synthesizing import alpha, beta, n_written, questions, writer  # noqa: F401
 
-from ragassay.errors import (
-    BudgetError,
-    FatalModelError,
-    InputError,
-    SettingsError,
-    StorageError,
-)
+from ragassay.errors import BudgetError, FatalModelError, InputError, SettingsError, StorageError
 from ragassay.formats import read_records
 from ragassay.process import run_sync
 from ragassay.records import Usage
@@ -39,13 +35,14 @@ pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("quick_retries")]
 
 def made(queries: Any, file: Path, *models: ScriptedModel, **given: Any) -> Syntheses:
     """Have models, named alpha, beta, ..., write into a file."""
-    names = ("alpha", "beta")[: len(models)]
-    named = [f"openai/{name}@{m.base_url}" for name, m in zip(names, models, strict=True)]
+    named = zip(("alpha", "beta"), models, strict=False)
+    names = [f"openai/{name}@{model.base_url}" for name, model in named]
+    settings = {"model": given.pop("model", names), "max_usd": given.pop("max_usd", None)}
     base = load_settings(max_attempts=1, concurrency=given.pop("concurrency", 0))
+    show = Presenter(given.pop("listen", None)).show_bar
     options: Any = {key: given.pop(key) for key in ("limit", "corpus") if key in given}
-    settings = build_writing_settings({"model": named}, base)
-    how = Writing(**given)
-    return run_sync(make_syntheses(queries, file, settings, options, how, 5, Presenter().show_bar))
+    writing = build_writing_settings(settings, base)
+    return run_sync(make_syntheses(queries, file, writing, options, Writing(**given), 5, show))
 
 
 def test_two_processes_do_not_write_one_file(alpha, questions, tmp_path):
@@ -82,16 +79,6 @@ def test_what_a_question_is_scored_by_stays_with_its_answers(alpha, tmp_path):
     assert [nugget.text for nugget in record.nuggets] == ["A fact."]
 
 
-def test_the_same_again_asks_nothing_and_writes_the_same_bytes(alpha, beta, questions, tmp_path):
-    file = tmp_path / "answers.jsonl"
-    first = made(questions, file, alpha, beta)
-    whole = file.read_bytes()
-    file.unlink()
-    assert made(questions, file, alpha, beta) == first
-    assert file.read_bytes() == whole
-    assert (n_written(alpha), n_written(beta)) == (3, 3)
-
-
 def test_a_model_or_a_question_that_comes_later_is_all_that_is_paid(
     alpha, beta, questions, tmp_path
 ):
@@ -106,36 +93,40 @@ def test_a_model_or_a_question_that_comes_later_is_all_that_is_paid(
         (f"openai/{name}", topic) for name in ("alpha", "beta") for topic in ("q1", "q2", "q3")
     ]
     assert found.usage.n_calls == 6
+    whole = file.read_bytes()
+    file.unlink()
+    assert made(questions, file, alpha, beta) == found
+    assert file.read_bytes() == whole
+    assert (n_written(alpha), n_written(beta)) == (3, 3)
 
 
 def test_the_same_question_and_papers_are_paid_once_whatever_their_ids(alpha, tmp_path):
-    row = {"question": "Q?", "sources": [{"id": "31452104", "text": "One."}]}
-    other = {"question": "Q?", "sources": [{"id": "31452105", "text": "One."}]}
-    queries = write_rows(
-        tmp_path / "questions.jsonl", [row | {"id": "a"}, other | {"id": "b"}, row | {"id": "c"}]
-    )
+    papers = ("31452104", "31452105", "31452104")
+    rows = [
+        {"id": name, "question": "Q?", "sources": [{"id": paper, "text": "One."}]}
+        for name, paper in zip("abc", papers, strict=True)
+    ]
+    queries = write_rows(tmp_path / "questions.jsonl", rows)
     found = made(queries, tmp_path / "answers.jsonl", alpha)
     assert n_written(alpha) == 1
     assert [one.text for one in found.syntheses] == 3 * [found.syntheses[0].text]
-    assert [one.sources[0].id for one in found.records] == ["31452104", "31452105", "31452104"]
+    assert tuple(one.sources[0].id for one in found.records) == papers
     assert found.usage.n_calls == 1
 
 
-@pytest.mark.parametrize("change", ["question", "paper", "words", "model"])
-def test_what_a_synthesis_depends_on_is_asked_again(change, alpha, tmp_path):
-    row = {"id": "a", "question": "Q?", "sources": ["One."]}
+ROW = {"id": "a", "question": "Q?", "sources": ["One."]}
+
+
+@each_case(
+    ("row", "words"),
+    [(ROW | {"question": "R?"}, 200), (ROW | {"sources": ["Two."]}, 200), (ROW, 50)],
+)
+def test_what_a_synthesis_depends_on_is_asked_again(row, words, tmp_path):
     queries, file = tmp_path / "questions.jsonl", tmp_path / "answers.jsonl"
-    made(write_rows(queries, [row]), file, alpha)
-    changed = {"question": row | {"question": "R?"}, "paper": row | {"sources": ["Two."]}}
-    words = 50 if change == "words" else 200
-    write_rows(queries, [changed.get(change, row)])
-    if change == "model":
-        with ScriptedModel(reply=writer("beta")) as beta:
-            found = made(queries, file, alpha, beta)
-            assert (n_written(alpha), n_written(beta), len(found.records)) == (1, 1, 2)
-        return
-    made(queries, file, alpha, words=words)
-    assert n_written(alpha) == 2
+    with ScriptedModel(reply=writer("alpha")) as model:
+        made(write_rows(queries, [ROW]), file, model)
+        made(write_rows(queries, [row]), file, model, words=words)
+        assert n_written(model) == 2
 
 
 def test_what_failed_is_named_and_asked_again_only_if_that_is_wanted(questions, tmp_path):
@@ -181,28 +172,20 @@ def test_tokens_bound_what_is_begun(alpha, questions, tmp_path):
 
 def test_money_is_bounded_over_all_models_and_starts(alpha, beta, questions, tmp_path):
     named = [f"openai/gpt-4.1-mini@{alpha.base_url}", f"openai/gpt-4.1-nano@{beta.base_url}"]
-
-    def start(*models: str, **bounds: Any) -> Syntheses:
-        settings = build_writing_settings({"model": models, **bounds}, load_settings(concurrency=1))
-        file = tmp_path / "answers.jsonl"
-        return run_sync(
-            make_syntheses(questions, file, settings, {}, Writing(), 5, Presenter().show_bar)
-        )
-
-    spent = start(named[0]).usage.cost_usd
+    file = tmp_path / "answers.jsonl"
+    spent = made(questions, file, model=named[:1], concurrency=1).usage.cost_usd
     assert spent
     with pytest.raises(BudgetError, match="max_usd"):
-        start(*named, max_usd=0.9 * spent)
+        made(questions, file, model=named, max_usd=0.9 * spent, concurrency=1)
     assert (n_written(alpha), n_written(beta)) == (3, 0)
-    assert len(start(*named, max_usd=3 * spent).records) == 6
+    found = made(questions, file, model=named, max_usd=3 * spent, concurrency=1)
+    assert len(found.records) == 6
 
 
 def test_papers_come_from_the_corpus_where_a_question_brings_none(alpha, tmp_path, monkeypatch):
     monkeypatch.setenv("RAGASSAY_LITERATURE__RERANKER", "none")
-    corpus = write_rows(
-        tmp_path / "corpus.jsonl",
-        [{"id": "31452104", "text": "Drug A causes cough."}, {"id": "9", "text": "Statins."}],
-    )
+    rows = [{"id": "31452104", "text": "Drug A causes cough."}, {"id": "9", "text": "Statins."}]
+    corpus = write_rows(tmp_path / "corpus.jsonl", rows)
     found = made(["Does drug A cause cough?"], tmp_path / "answers.jsonl", alpha, corpus=corpus)
     assert [source.id for source in found.records[0].sources] == ["31452104"]
     assert "[1] Drug A causes cough." in str(alpha.requests[0].messages)
@@ -224,9 +207,7 @@ def test_a_model_that_cannot_be_asked_ends_it_and_the_next_start_goes_on(
 def test_a_full_disk_ends_it_in_one_line_and_what_was_written_is_kept(
     alpha, questions, tmp_path, monkeypatch
 ):
-    file = tmp_path / "answers.jsonl"
-
-    add = Store.add_rows
+    file, add = tmp_path / "answers.jsonl", Store.add_rows
 
     def full():
         raise sqlite3.OperationalError("database or disk is full")
@@ -249,29 +230,15 @@ def test_models_are_named_once_and_at_least_one(monkeypatch):
     with pytest.raises(InputError, match="model openai/a is specified twice"):
         build_writing_settings({"model": ["openai/a@http://x/v1", "openai/a@http://y/v1"]})
     named = build_writing_settings({"model": ["openai/a@http://x/v1", "mistral/b"]})
-    first, second = list_writer_settings(named, 100)
-    assert (first.judge.model, first.judge.api_base, first.judge.panel) == (
-        "openai/a",
-        "http://x/v1",
-        (),
-    )
-    assert (second.judge.model, second.judge.api_base) == ("mistral/b", None)
-    assert first.prompting.max_reply_tokens == 400
+    first, second = (one.judge for one in list_writer_settings(named, 100))
+    assert (first.model, first.api_base, first.panel) == ("openai/a", "http://x/v1", ())
+    assert (second.model, second.api_base) == ("mistral/b", None)
+    assert list_writer_settings(named, 100)[0].prompting.max_reply_tokens == 400
 
 
 def test_a_listener_hears_what_is_under_way_and_what_it_costs(alpha, questions, tmp_path):
     heard: list[Event] = []
-    settings = build_writing_settings({"model": f"openai/alpha@{alpha.base_url}"})
-    making = make_syntheses(
-        questions,
-        tmp_path / "a.jsonl",
-        settings,
-        {},
-        Writing(),
-        5,
-        Presenter(heard.append).show_bar,
-    )
-    found = run_sync(making)
+    found = made(questions, tmp_path / "a.jsonl", alpha, listen=heard.append)
     assert [event.phase for event in heard if event.phase] == ["openai/alpha writes"]
     assert sum(event.n_records for event in heard) == 3
     assert sum((event.usage for event in heard), Usage()) == found.usage

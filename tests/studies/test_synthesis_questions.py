@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from case_tables import each_case
 from fakes import WordEmbedder
 from synthesizing import write_questions, write_rows
 
@@ -88,7 +89,7 @@ def test_questions_without_answers_are_kept_apart_and_whole(tmp_path):
     assert found.records[0].metadata == {"kind": "summary"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "text"),
     [
         ("topics.json", '{"topics": [{"id": 116, "question": "Why?"}]}'),
@@ -106,10 +107,8 @@ def test_topics_are_questions_without_papers(tmp_path, name, text):
 
 
 def test_texts_rows_and_records_are_questions():
-    assert [(r.id, r.question) for r in read(["Why?", "How?"]).records] == [
-        ("q1", "Why?"),
-        ("q2", "How?"),
-    ]
+    texts = read(["Why?", "How?"]).records
+    assert [(r.id, r.question) for r in texts] == [("q1", "Why?"), ("q2", "How?")]
     row = {"id": "a", "question": "Why?", "sources": ["One."]}
     assert read([row]).records[0].sources[0].text == "One."
     assert read([Record.model_validate(row | {"answer": "", "sources": ()})]).records[0].id == "a"
@@ -121,20 +120,16 @@ def test_a_file_without_a_question_is_one_clear_error(tmp_path):
     path = tmp_path / "questions.jsonl"
     with pytest.raises(InputError, match="does not exist"):
         read(path)
-    path.write_text("", encoding="utf-8")
-    with pytest.raises(InputError, match="is empty"):
-        read(path)
-    with pytest.raises(InputError, match="qestion"):
-        read(write_rows(path, [{"id": "a", "qestion": "Why?"}]))
-    rows = [
-        {"id": "t", "question": "Q?", "sources": ["One."]},
-        {"id": "b", "topic": "t", "question": "R?", "sources": ["Two."]},
-    ]
-    with pytest.raises(InputError, match="2 questions have the id 't'"):
-        read(write_rows(path, rows))
-    row = {"id": "a", "question": "Why?"}
+    row = {"id": "t", "question": "Q?", "sources": ["One."]}
+    for rows, problem in (
+        ([], "is empty"),
+        ([{"id": "a", "qestion": "Why?"}], "qestion"),
+        ([row, row | {"id": "b", "topic": "t", "question": "R?"}], "2 questions have the id 't'"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            read(write_rows(path, rows))
     with pytest.raises(InputError, match="no question has sources; pass a corpus"):
-        kept(read(write_rows(path, [row])))
+        kept(read(write_rows(path, [{"id": "a", "question": "Why?"}])))
 
 
 def test_a_question_without_sources_gets_the_best_of_the_corpus(search):
@@ -165,7 +160,6 @@ def test_papers_that_were_found_are_not_searched_for_again(search, tmp_path, mon
 
 
 def test_a_corpus_says_what_of_it_could_not_be_read(tmp_path):
-    path = tmp_path / "corpus.jsonl"
-    path.write_text('{"id": "1", "text": "Cough."}\n{"text": 3}\n', encoding="utf-8")
+    path = write_rows(tmp_path / "corpus.jsonl", [{"id": "1", "text": "Cough."}, {"text": 3}])
     found = kept(read(["cough"]), PaperSearch.open_search(path, load_settings(reranker="none"), 5))
     assert [rejection.line for rejection in found.rejections] == [2]

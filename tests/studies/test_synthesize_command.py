@@ -14,7 +14,10 @@ from pathlib import Path
 
 import pytest
 from calls import call as call_command
-from synthesizing import alpha, beta, n_written, questions, write_rows, writer  # noqa: F401
+from calls import run as run_command
+from case_tables import each_case
+from rows import write_rows
+from synthesizing import alpha, beta, n_written, questions, writer  # noqa: F401
 from waiting import wait_until
 
 import ragassay
@@ -22,28 +25,34 @@ from ragassay.formats import read_records
 from ragassay.testing import Fault, ScriptedModel
 
 call = partial(call_command, COLUMNS="200")
+run = partial(run_command, COLUMNS="200")
 
 pytestmark = pytest.mark.integration
 
 
-def of(*models: ScriptedModel) -> list[str]:
+def of(*models: ScriptedModel, option: str = "--model") -> list[str]:
     """The options that name models, as alpha, beta, ..."""
     named = zip(("alpha", "beta"), models, strict=False)
-    return [word for name, m in named for word in ("--model", f"openai/{name}@{m.base_url}")]
+    return [word for name, m in named for word in (option, f"openai/{name}@{m.base_url}")]
 
 
 @pytest.fixture
 def written(alpha, beta, questions, tmp_path) -> Path:
     """The answers of two models to three questions."""
     file = tmp_path / "answers.jsonl"
-    assert call("synthesize", questions, *of(alpha, beta), "--limit", 3, "--out", file)[0] == 0
+    run("synthesize", questions, *of(alpha, beta), "--limit", 3, "--out", file)
     return file
 
 
 def test_models_write_answers_and_the_command_says_what_came_out(alpha, beta, questions, tmp_path):
     file = tmp_path / "out" / "answers.jsonl"
-    code, shown, errors = call("synthesize", questions, *of(alpha, beta), "--out", file)
-    assert code == 3  # One question has no paper.
+    given = ("synthesize", questions, *of(alpha, beta), "--out", file)
+    shown, errors = run(*given, "--dry-run")
+    assert "3 questions, 2 models: at most 6 calls, about" in shown
+    assert "skipped questions without papers: 1 (q4)" in errors
+    assert json.loads(run(*given, "--dry-run", "--json")[0])["n_syntheses"] == 6
+    assert alpha.n_requests == 0 and not file.parent.exists()
+    shown, errors = run(*given, code=3)  # One question has no paper.
     assert f"{file}: 6 answers to 3 questions by 2 models" in shown.replace("\n", "")
     assert "6 model calls" in shown
     assert "skipped questions without papers: 1 (q4)" in errors
@@ -80,30 +89,25 @@ def test_json_says_what_was_written_what_failed_and_what_it_cost(beta, questions
 
 
 def test_evaluate_takes_the_answers_as_they_are(written, tmp_path):
-    folder = tmp_path / "run"
-    code, shown, errors = call(
-        "evaluate", written, "--only", "citations", "--out", folder, "--json", "--quiet"
-    )
+    options = ("--only", "citations", "--out", tmp_path / "run", "--json", "--quiet")
+    code, shown, errors = call("evaluate", written, *options)
     assert code in (0, 3), errors
-    lines = (folder / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()
-    citations = [one for line in lines for one in json.loads(line)["verdicts"]]
-    assert len(lines) == 6
-    assert "citations" in shown and citations
-    documents = {json.loads(line)["record_id"].split("/", 1)[1] for line in lines}
-    assert documents == {"openai/alpha", "openai/beta"}
-    assert not any("invalid" in line for line in lines)
+    text = (tmp_path / "run" / "evaluations.jsonl").read_text(encoding="utf-8")
+    found = [json.loads(line) for line in text.splitlines()]
+    assert len(found) == 6
+    assert "citations" in shown and any(one["verdicts"] for one in found)
+    writers = {one["record_id"].split("/", 1)[1] for one in found}
+    assert writers == {"openai/alpha", "openai/beta"}
+    assert "invalid" not in text
 
 
 def test_matrix_puts_judges_against_the_writers(written, alpha, beta, tmp_path):
-    folders = []
-    for name, model in (("alpha", alpha), ("beta", beta)):
-        folders.append(tmp_path / name)
-        asked = ("--model", f"openai/{name}", "--api-base", model.base_url)
+    folders = [tmp_path / "alpha", tmp_path / "beta"]
+    for folder, model in zip(folders, (alpha, beta), strict=True):
+        asked = ("--model", f"openai/{folder.name}", "--api-base", model.base_url)
         judging = ("evaluate", written, "--only", "rubrics", "--rubric", "cohesion", *asked)
-        assert call(*judging, "--out", folders[-1], "--quiet")[0] == 0
-    code, shown, errors = call("matrix", *folders, "--json")
-    assert code == 0, errors
-    found = json.loads(shown)
+        run(*judging, "--out", folder, "--quiet")
+    found = json.loads(run("matrix", *folders, "--json")[0])
     cells = {(c["row"], c["column"]): c["value"] for c in found["matrices"][0]["cells"]}
     assert len(cells) == 4
     assert cells["openai/alpha", "openai/alpha"] > cells["openai/alpha", "openai/beta"]
@@ -112,18 +116,15 @@ def test_matrix_puts_judges_against_the_writers(written, alpha, beta, tmp_path):
 
 def test_similarity_compares_the_writers(written):
     pytest.importorskip("rouge_score")
-    code, shown, errors = call("similarity", written, "--metric", "rougeL", "--json")
-    assert code == 0, errors
+    shown, _ = run("similarity", written, "--metric", "rougeL", "--json")
     cells = json.loads(shown)["matrices"][0]["cells"]
     assert {c["row"] for c in cells} == {"openai/alpha", "openai/beta"}
     assert all(c["n"] == 3 for c in cells)
 
 
 def test_matrix_does_not_write_again_what_was_written(written, alpha, beta, questions, tmp_path):
-    generators = [word.replace("--model", "--generator") for word in of(alpha, beta)]
-    given = ("matrix", "--generate", questions, *generators, "--limit", 3, "--out", tmp_path)
-    code, _, errors = call(*given, "--quiet")
-    assert code == 0, errors
+    given = ("matrix", "--generate", questions, *of(alpha, beta, option="--generator"))
+    run(*given, "--limit", 3, "--out", tmp_path, "--quiet")
     assert (n_written(alpha), n_written(beta)) == (3, 3)
 
 
@@ -132,28 +133,15 @@ def test_matrix_finds_papers_as_synthesize_does(alpha, beta, tmp_path, monkeypat
     corpus = write_rows(tmp_path / "c.jsonl", [{"id": "31452104", "text": "Drug A helps."}])
     topics = tmp_path / "topics.json"
     topics.write_text('{"1": "Does drug A help?"}', encoding="utf-8")
-    generators = [word.replace("--model", "--generator") for word in of(alpha, beta)]
-    given = ("matrix", "--generate", topics, *generators, "--corpus", corpus)
-    code, _, errors = call(*given, "--out", tmp_path / "m", "--quiet")
-    assert code == 0, errors
+    given = ("matrix", "--generate", topics, *of(alpha, beta, option="--generator"))
+    run(*given, "--corpus", corpus, "--out", tmp_path / "m", "--quiet")
     first, *_ = read_records(tmp_path / "m" / "answers.jsonl").records
     assert [source.id for source in first.sources] == ["31452104"]
-    without = call("matrix", "--ratings", topics, "--corpus", corpus)
-    assert without[0] == 1 and "require --generate" in without[2]
+    _, errors = run("matrix", "--ratings", topics, "--corpus", corpus, code=1)
+    assert "require --generate" in errors
 
 
-def test_a_dry_run_asks_nobody_and_writes_nothing(alpha, beta, questions, tmp_path):
-    file = tmp_path / "out" / "answers.jsonl"
-    given = ("synthesize", questions, *of(alpha, beta), "--out", file, "--dry-run")
-    code, shown, errors = call(*given)
-    assert code == 0
-    assert "3 questions, 2 models: at most 6 calls, about" in shown
-    assert "skipped questions without papers: 1 (q4)" in errors
-    assert json.loads(call(*given, "--json")[1])["n_syntheses"] == 6
-    assert alpha.n_requests == 0 and not file.parent.exists()
-
-
-@pytest.mark.parametrize(
+@each_case(
     ("words", "said"),
     [
         (["{q}"], "no model to write answers; pass --model NAME"),
@@ -169,26 +157,25 @@ def test_a_dry_run_asks_nobody_and_writes_nothing(alpha, beta, questions, tmp_pa
 def test_a_wrong_use_is_one_clear_line(words, said, alpha, questions, tmp_path, monkeypatch):
     monkeypatch.delenv("RAGASSAY_JUDGE__MODEL", raising=False)
     monkeypatch.chdir(tmp_path)
-    write_rows(tmp_path / "bare.jsonl", [{"id": "a", "question": "Why?"}])
+    bare = write_rows(tmp_path / "bare.jsonl", [{"id": "a", "question": "Why?"}])
     (tmp_path / "empty.jsonl").touch()
-    files = {"q": questions, "bare": tmp_path / "bare.jsonl", "empty": tmp_path / "empty.jsonl"}
+    files = {"q": questions, "bare": bare, "empty": tmp_path / "empty.jsonl"}
     given: list[str] = []
     for word in words:
         given += of(alpha) if word == "{a}" else [word.format(**files)]
-    code, shown, errors = call("synthesize", *given, "--quiet")
-    assert (code, shown) == (1, "")
+    shown, errors = run("synthesize", *given, "--quiet", code=1)
+    assert shown == ""
     assert said in errors.replace("\n", " ") and errors.count("error:") == 1
     assert alpha.n_requests == 0
 
 
-@pytest.mark.parametrize("words", [("--papers", "0"), ("--words", "3"), ("--limit", "0")])
+@each_case("words", [("--papers", "0"), ("--words", "3"), ("--limit", "0")])
 def test_a_number_out_of_bounds_is_wrong_usage(words, questions):
-    assert call("synthesize", questions, "--model", "openai/a", *words)[0] == 2
+    run("synthesize", questions, "--model", "openai/a", *words, code=2)
 
 
-def test_a_killed_start_is_finished_by_the_next_one(questions, tmp_path):
-    rows = [{"id": f"q{n}", "question": f"Does drug A help? {n}", "sources": ["It does."]}
-            for n in range(12)]  # fmt: skip
+def test_a_killed_start_is_finished_by_the_next_one(tmp_path):
+    rows = [{"id": f"q{n}", "question": f"Help? {n}", "sources": ["It does."]} for n in range(12)]
     asked, log = write_rows(tmp_path / "many.jsonl", rows), tmp_path / "log.jsonl"
     with ScriptedModel(reply=writer("alpha"), latency_s=0.1, log=log) as model:
         given = ["synthesize", str(asked), *of(model), "--concurrency", "2", "--quiet", "--out"]
@@ -199,10 +186,10 @@ def test_a_killed_start_is_finished_by_the_next_one(questions, tmp_path):
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert not killed.exists()
-        assert call(*given, killed)[0] == 0
+        run(*given, killed)
         # Only what was under way when it was killed is asked again.
         assert n_written(model) <= 12 + 2
-        assert call(*given, whole)[0] == 0
+        run(*given, whole)
     assert killed.read_bytes() == whole.read_bytes()
 
 

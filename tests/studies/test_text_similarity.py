@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import math
 import sys
 from collections import Counter
 
+import numpy as np
 import pytest
 from case_tables import each_case
 from hypothesis import given
@@ -18,10 +20,14 @@ from ragassay.studies.text_similarity import (
     SIMILARITY_KINDS,
     TEXT_MEASURES,
     bleu_score,
+    compute_rarity_weights,
+    inverse_document_frequencies,
     meteor_score,
+    mover_score,
     nist_score,
     rouge1_score,
     rouge_l_score,
+    transport_distance,
     word_error_rate,
 )
 
@@ -36,10 +42,7 @@ def test_bleu_by_hand():
     # penalty.
     expected = (5 / 6 * 3 / 5 * 1 / 4 * 1 / 6) ** 0.25
     assert bleu_score(REFERENCE, CANDIDATE) == pytest.approx(expected)
-
-
-def test_bleu_of_a_short_candidate_is_penalised():
-    # All n-grams up to 3 are there; exp(1 - 6/3).
+    # All n-grams of a short candidate up to 3 are there; exp(1 - 6/3).
     assert bleu_score(REFERENCE, "the cat sat") == pytest.approx(math.exp(-1))
 
 
@@ -50,9 +53,7 @@ def test_rouge_by_hand():
     # Reversed: all words shared; the longest common subsequence of 3 is one word.
     assert rouge1_score("a b c", "c b a") == pytest.approx(1.0)
     assert rouge_l_score("a b c", "c b a") == pytest.approx(1 / 3)
-
-
-def test_rouge_stems():
+    # Words are stemmed.
     assert rouge1_score("treated patients", "treating patient") == 1.0
 
 
@@ -72,10 +73,7 @@ def test_meteor_by_hand():
     # 5 of 6 words matched: P = R = F = 5/6. Two chunks, "the cat" and "on the mat":
     # penalty 0.5 * (2/5)^3.
     assert meteor_score(REFERENCE, CANDIDATE) == pytest.approx(5 / 6 * (1 - 0.5 * 0.4**3))
-
-
-def test_meteor_puts_recall_first():
-    # P and R change places: F = 10PR / (R + 9P).
+    # Recall counts most. P and R change places: F = 10PR / (R + 9P).
     longer = f"{REFERENCE} and slept there for hours"
     assert (meteor_score(REFERENCE, longer) or 0) > (meteor_score(longer, REFERENCE) or 1)
 
@@ -111,6 +109,9 @@ def test_nist_by_hand():
     assert nist_score("a b c d", "a b c d") == pytest.approx(2.0)
     # Two of four match: 2 * 2 / 4 = 1.
     assert nist_score("a b c d", "a b x y") == pytest.approx(1.0)
+    # A reference that repeats itself is low even with itself.
+    repeated = "dose dose dose dose dose dose"
+    assert (nist_score(repeated, repeated) or 0) < (nist_score(REFERENCE, REFERENCE) or 0)
 
 
 def nist_of(reference: list[str], candidate: list[str]) -> float:
@@ -138,11 +139,6 @@ def test_nist_is_doddingtons_sum(reference, candidate):
     assert found == pytest.approx(nist_of(reference, candidate))
 
 
-def test_a_reference_that_repeats_itself_has_a_low_nist_with_itself():
-    repeated = "dose dose dose dose dose dose"
-    assert (nist_score(repeated, repeated) or 0) < (nist_score(REFERENCE, REFERENCE) or 0)
-
-
 def test_word_error_rate_by_hand():
     assert word_error_rate(REFERENCE, CANDIDATE) == pytest.approx(1 / 6)
     # Two words of the reference, six of the candidate: four inserted.
@@ -161,10 +157,12 @@ def test_word_error_rate_is_the_edit_distance(one, two):
 
 
 @each_case("key", TEXT_MEASURES)
-@each_case("empty", ["", " \n "])
-def test_a_text_without_a_word_has_no_similarity(key, empty):
-    assert TEXT_MEASURES[key](empty, REFERENCE) is None
-    assert TEXT_MEASURES[key](REFERENCE, empty) is None
+def test_one_word_against_another_and_a_text_without_a_word(key):
+    measure = TEXT_MEASURES[key]
+    assert measure("aspirin", "statins") == (1.0 if key == "wer" else 0.0)
+    for empty in ("", " \n "):
+        assert measure(empty, REFERENCE) is None
+        assert measure(REFERENCE, empty) is None
 
 
 @pytest.mark.parametrize("key", TEXT_MEASURES)
@@ -186,12 +184,76 @@ def test_measures_stay_on_their_scale_and_know_themselves(key, one, two):
         assert measure(two, one) == pytest.approx(value)
 
 
-@pytest.mark.parametrize("key", TEXT_MEASURES)
-def test_one_word_against_another(key):
-    assert TEXT_MEASURES[key]("aspirin", "statins") == (1.0 if key == "wer" else 0.0)
-
-
 def test_a_missing_library_is_named_with_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "jiwer", None)
     with pytest.raises(ExtraError, match=r'jiwer: pip install "ragassay\[similarity\]"'):
         word_error_rate("a", "b")
+
+
+def cloud(*angles: float) -> np.ndarray:
+    return np.array([[math.cos(a), math.sin(a)] for a in angles])
+
+
+angles = st.lists(st.floats(0, 6.28), min_size=1, max_size=5)
+
+
+def test_a_distance_by_hand_and_by_weights():
+    # From one word to two: half goes to itself, half a quarter turn away, over sqrt(2).
+    both = cloud(0), cloud(0, math.pi / 2)
+    assert transport_distance(*both) == pytest.approx(math.sqrt(2) / 2)
+    far = transport_distance(*both, None, np.array([0.25, 0.75]))
+    assert far == pytest.approx(0.75 * math.sqrt(2))
+
+
+@given(angles.flatmap(lambda a: st.tuples(st.just(a), st.permutations(a))))
+def test_the_order_of_words_does_not_count(both):
+    first, second = both
+    # A cosine that ends a hair below 1 is a distance of 1e-8.
+    assert transport_distance(cloud(*first), cloud(*second)) == pytest.approx(0, abs=1e-6)
+
+
+@given(st.integers(1, 5).flatmap(lambda n: st.tuples(*[st.lists(st.floats(0, 6.28), min_size=n,
+    max_size=n)] * 2)))  # fmt: skip
+def test_even_clouds_are_matched_one_to_one_at_the_least_cost(both):
+    first, second = (cloud(*side) for side in both)
+    costs = [
+        np.mean([np.linalg.norm(x - second[i]) for x, i in zip(first, order, strict=True)])
+        for order in itertools.permutations(range(len(second)))
+    ]
+    assert transport_distance(first, second) == pytest.approx(min(costs), abs=1e-6)
+
+
+@given(angles, angles)
+def test_uneven_clouds_cost_what_the_linear_programme_says(one, two):
+    from scipy.optimize import linprog
+
+    first, second = cloud(*one), cloud(*two)
+    n, m = len(first), len(second)
+    costs = np.linalg.norm(first[:, None] - second[None], axis=-1)
+    rows = np.kron(np.eye(n), np.ones(m))
+    columns = np.kron(np.ones(n), np.eye(m))
+    even = np.concatenate([np.full(n, 1 / n), np.full(m, 1 / m)])
+    found = linprog(costs.ravel(), A_eq=np.vstack([rows, columns]), b_eq=even)
+    assert transport_distance(first, second) == pytest.approx(found.fun, abs=1e-6)
+
+
+def test_an_empty_cloud_has_no_distance():
+    assert transport_distance(np.zeros((0, 2)), cloud(0)) is None
+    assert transport_distance(cloud(0), np.zeros((0, 2))) is None
+    assert mover_score(None) is None
+
+
+def test_rare_tokens_weigh_more_and_those_that_are_everywhere_alike():
+    # Of 3 documents: token 7 in all, 8 in one. log(4/4) = 0 and log(4/2).
+    found = inverse_document_frequencies([[7, 8, 8], [7], [7, 7]])
+    assert found == {7: 0.0, 8: pytest.approx(math.log(2))}
+    assert compute_rarity_weights([7, 8, 8], found).tolist() == [0, 0.5, 0.5]
+    found = inverse_document_frequencies([[1, 2], [2, 1]])
+    assert compute_rarity_weights([1, 2], found).tolist() == [0.5, 0.5]
+    assert compute_rarity_weights([], found).tolist() == []
+    assert inverse_document_frequencies([]) == {}
+
+
+def test_mover_score_turns_a_distance_into_a_similarity():
+    assert mover_score(0.0) == 1.0
+    assert mover_score(2.0) == pytest.approx(1 / 3)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from answers import answer
+from answers import answer, changed
+from case_tables import each_case
 
-from ragassay.metrics.papers.rankings import compare_rankings, relabel_answers
+from ragassay.metrics.papers.rankings import Ranking, compare_rankings, relabel_answers
 from ragassay.metrics.stats.alignment import align_labels
 from ragassay.records import (
     Evaluation,
@@ -19,9 +20,22 @@ from ragassay.records import (
 from ragassay.studies.trust import TaskTrust, measure_trust
 
 
-def human(task: str, said: str, record_id: str, **fields: object) -> HumanLabel:
-    given = {"task": task, "label": said, "record_id": record_id}
+def human(task: str, label: str, record_id: str = "r", **fields: object) -> HumanLabel:
+    given = {"task": task, "label": label, "record_id": record_id}
     return HumanLabel.model_validate(given | fields)
+
+
+def rated(record_id: str, scale: tuple[int, int] = (1, 5), **ratings: int | None) -> Evaluation:
+    """An answer to its own question, rated on rubrics."""
+    judgments = [
+        Judgment(rubric=name, rating=n, score=n, scale=scale) for name, n in ratings.items()
+    ]
+    return answer(record_id, topic=record_id, judgments=tuple(judgments))
+
+
+def people_rated(rubric: str, **ratings: int) -> list[HumanLabel]:
+    """People's ratings by answer."""
+    return [human("rubric", str(n), name, item=rubric) for name, n in ratings.items()]
 
 
 def trust(evaluations: list[Evaluation], labels: list[HumanLabel]) -> dict[str, TaskTrust]:
@@ -40,7 +54,7 @@ def test_relevance_worked_by_hand():
     # Confidence .75 throughout: ECE = |2/3 - .75| = .0833.
     words = [("a", "required"), ("b", "required"), ("c", "borderline")]
     said = ("required", "borderline", "borderline")
-    labels = [human("relevance", label, "r", sentence=i) for i, label in enumerate(said, 1)]
+    labels = [human("relevance", label, sentence=i) for i, label in enumerate(said, 1)]
     found = trust([answer(labels=words)], labels)["relevance: four labels"]
     assert value(found, "accuracy") == pytest.approx(2 / 3)
     assert value(found, "Cohen's kappa") == pytest.approx(0.4)
@@ -48,46 +62,39 @@ def test_relevance_worked_by_hand():
     assert error == pytest.approx(0.75 - 2 / 3)
     assert found.agreement is not None
     assert found.agreement.confusion[0][:2] == (1, 0)
+    assert trust([answer(labels=words)], []) == {}
 
 
 def test_citations_are_read_three_ways():
+    def cited(*labels: str) -> list[HumanLabel]:
+        pairs = enumerate(labels, 1)
+        return [human("citation", said, sentence=i, item=f"3118012{i}") for i, said in pairs]
+
     documents = [(i, f"3118012{i}", v) for i, v in enumerate(("supports", "neutral", "neutral"), 1)]
     judged = answer(labels=[(w, "required") for w in "abc"], citations=documents)
-    said = ("supports", "not_relevant", "contradicts")
-    labels = [
-        human("citation", label, "r", sentence=i, item=f"3118012{i}")
-        for i, label in enumerate(said, 1)
-    ]
-    found = trust([judged], labels)
+    found = trust([judged], cited("supports", "not_relevant", "contradicts"))
     # Folded to two: s/s o/o o/o. To three: s/s n/n c/n. All four: s/s nr/n c/n.
     assert {name: value(t, "accuracy") for name, t in found.items()} == {
         "citation: supports or not": 1.0,
         "citation: three labels": pytest.approx(2 / 3),
         "citation: four labels": pytest.approx(1 / 3),
     }
-    with_invalid = trust([judged], [human("citation", "invalid", "r", sentence=1, item="31180121")])
-    assert "citation: five labels" in with_invalid
+    assert "citation: five labels" in trust([judged], cited("invalid"))
     two = answer(labels=[("a", "required")], citations=[(1, "31180121", "not_attributable")])
-    labels = [human("citation", "neutral", "r", sentence=1, item="31180121")]
-    (found,) = measure_trust(align_labels(labels, [two]), [two], n_verdict_labels=2)
+    aligned = align_labels(cited("neutral"), [two])
+    (found,) = measure_trust(aligned, [two], n_verdict_labels=2)
     assert (found.reading, value(found, "accuracy")) == ("supports or not", 1.0)
-    assert len(measure_trust(align_labels(labels, [two]), [two], n_verdict_labels=3)) == 2
+    assert len(measure_trust(aligned, [two], n_verdict_labels=3)) == 2
 
 
 def test_ratings_are_compared_rubric_by_rubric_and_over_all():
-    def rated(record_id: str, cohesion: int, depth: int | None) -> Evaluation:
-        ratings = {"cohesion": cohesion, "depth": depth}
-        judgments = [
-            Judgment(rubric=name, rating=rating, score=rating) for name, rating in ratings.items()
-        ]
-        return answer(record_id, topic=record_id, judgments=tuple(judgments))
-
-    run = [rated("a", 1, 5), rated("b", 3, None), rated("c", 5, 4)]
-    labels = [
-        human("rubric", str(n), r, item="cohesion") for r, n in (("a", 2), ("b", 3), ("c", 4))
+    run = [
+        rated("a", cohesion=1, depth=5),
+        rated("b", cohesion=3, depth=None),
+        rated("c", cohesion=5, depth=4),
     ]
-    labels += [human("rubric", "5", r, item="depth") for r in "abc"]
-    found = trust(run, labels)
+    people = people_rated("cohesion", a=2, b=3, c=4) + people_rated("depth", a=5, b=5, c=5)
+    found = trust(run, people)
     assert list(found) == ["rubric: cohesion", "rubric: depth", "rubric: all rubrics"]
     assert value(found["rubric: cohesion"], "Spearman's rho") == 1.0
     # Constant human ratings: no order to correlate with.
@@ -102,17 +109,12 @@ def test_ratings_are_compared_rubric_by_rubric_and_over_all():
 
 
 def test_rubrics_on_different_scales_are_not_put_together():
-    def rated(record_id: str, fits: int, depth: int) -> Evaluation:
-        judgments = (
-            Judgment(rubric="fits", scale=(0, 1), rating=fits, score=fits),
-            Judgment(rubric="depth", rating=depth, score=depth),
-        )
-        return answer(record_id, topic=record_id, judgments=judgments)
-
-    run = [rated("a", 0, 5), rated("b", 1, 3), rated("c", 0, 1)]
-    labels = [human("rubric", str(n), r, item="fits") for r, n in (("a", 0), ("b", 1), ("c", 1))]
-    labels += [human("rubric", "3", r, item="depth") for r in "abc"]
-    found = trust(run, labels)
+    run = []
+    for name, fits, depth in (("a", 0, 5), ("b", 1, 3), ("c", 0, 1)):
+        one, other = rated(name, (0, 1), fits=fits), rated(name, depth=depth)
+        run.append(changed(one, judgments=(*one.judgments, *other.judgments)))
+    people = people_rated("fits", a=0, b=1, c=1) + people_rated("depth", a=3, b=3, c=3)
+    found = trust(run, people)
     assert list(found) == ["rubric: depth", "rubric: fits"]
     fits = found["rubric: fits"].agreement
     assert fits is not None
@@ -123,12 +125,14 @@ def test_rubrics_on_different_scales_are_not_put_together():
 
 def test_annotators_are_held_against_each_other():
     judged = answer(labels=[("a", "required"), ("b", "borderline"), ("c", "required")])
+    by_person = {
+        "ann": ("required", "borderline", "required"),
+        "bob": ("required", "borderline", "borderline"),
+    }
     labels = [
-        human("relevance", said, "r", sentence=sentence, annotator=who)
-        for sentence, pair in enumerate(
-            (("required",) * 2, ("borderline",) * 2, ("required", "borderline")), 1
-        )
-        for who, said in zip(("ann", "bob"), pair, strict=True)
+        human("relevance", label, sentence=sentence, annotator=who)
+        for who, said in by_person.items()
+        for sentence, label in enumerate(said, 1)
     ]
     found = trust([judged], labels)["relevance: four labels"]
     # Units rr, bb, rb: 4/9, as worked out for alpha.
@@ -144,20 +148,16 @@ def test_what_the_judge_decides_is_measured_and_beside_it_how_much_that_is():
     # Decided: right, wrong, right; two undecided, one of which leant to the right label; one
     # failed. 2 of 3 decided are right; 2 of 5 if undecided is wrong; 3 of 5 decided; were the
     # failed one right 3 of 6, else 2 of 6.
-    doubt = {
-        "failure": Failure(reason="undecided"),
-        "tentative_label": "required",
-        "confidence": 0.6,
-    }
+    undecided = {"failure": Failure(reason="undecided"), "tentative_label": "required"}
     given = [
         *({"label": label, "confidence": 0.9} for label in ("required", "required", "borderline")),
-        *(doubt for _ in range(2)),
+        *[undecided | {"confidence": 0.6}] * 2,
         {"failure": Failure(reason="timeout")},
     ]
     labels = tuple(SentenceLabel(sentence=n, **one) for n, one in enumerate(given, 1))
     judged = answer().model_copy(update={"verdicts": labels})
     said = ("required", "borderline", "borderline", "required", "borderline", "required")
-    people = [human("relevance", label, "r", sentence=n) for n, label in enumerate(said, 1)]
+    people = [human("relevance", label, sentence=n) for n, label in enumerate(said, 1)]
     found = trust([judged], people)["relevance: four labels"]
     assert value(found, "accuracy") == pytest.approx(2 / 3)
     assert value(found, "accuracy, undecided as wrong") == pytest.approx(2 / 5)
@@ -182,35 +182,26 @@ def test_scores_are_held_against_accuracy():
     assert value(found["accuracy: citations.contradict"], "AUROC, paired by question") == 0.0
 
 
-def test_no_labels_say_nothing():
-    assert trust([answer(labels=[("a", "required")])], []) == {}
-
-
 def ranked_run() -> tuple[list[Evaluation], list[HumanLabel]]:
     """Three systems, two questions; the judge puts the first two the wrong way round."""
     counts = {"s1": (4, 3), "s2": (3, 4), "s3": (1, 1)}
     run, labels = [], []
-    for system, (with_human_labels, by_judge) in counts.items():
+    for system, n_required in counts.items():
+        people, judge = (["required"] * n + ["unnecessary"] * (4 - n) for n in n_required)
         for topic in ("t1", "t2"):
             name = f"{system}-{topic}"
-            words = [("w", "required" if i < by_judge else "unnecessary") for i in range(4)]
-            run.append(answer(name, topic, system, labels=words))
-            labels += [
-                human(
-                    "relevance",
-                    "required" if i < with_human_labels else "unnecessary",
-                    name,
-                    sentence=i + 1,
-                )
-                for i in range(4)
-            ]
+            run.append(answer(name, topic, system, labels=[("w", label) for label in judge]))
+            labels += [human("relevance", one, name, sentence=i) for i, one in enumerate(people, 1)]
     return run, labels
 
 
-def test_rankings_worked_by_hand():
-    run, labels = ranked_run()
+def rank(run: list[Evaluation], labels: list[HumanLabel]) -> dict[str, Ranking]:
     both = relabel_answers(align_labels(labels, run), run)
-    found = {ranking.key: ranking for ranking in compare_rankings(both.human, both.judge, run)}
+    return {one.key: one for one in compare_rankings(both.human, both.judge, run)}
+
+
+def test_rankings_worked_by_hand():
+    found = rank(*ranked_run())
     precision = found["sentences.required"]
     assert precision.human == {"s1": 1.0, "s2": 0.75, "s3": 0.25}
     assert precision.judge == {"s1": 0.75, "s2": 1.0, "s3": 0.25}
@@ -237,10 +228,9 @@ def test_citations_are_ranked_by_support():
             name = f"{system}-{topic}"
             run.append(answer(name, topic, system, [("a", None)], [(1, "31180121", verdict)]))
             labels.append(human("citation", verdict, name, sentence=1, item="31180121"))
-    both = relabel_answers(align_labels(labels, run), run)
-    found = {ranking.key: ranking for ranking in compare_rankings(both.human, both.judge, run)}
-    assert found["citations.support"].human == {"s1": 1.0, "s2": 0.0}
-    assert found["citations.support"].correlation.kendall.value == 1.0
+    found = rank(run, labels)["citations.support"]
+    assert found.human == {"s1": 1.0, "s2": 0.0}
+    assert found.correlation.kendall.value == 1.0
 
 
 def test_what_people_said_of_a_verdict_is_compared_with_it():
@@ -250,24 +240,22 @@ def test_what_people_said_of_a_verdict_is_compared_with_it():
     found_by = EvidenceVerdict(sentence=2, verdict="neutral", confidence=0.8)
     judged = answer().model_copy(update={"verdicts": (*grades, extracted, found_by)})
     said = [
-        human("exam_grade", "4", "r", item="rating/a", annotator="Ada"),
-        human("exam_grade", "2", "r", item="rating/a", annotator="Ben"),
-        human("exam_grade", "5", "r", item="rating/a", annotator="Cy"),
-        human("exam_grade", "0", "r", item="rating/b"),
-        human("exam_grade", "no", "r", item="extraction/a"),
-        human("evidence", "neutral", "r", item="2/for/1"),
+        *(human("exam_grade", n, item="rating/a", annotator=f"person {n}") for n in "425"),
+        human("exam_grade", "0", item="rating/b"),
+        human("exam_grade", "no", item="extraction/a"),
+        human("evidence", "neutral", item="2/for/1"),
     ]
     found = trust([judged], said)
     assert list(found) == ["evidence: five labels", "exam_grade: 0 to 5", "exam_grade: two labels"]
-    rated = found["exam_grade: 0 to 5"]
-    assert (value(rated, "accuracy"), value(rated, "Spearman's rho")) == (0.5, 1.0)
-    assert rated.agreement is not None
-    assert rated.agreement.confusion[4][3] == rated.agreement.confusion[0][0] == 1
+    graded = found["exam_grade: 0 to 5"]
+    assert (value(graded, "accuracy"), value(graded, "Spearman's rho")) == (0.5, 1.0)
+    assert graded.agreement is not None
+    assert graded.agreement.confusion[4][3] == graded.agreement.confusion[0][0] == 1
     assert value(found["exam_grade: two labels"], "accuracy") == 0.0
     assert value(found["evidence: five labels"], "accuracy") == 1.0
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("said", "item", "reason"),
     [
         ("supports", "1/for/1", "the run has no verdict on this item"),
@@ -277,5 +265,5 @@ def test_what_people_said_of_a_verdict_is_compared_with_it():
 def test_a_label_of_another_verdict_or_with_another_word_fits_nothing(said, item, reason):
     verdict = EvidenceVerdict(sentence=2, verdict="neutral")
     judged = answer().model_copy(update={"verdicts": (verdict,)})
-    (left,) = align_labels([human("evidence", said, "r", item=item)], [judged]).unaligned
+    (left,) = align_labels([human("evidence", said, item=item)], [judged]).unaligned
     assert left.reason == reason

@@ -1,4 +1,4 @@
-"""Claims and sentences are read, verifiers fitted, measured and set on documents."""
+"""Reading of claims and cited sentences, and fitting and measuring of verifiers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from verifier_files import DOCUMENTS, write_claims, write_corpus, write_lines, write_medaesqa
+from rows import write_rows
+from verifier_files import DOCUMENTS, write_claims, write_corpus, write_medaesqa
 
 from ragassay.errors import InputError, SettingsError
 from ragassay.formats import read_corpus, read_records
@@ -18,6 +19,7 @@ from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import Pair
 from ragassay.models.fitted_models import FittedThresholds, FittedVerifier
 from ragassay.models.verifiers import open_entailment_model
+from ragassay.optimizers.finetuning.claims import LabelledClaim
 from ragassay.records import Document
 from ragassay.retrievers.literature import Corpus
 from ragassay.settings import load_settings
@@ -50,6 +52,8 @@ from ragassay.studies.verifiers.support import (
     parse_ks,
     parse_ways,
 )
+
+Halves = tuple[list[LabelledClaim], list[LabelledClaim]]
 
 
 class Words:
@@ -94,6 +98,18 @@ def claims_of(tmp_path: Path, n: int = 12) -> Claims:
     return read_labelled([write_claims(tmp_path / "claims.jsonl", n)])
 
 
+@pytest.fixture
+def halves(tmp_path: Path) -> Halves:
+    """Thirty claims, split into those to fit on and those held out."""
+    return split_claims(claims_of(tmp_path, 30).claims, 0.5, 0)
+
+
+def fitted_file(folder: Path, halves: Halves) -> Path:
+    path = folder / "fitted.json"
+    path.write_text(fit("words", *halves, folder).model_dump_json())
+    return path
+
+
 # Reading
 
 
@@ -120,30 +136,21 @@ def test_evidence_may_be_a_text_or_several(tmp_path: Path):
 def test_of_several_labels_of_a_citation_the_most_count_and_of_equally_many_support(
     tmp_path: Path, corpus: Corpus
 ):
-    answers = write_lines(
-        tmp_path / "a.jsonl",
-        [
-            {
-                "id": "a",
-                "question": "Q?",
-                "answer": [{"text": "Alpha lowered pressure.", "citations": ["11", "12"]}],
-            }
-        ],
-    )
-    given = [("11", "neutral"), ("11", "supports"), ("12", "neutral"), ("12", "neutral")]
-    labels = write_lines(
+    sentence = {"text": "Alpha lowered pressure.", "citations": ["11", "12"]}
+    row = {"id": "a", "question": "Q?", "answer": [sentence]}
+    answers = write_rows(tmp_path / "a.jsonl", [row])
+    given = {"11": ["neutral", "supports"], "12": ["neutral", "neutral", "supports"]}
+    place = {"task": "citation", "record_id": "a", "sentence": 1}
+    labels = write_rows(
         tmp_path / "labels.jsonl",
-        [
-            {"task": "citation", "record_id": "a", "sentence": 1, "item": item, "label": label}
-            for item, label in [*given, ("12", "supports")]
-        ],
+        [place | {"item": item, "label": one} for item, found in given.items() for one in found],
     )
     found = read_labelled_sentences(answers, read_records(answers).records, corpus, labels)
     assert [one.label for one in found[0].documents] == ["supports", "neutral"]
     assert has_citation_labels(labels) and not has_citation_labels(answers)
 
 
-def test_answers_without_documents_are_refused(sentences: list[CitedSentence], tmp_path: Path):
+def test_answers_without_documents_are_refused(sentences, tmp_path: Path):
     path = tmp_path / "medaesqa.json"
     bare = list_cited_sentences(read_records(path).records, Corpus())
     with pytest.raises(InputError, match="none of 6 citations, such as 11, has a document"):
@@ -165,23 +172,16 @@ def test_medaesqa_gives_labelled_claims_grouped_by_question(tmp_path: Path, corp
 
 
 def test_scifacts_published_files_give_labelled_claims(tmp_path: Path):
-    """The form of SciFact's and Citation-Integrity's claims and corpus; their text is invented."""
-    claims = write_lines(
-        tmp_path / "claims.jsonl",
-        [
-            {"id": 1, "claim": "It fell<|cit|>.", "evidence": {}, "cited_doc_ids": [5]},
-            {
-                "id": 2,
-                "claim": "It rose.",
-                "evidence": {"5": [{"sentences": [0], "label": "CONTRADICT"}]},
-                "cited_doc_ids": [5, 6],
-            },
-            {"id": 3, "claim": "It stood.", "evidence": {}, "cited_doc_ids": []},
-        ],
-    )
-    corpus = write_lines(
-        tmp_path / "corpus.jsonl", [{"doc_id": 5, "title": "T", "abstract": ["It fell. ", "So."]}]
-    )
+    """Read the form of SciFact's and Citation-Integrity's claims and corpus, with invented text."""
+    evidence = {"5": [{"sentences": [0], "label": "CONTRADICT"}]}
+    rows = [
+        {"id": 1, "claim": "It fell<|cit|>.", "evidence": {}, "cited_doc_ids": [5]},
+        {"id": 2, "claim": "It rose.", "evidence": evidence, "cited_doc_ids": [5, 6]},
+        {"id": 3, "claim": "It stood.", "evidence": {}, "cited_doc_ids": []},
+    ]
+    claims = write_rows(tmp_path / "claims.jsonl", rows)
+    row = {"doc_id": 5, "title": "T", "abstract": ["It fell. ", "So."]}
+    corpus = write_rows(tmp_path / "corpus.jsonl", [row])
     found = read_labelled([claims], Corpus(read_corpus(corpus).documents))
     assert [(c.claim, c.label, c.sentences) for c in found.claims] == [
         ("It fell.", 2, ("It fell.", "So.")),
@@ -226,8 +226,10 @@ def test_no_group_is_on_both_sides_of_a_split(tmp_path: Path):
         split_claims(claims[:1], 0.5, 1)
 
 
-def test_a_threshold_is_fitted_apart_from_what_it_is_measured_on(tmp_path: Path, words: Words):
-    learnt, held = split_claims(claims_of(tmp_path, 30).claims, 0.5, 0)
+def test_a_threshold_is_fitted_apart_from_what_it_is_measured_on(
+    tmp_path: Path, words: Words, halves: Halves
+):
+    learnt, held = halves
     found = fit("words", learnt, held, tmp_path, data=["claims.jsonl"])
     # Two of three words of the others are met, all three of a supported claim.
     assert 0.8 * 2 / 3 < found.thresholds.supports < 0.8
@@ -238,45 +240,38 @@ def test_a_threshold_is_fitted_apart_from_what_it_is_measured_on(tmp_path: Path,
         fit("words", learnt, [*held, learnt[0]], tmp_path)
 
 
-def test_a_fitted_file_is_a_verifier_wherever_one_is_named(tmp_path: Path, words: Words):
-    learnt, held = split_claims(claims_of(tmp_path, 30).claims, 0.5, 0)
-    path = tmp_path / "fitted.json"
-    path.write_text(fit("words", learnt, held, tmp_path).model_dump_json())
-    model = open_entailment_model(str(path), tmp_path)
+def test_a_fitted_file_is_a_verifier_wherever_one_is_named(
+    tmp_path: Path, words: Words, halves: Halves
+):
+    name = str(fitted_file(tmp_path, halves))
+    model = open_entailment_model(name, tmp_path)
     assert isinstance(model, FittedVerifier) and model.name == "words, thresholds fitted"
-    assert model.predict_probabilities([("Alpha is red.", "Alpha is blue.")]).argmax() == 2
-    assert Words().predict_probabilities([("Alpha is red.", "Alpha is blue.")]).argmax() == 0
-    assert isinstance(
-        open_correctness_model(str(path), Embedder(), tmp_path), EntailmentCorrectness
-    )
-    with pytest.raises(
-        InputError, match="is already fitted; pass the verifier that was fitted, words"
-    ):
-        fit(str(path), learnt, held, tmp_path)
+    pairs = [("Alpha is red.", "Alpha is blue.")]
+    assert model.predict_probabilities(pairs).argmax() == 2
+    assert Words().predict_probabilities(pairs).argmax() == 0
+    assert isinstance(open_correctness_model(name, Embedder(), tmp_path), EntailmentCorrectness)
+    problem = "is already fitted; pass the verifier that was fitted, words"
+    with pytest.raises(InputError, match=problem):
+        fit(name, *halves, tmp_path)
     words.digest = "other weights"
     with pytest.raises(SettingsError, match="fitted to other weights"):
-        open_entailment_model(str(path), tmp_path)
+        open_entailment_model(name, tmp_path)
     with pytest.raises(SettingsError, match="ragassay verifiers fit"):
         FittedThresholds.read(tmp_path / "none.json")
 
 
-def test_three_labels_have_two_thresholds(tmp_path: Path, words: Words):
-    learnt, held = split_claims(claims_of(tmp_path, 30).claims, 0.5, 0)
-    found = fit("words", learnt, held, tmp_path, n_labels=3)
+def test_three_labels_have_two_thresholds(tmp_path: Path, words: Words, halves: Halves):
+    found = fit("words", *halves, tmp_path, n_labels=3)
     assert found.thresholds.contradicts is not None and found.objective == "macro_f1"
     assert (found.learnt.value or 0) >= 0.5
     with pytest.raises(InputError, match="has only two labels"):
-        fit("two", learnt, held, tmp_path, n_labels=3)
+        fit("two", *halves, tmp_path, n_labels=3)
 
 
 def test_verifiers_are_measured_for_the_labels_that_they_know(tmp_path: Path, words: Words):
     claims = claims_of(tmp_path).claims
     found = measure(["words", "two"], claims, tmp_path)
-    assert [(one.verifier, one.n_labels) for one in found] == [
-        ("words", 2),
-        ("words", 2),
-        ("words", 3),
-    ]
+    assert [(one.verifier, one.n_labels) for one in found] == [("words", n) for n in (2, 2, 3)]
     binary = found[0].result.averages[0]
     # All are called supported, 4 of 12 are.
     assert (binary.precision.value, binary.recall.value) == (pytest.approx(1 / 3), 1)
@@ -286,27 +281,27 @@ def test_verifiers_are_measured_for_the_labels_that_they_know(tmp_path: Path, wo
         measure(["two"], claims, tmp_path, [3])
 
 
-def test_what_thresholds_were_fitted_to_is_not_measured_on(tmp_path: Path, words: Words):
-    claims = claims_of(tmp_path, 30).claims
-    learnt, held = split_claims(claims, 0.5, 0)
-    path = tmp_path / "fitted.json"
-    path.write_text(fit("words", learnt, held, tmp_path).model_dump_json())
-    found = measure(["words", str(path)], claims, tmp_path, [2])
+def test_what_thresholds_were_fitted_to_is_not_measured_on(
+    tmp_path: Path, words: Words, halves: Halves
+):
+    learnt, held = halves
+    path = str(fitted_file(tmp_path, halves))
+    found = measure(["words", path], [*learnt, *held], tmp_path, [2])
     assert [(one.result.accuracy.n, one.n_left_out) for one in found] == [(15, 15), (15, 15)]
     assert found[1].result.accuracy.value == 1
     with pytest.raises(InputError, match="fitted to all of these claims"):
-        measure([str(path)], learnt, tmp_path, [2])
+        measure([path], learnt, tmp_path, [2])
 
 
 @pytest.mark.integration
 def test_a_claim_is_compared_with_the_closest_sentence(words: Words, tmp_path: Path):
     rows = [{"claim": "Pain rose.", "label": "supports", "evidence": "It rained. Pain grew. So."}]
-    claims = read_labelled([write_lines(tmp_path / "c.jsonl", rows)]).claims
+    claims = read_labelled([write_rows(tmp_path / "c.jsonl", rows)]).claims
     compute_label_shares(words, claims, Embedder())
     assert words.asked == [("Pain rose.", "\nPain grew.")]
 
 
-# What bears sentences out
+# Support by documents
 
 
 def test_a_document_scores_as_its_best_run_of_three_sentences():
@@ -317,9 +312,7 @@ def test_a_document_scores_as_its_best_run_of_three_sentences():
     assert find_best_window_score(model, "Alpha fell.", Document(id="1", text="")) is None
 
 
-def test_a_sentence_is_paired_with_the_first_supported_one_of_another_question(
-    sentences: list[CitedSentence],
-):
+def test_a_sentence_is_paired_with_the_first_supported_one_of_another_question(sentences):
     pairs = sample_pairs(sentences)
     assert [(p.sentence.text, p.other.text) for p in pairs] == [
         ("Alpha lowered pressure.", "Gamma changed nothing."),
@@ -340,14 +333,12 @@ def test_own_documents_and_evidence_are_scored_against_others(sentences: list[Ci
         assert sorted(one.result.questions) == ["q1", "q2"]
 
 
-def test_supp_as_counts_any_cited_document_and_cs_those_that_people_call_supporting(
-    sentences: list[CitedSentence],
-):
+def test_supp_as_counts_any_cited_document_and_cs_those_that_people_call_supporting(sentences):
     found = measure_support(sentences, EntailmentCorrectness(Words()))
     # By any: alpha, beta, gamma, delta (whose second document is not here); one cites nothing.
     assert (found.all_cited.value, found.all_cited.n, found.all_cited.n_unscored) == (1, 4, 1)
-    assert found.supporting is not None
-    assert (found.supporting.value, found.supporting.n, found.supporting.n_unscored) == (1, 2, 3)
+    supporting = found.supporting
+    assert supporting and (supporting.value, supporting.n, supporting.n_unscored) == (1, 2, 3)
     strict = EntailmentCorrectness(Words())
     strict.threshold = 0.9
     found = measure_support(sentences, strict, has_labels=False)

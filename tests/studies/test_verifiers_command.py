@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
 import pytest
+from rows import read_csv, write_rows
 from tiny_verifiers import tiny_inference, tiny_writer
 from typer.testing import CliRunner, Result
 from verifier_files import write_claims, write_corpus, write_medaesqa
@@ -16,8 +16,10 @@ from ragassay.cli import app
 NO_DOCUMENT = "documents missing for 1 citations; add them with --corpus"
 
 
-def call(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["verifiers", *map(str, arguments)])
+def call(*arguments: object, code: int = 0) -> Result:
+    done = CliRunner().invoke(app, ["verifiers", *map(str, arguments)])
+    assert done.exit_code == code, done.output
+    return done
 
 
 @pytest.fixture(scope="module")
@@ -32,25 +34,12 @@ def answers(tmp_path: Path) -> list[str]:
     return [str(write_medaesqa(tmp_path / "medaesqa.json")), "--corpus", str(corpus)]
 
 
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def test_the_kinds_are_listed_with_where_their_thresholds_come_from():
     found = json.loads(call("kinds", "--json").stdout)[0]["rows"]
     by_kind = {row["kind"]: row for row in found}
     assert list(by_kind) == [
-        "true",
-        "attrscore",
-        "flan",
-        "alignscore",
-        "summac-zs",
-        "summac-conv",
-        "bioace-correctness",
-        "minicheck",
-        "hhem",
-        "lettucedetect",
+        *("true", "attrscore", "flan", "alignscore", "summac-zs", "summac-conv"),
+        *("bioace-correctness", "minicheck", "hhem", "lettucedetect"),
     ]
     assert by_kind["summac-zs"]["labels"] == "2, from 0"
     assert "BioACE does not state" in by_kind["alignscore"]["threshold_is"]
@@ -60,10 +49,8 @@ def test_verifiers_are_measured_in_tables_of_two_and_three_labels(tmp_path: Path
     claims = write_claims(tmp_path / "claims.jsonl")
     names = ["--verifier", inference, "--verifier", f"summac-zs:{inference}"]
     done = call("measure", claims, *names, "--out", tmp_path / "out")
-    assert done.exit_code == 0, done.output
     assert "Two labels" in done.stdout and "Three labels" in done.stdout
-    two = rows(tmp_path / "out" / "measured-2-labels.csv")
-    three = rows(tmp_path / "out" / "measured-3-labels.csv")
+    two, three = (read_csv(tmp_path / "out" / f"measured-{n}-labels.csv") for n in (2, 3))
     assert {row["verifier"] for row in two} == {inference, f"summac-zs by {inference}"}
     assert {row["verifier"] for row in three} == {inference}
     assert {row["average"] for row in two} == {"binary", "macro", "weighted"}
@@ -74,7 +61,6 @@ def test_verifiers_are_measured_in_tables_of_two_and_three_labels(tmp_path: Path
 def test_a_threshold_is_fitted_written_and_used(tmp_path: Path, inference: str):
     claims, out = write_claims(tmp_path / "claims.jsonl"), tmp_path / "zs.json"
     done = call("fit", claims, "--verifier", f"summac-zs:{inference}", "--out", out)
-    assert done.exit_code == 0, done.output
     assert "supports from 0." in done.stdout and "held-out claims" in done.stdout
     fitted = json.loads(out.read_text("utf-8"))
     assert fitted["learnt"]["n"] == fitted["after"]["n"] == 6 and fitted["data"] == ["claims.jsonl"]
@@ -84,40 +70,29 @@ def test_a_threshold_is_fitted_written_and_used(tmp_path: Path, inference: str):
     assert all("thresholds fitted" in row["verifier"] for row in table["rows"])
 
 
-def test_claims_to_measure_on_may_be_others(tmp_path: Path, inference: str):
-    claims, same = (write_claims(tmp_path / name) for name in ("a.jsonl", "b.jsonl"))
-    named = ["--verifier", inference, "--out", tmp_path / "t.json", "--quiet"]
-    done = call("fit", claims, "--dev", same, *named)
-    assert done.exit_code == 1 and "share their text or document" in done.stderr
-    done = call("fit", claims, "--verifier", inference, "--out", tmp_path / "t.txt")
-    assert done.exit_code == 1 and "must end in .json" in done.stderr
-
-
 def test_own_documents_are_separated_from_others(
     tmp_path: Path, answers: list[str], inference: str
 ):
-    done = call("separate", *answers, "--verifier", inference, "--out", tmp_path / "out")
-    assert done.exit_code == 3, done.output
+    done = call("separate", *answers, "--verifier", inference, "--out", tmp_path / "out", code=3)
     assert NO_DOCUMENT in done.stderr and "with other documents" in done.stdout
-    found = rows(tmp_path / "out" / "separation.csv")
+    found = read_csv(tmp_path / "out" / "separation.csv")
     assert {row["source"] for row in found} == {"documents", "evidence"}
-    by_question = rows(tmp_path / "out" / "separation-by-question.csv")
+    by_question = read_csv(tmp_path / "out" / "separation-by-question.csv")
     assert [row["question"] for row in by_question if row["source"] == "evidence"] == ["q1", "q2"]
 
 
 def test_support_has_both_shares_where_people_labelled(
     answers: list[str], inference: str, tmp_path: Path
 ):
-    done = call("support", *answers, "--verifier", inference, "--json")
+    options = (*answers[1:], "--verifier", inference, "--json")
+    done = call("support", answers[0], *options, code=3)
     scores = {row["score"]: row for row in json.loads(done.stdout)[0]["rows"]}
     assert set(scores) == {"Supp(AS)", "Supp(CS)"}
     # Of five sentences two have a document that people call supporting.
     assert (scores["Supp(CS)"]["value_n"], scores["Supp(CS)"]["value_n_unscored"]) == (2, 3)
-    plain = tmp_path / "plain.jsonl"
     sentence = {"text": "Alpha lowered pressure.", "citations": ["11"]}
-    plain.write_text(json.dumps({"id": "a", "question": "Q?", "answer": [sentence]}))
-    done = call("support", plain, *answers[1:], "--verifier", inference, "--json")
-    assert done.exit_code == 0, done.output
+    row = {"id": "a", "question": "Q?", "answer": [sentence]}
+    done = call("support", write_rows(tmp_path / "plain.jsonl", [row]), *options)
     assert [row["score"] for row in json.loads(done.stdout)[0]["rows"]] == ["Supp(AS)"]
 
 
@@ -128,14 +103,10 @@ def test_correctness_at_k_is_a_table_and_a_plot(
     monkeypatch.chdir(tmp_path)
     tiny_writer(tmp_path / "t5", "attributable")
     named = ["--verifier", "flan:t5", "--k", "1,2", "--found-by", "both"]
-    done = call("at-k", *answers, *named, "--out", tmp_path / "out")
-    assert done.exit_code == 0, done.output
-    found = rows(tmp_path / "out" / "curve.csv")
+    call("at-k", *answers, *named, "--out", tmp_path / "out")
+    found = read_csv(tmp_path / "out" / "curve.csv")
     assert [(row["score"], row["k"]) for row in found] == [
-        ("correctness_at_k", "1"),
-        ("correctness_at_k", "2"),
-        ("correctness_at_k_by_claim", "1"),
-        ("correctness_at_k_by_claim", "2"),
+        (name, k) for name in ("correctness_at_k", "correctness_at_k_by_claim") for k in "12"
     ]
     # It says "attributable" of everything, and each search finds something.
     assert [row["value"] for row in found] == ["1.0"] * 4
@@ -145,11 +116,14 @@ def test_correctness_at_k_is_a_table_and_a_plot(
 
 
 def test_mistakes_are_named(tmp_path: Path, answers: list[str], inference: str):
-    done = call("measure", answers[0])
-    assert done.exit_code == 1 and "6 claims have no document; pass --corpus" in done.stderr
-    done = call("measure", *answers[:3], "--verifier", "flan:absent")
-    assert done.exit_code == 1 and "absent is unavailable" in done.stderr
-    done = call("at-k", *answers, "--k", "ten", "--verifier", inference)
-    assert done.exit_code == 1 and "--k 'ten'" in done.stderr
-    done = call("separate", answers[0], "--quiet", "--verifier", inference)
-    assert done.exit_code == 1 and "pass the corpus with --corpus" in done.stderr
+    claims, same = (write_claims(tmp_path / name) for name in ("a.jsonl", "b.jsonl"))
+    named = ("--verifier", inference)
+    for arguments, problem in (
+        (("fit", claims, "--dev", same, *named, "--out", "t.json"), "share their text or document"),
+        (("fit", claims, *named, "--out", tmp_path / "t.txt"), "must end in .json"),
+        (("measure", answers[0]), "6 claims have no document; pass --corpus"),
+        (("measure", *answers, "--verifier", "flan:absent"), "absent is unavailable"),
+        (("at-k", *answers, "--k", "ten", *named), "--k 'ten'"),
+        (("separate", answers[0], "--quiet", *named), "pass the corpus with --corpus"),
+    ):
+        assert problem in call(*arguments, code=1).stderr

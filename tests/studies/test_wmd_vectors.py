@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bases import save_base
-from typer.testing import CliRunner
+from calls import run
+from rows import write_rows
 
-from ragassay.cli import app
 from ragassay.errors import InputError, SettingsError
 from ragassay.models.token_vectors import TokenEncoder
 from ragassay.studies.similarity import Similarity, compare_texts, measure_similarity
@@ -79,14 +79,12 @@ def test_the_command_says_which_vectors_were_used(bert: str, tmp_path: Path) -> 
         {"id": s, "question": "q", "topic": "q", "system": s, "answer": of_system["q"]}
         for s, of_system in TEXTS.items()
     ]
-    path = tmp_path / "answers.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    given = ["similarity", str(path), "--metric", "wmd", "--wmd-vectors", bert]
-    done = CliRunner().invoke(app, [*given, "--out", str(tmp_path / "out"), "--json"])
-    assert done.exit_code == 0, done.output
-    assert f"vectors of {bert} for each token in its context" in done.stderr
-    assert json.loads(done.stdout)["matrices"][0]["key"] == "wmd-tiny-bert"
-    assert bert in (tmp_path / "out" / "index.html").read_text()
+    path, out = write_rows(tmp_path / "answers.jsonl", rows), tmp_path / "out"
+    given = ("similarity", path, "--metric", "wmd", "--wmd-vectors", bert, "--out", out, "--json")
+    shown, errors = run(*given)
+    assert f"vectors of {bert} for each token in its context" in errors
+    assert json.loads(shown)["matrices"][0]["key"] == "wmd-tiny-bert"
+    assert bert in (out / "index.html").read_text()
     with pytest.raises(InputError, match="--metric wmd"):
         measure_similarity(path, ["bleu"], wmd_vectors=[bert])
     with pytest.raises(SettingsError, match="is unavailable"):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rows import write_rows
 from safetensors.torch import load_file, save_file
 from tiny_graders import tiny_reader, tiny_t5
 
@@ -47,30 +48,15 @@ def said(messages: Sequence[Any], schema: Any) -> dict[str, object]:
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Path, Path]:
     """Three passages of two systems, and a bank of two questions and a nugget."""
-    found = [
-        {
-            "paragraph_id": name,
-            "text": text,
-            "paragraph_data": {
-                "judgments": [],
-                "rankings": [
-                    {
-                        "method": "ab"[n % 2],
-                        "paragraphId": name,
-                        "queryId": "q",
-                        "rank": 1,
-                        "score": 1,
-                    }
-                ],
-            },
-        }
-        for n, (name, text) in enumerate(TEXTS.items())
-    ]
-    passages, bank = tmp_path / "passages.jsonl", tmp_path / "bank.jsonl"
+    found = []
+    for name, text, system in zip(TEXTS, TEXTS.values(), "aba", strict=True):
+        place = {"method": system, "paragraphId": name, "queryId": "q", "rank": 1, "score": 1}
+        data = {"judgments": [], "rankings": [place]}
+        found.append({"paragraph_id": name, "text": text, "paragraph_data": data})
+    passages = tmp_path / "passages.jsonl"
     passages.write_text(json.dumps(["q", found]), encoding="utf-8")
     rows = [{"query_id": "q", "query_text": "when?", "items": items} for items in (ITEMS, NUGGETS)]
-    bank.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    return passages, bank
+    return passages, write_rows(tmp_path / "bank.jsonl", rows)
 
 
 def graded(files: tuple[Path, Path], model: ScriptedModel, **options: Any) -> Any:
@@ -126,10 +112,8 @@ def test_an_answer_is_held_against_the_known_ones_by_rule_then_by_the_judge(file
 
 
 def test_a_direct_grader_needs_no_bank(files):
-    passages, _ = files
     with ScriptedModel(said) as model:
-        options = {"model": model.model_name, "api_base": model.base_url}
-        found = ragassay.grade(passages, grades=["thomas", "fagb"], **options)
+        found = graded(files, model, testbank=None, grades=["thomas", "fagb"])
         assert model.n_requests == 6
     direct = found.queries[0].paragraphs[0].grades or ()
     assert [(g.self_ratings, g.correct_answered) for g in direct] == [(2, True), (1, True)]
@@ -153,27 +137,19 @@ def test_a_grade_that_failed_is_unscored_or_as_the_original_has_it_1_and_correct
 
 
 def test_a_cascade_asks_the_second_judge_for_single_items(files):
-    with ScriptedModel(lambda m, s: dict.fromkeys(s["properties"], 2)) as first:
-        with ScriptedModel(said) as second:
-            found = graded(
-                files,
-                first,
-                items_per_call=5,
-                escalate=f"openai/second@{second.base_url}",
-                when="entropy>0.01",
-            )
-            assert (first.n_requests, second.n_requests) == (6, 9)
+    unsure = ScriptedModel(lambda m, s: dict.fromkeys(s["properties"], 2))
+    with unsure as first, ScriptedModel(said) as second:
+        cascade = {"escalate": f"openai/second@{second.base_url}", "when": "entropy>0.01"}
+        found = graded(files, first, items_per_call=5, **cascade)
+        assert (first.n_requests, second.n_requests) == (6, 9)
     assert ratings(found.queries[0].paragraphs[0]) == {"q/who": 0, "q/when": 5, "q/n": 0}
 
 
 def test_after_an_edit_of_the_bank_only_the_item_is_graded_again(files, tmp_path):
-    _, bank = files
+    place = {"record": "q", "item": "q/who", "field": "text"}
     with ScriptedModel(said) as model:
         graded(files, model, out=tmp_path / "run")
-        edit = Review(
-            who="Ada", evaluator=BANK, record="q", item="q/who", field="text", value="Which When?"
-        )
-        open_journal(bank).add(edit)
+        open_journal(files[1]).add(Review(who="Ada", evaluator=BANK, value="Which When?", **place))
         found = graded(files, model, out=tmp_path / "run")
         # Nine grades, and then one item anew for each of three passages.
         assert model.n_requests == 9 + 3
@@ -203,19 +179,10 @@ def test_a_local_model_grades_and_other_weights_grade_anew(files, tmp_path, make
 def test_the_same_grader_again_takes_the_place_of_its_grades(files, tmp_path):
     with ScriptedModel(said) as model:
         first = graded(files, model, out=tmp_path / "run")
-        again = ragassay.grade(
-            tmp_path / "run" / "graded.jsonl.gz",
-            testbank=files[1],
-            model="openai/another",
-            api_base=model.base_url,
-            out=tmp_path / "other",
-        )
-        once_more = ragassay.grade(
-            tmp_path / "other" / "graded.jsonl.gz",
-            testbank=files[1],
-            model="openai/another",
-            api_base=model.base_url,
-        )
+        given = {"testbank": files[1], "model": "openai/another", "api_base": model.base_url}
+        other = tmp_path / "other"
+        again = ragassay.grade(tmp_path / "run" / "graded.jsonl.gz", out=other, **given)
+        once_more = ragassay.grade(other / "graded.jsonl.gz", **given)
     n_exams = [len(f.queries[0].paragraphs[0].exam_grades) for f in (first, again, once_more)]
     assert n_exams == [2, 4, 4]
     tables = compute_covers(again)
@@ -225,15 +192,15 @@ def test_the_same_grader_again_takes_the_place_of_its_grades(files, tmp_path):
 
 
 def test_a_corpus_is_whatever_an_evaluation_takes(files, tmp_path):
-    run_file = tmp_path / "a.run"
+    run_file, corpus_file = tmp_path / "a.run", tmp_path / "corpus.jsonl"
     run_file.write_text("q Q0 p1 1 2.0 a\nq Q0 p9 2 1.0 a\n", encoding="utf-8")
-    corpus_file = tmp_path / "corpus.jsonl"
-    corpus_file.write_text('{"id": "p1", "text": "It began in 1950."}\n{"text": 3}\n')
+    write_rows(corpus_file, [{"id": "p1", "text": "It began in 1950."}, {"text": 3}])
+    documents = [Document(id="p1", text="It began in 1950.")]
     with ScriptedModel(said) as model:
-        options = {"testbank": files[1], "model": model.model_name, "api_base": model.base_url}
-        from_file = ragassay.grade(run_file, corpus=corpus_file, **options)
-        documents = [Document(id="p1", text="It began in 1950.")]
-        in_memory = ragassay.grade(run_file, corpus=documents, **options)
+        from_file, in_memory = (
+            graded((run_file, files[1]), model, corpus=corpus)
+            for corpus in (corpus_file, documents)
+        )
     assert from_file.queries == in_memory.queries
     # What the corpus lacks is named, and so is its line that could not be read.
     assert [len(one.run.rejections) for one in (from_file, in_memory)] == [2, 1]
@@ -243,9 +210,8 @@ def test_what_cannot_be_graded_by_is_said(files):
     passages, bank = files
     with pytest.raises(InputError, match=r"a test bank .* or a direct grader"):
         ragassay.grade(passages, model="openai/a")
-    with pytest.raises(
-        SettingsError, match="grades thomas: ragassay/exam-grader only supports rating"
-    ):
+    unsupported = "grades thomas: ragassay/exam-grader only supports rating"
+    with pytest.raises(SettingsError, match=unsupported):
         ragassay.grade(passages, testbank=bank, grades=["thomas"])
     with pytest.raises(SettingsError, match="grader judge: a judge is required"):
         ragassay.grade(passages, testbank=bank, grader="judge")

@@ -20,14 +20,9 @@ ANY = GradeFilter()
 
 
 def some_queries() -> tuple[QueryParagraphs, ...]:
-    return (
-        query(
-            "q",
-            passage("low", rated({"a": 0, "b": 1}), extracted({"a": "x", "b": "y"}), judged=0),
-            passage("high", rated({"a": 5}, ["b"]), extracted({"a": "z", "b": "w"}), judged=2),
-            passage("mid", rated({"a": 3, "b": 0}), judged=1),
-        ),
-    )
+    low = passage("low", rated({"a": 0, "b": 1}), extracted({"a": "x", "b": "y"}), judged=0)
+    high = passage("high", rated({"a": 5}, ["b"]), extracted({"a": "z", "b": "w"}), judged=2)
+    return (query("q", low, high, passage("mid", rated({"a": 3, "b": 0}), judged=1)),)
 
 
 def test_items_are_shown_with_what_was_extracted_the_surest_first() -> None:
@@ -69,43 +64,32 @@ def test_missing_from_the_bank() -> None:
 
 
 def test_relevance_by_a_direct_grade() -> None:
-    plain = direct(1).model_copy(
-        update={"self_ratings": None, "prompt_info": {"prompt_class": "FagB"}}
-    )
-    queries = (
-        query(
-            "q",
-            passage("p", rated({"a": 0}), direct(3)),
-            passage("r", rated({"a": 0}), direct(1), judged=3),
-            passage("failed", rated({"a": 0}), direct(3, error="refused")),
-            passage("yes", rated({"a": 0}), plain),
-        ),
+    changed = {"self_ratings": None, "prompt_info": {"prompt_class": "FagB"}}
+    passages = (
+        passage("p", rated({"a": 0}), direct(3)),
+        passage("r", rated({"a": 0}), direct(1), judged=3),
+        passage("failed", rated({"a": 0}), direct(3, error="refused")),
+        passage("yes", rated({"a": 0}), direct(1).model_copy(update=changed)),
     )
     relevance = Relevance(2, GradeFilter(items="direct"))
-    graded = GradeFilter(items="question")
-    assert [r.paragraph_id for r in find_missing_passages(queries, graded, relevance)] == ["p"]
-    found = [relevance.is_relevant(one) for one in queries[0].paragraphs]
-    assert found == [True, False, None, False]
-    assert Relevance(1, relevance.direct).find_level(queries[0].paragraphs[3]) == 1
+    missing = find_missing_passages(
+        (query("q", *passages),), GradeFilter(items="question"), relevance
+    )
+    assert [r.paragraph_id for r in missing] == ["p"]
+    assert [relevance.is_relevant(one) for one in passages] == [True, False, None, False]
+    assert Relevance(1, relevance.direct).find_level(passages[3]) == 1
 
 
 def test_items_by_who_covers_them() -> None:
-    queries = (
-        query(
-            "q",
-            passage("x", rated({"all": 4, "some": 4, "none": 0, "good": 0, "open": 0}), judged=0),
-            passage("y", rated({"all": 4, "some": 0, "none": 0, "good": 0}, ["open"]), judged=0),
-            passage("z", rated({"all": 4, "some": 4, "none": 0, "good": 5, "open": 0}), judged=2),
-        ),
+    passages = (
+        passage("x", rated({"all": 4, "some": 4, "none": 0, "good": 0, "open": 0}), judged=0),
+        passage("y", rated({"all": 4, "some": 0, "none": 0, "good": 0}, ["open"]), judged=0),
+        passage("z", rated({"all": 4, "some": 4, "none": 0, "good": 5, "open": 0}), judged=2),
     )
-    found = {row.item: row for row in count_item_uses(queries, ANY, Relevance(1), 4)}
-    assert {item: row.finding for item, row in found.items()} == {
-        "all": "any",
-        "some": "spurious",
-        "none": "none",
-        "good": "",
-        "open": "",
-    }
+    uses = count_item_uses((query("q", *passages),), ANY, Relevance(1), 4)
+    found = {row.item: row for row in uses}
+    findings = {"all": "any", "some": "spurious", "none": "none", "good": "", "open": ""}
+    assert {item: row.finding for item, row in found.items()} == findings
     assert list(found)[:2] == ["all", "some"]
     some = found["some"]
     assert (some.n_other, some.other.value, some.n_relevant, some.relevant.value) == (1, 0.5, 1, 1)
@@ -114,16 +98,13 @@ def test_items_by_who_covers_them() -> None:
     assert (other.value, other.n, other.n_unscored, other.worst, other.best) == (0, 1, 1, 0, 0.5)
 
 
-def test_without_judgments_items_that_any_passage_covers_are_found_too() -> None:
+def test_items_that_any_passage_covers_are_found_without_judgments() -> None:
     queries = (query("q", passage("x", rated({"a": 4})), passage("y", rated({"a": 4}))),)
     (row,) = count_item_uses(queries, ANY, Relevance(1))
     assert (row.finding, row.other.value, row.every.value) == ("any", None, 1.0)
-
-
-def test_items_that_only_relevant_passages_were_asked_are_no_finding() -> None:
-    (row,) = count_item_uses(
-        (query("q", passage("x", rated({"a": 4}), judged=1)),), ANY, Relevance(1)
-    )
+    # That only relevant passages were asked is no finding.
+    queries = (query("q", passage("x", rated({"a": 4}), judged=1)),)
+    (row,) = count_item_uses(queries, ANY, Relevance(1))
     assert row.finding == ""
     assert count_item_uses((), ANY, Relevance()) == ()
 

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import calls
 import pytest
+from calls import judged_by
 from fakes import WordEmbedder
+from rows import write_rows
 from waiting import wait_until
 
 from ragassay.formats import BankItem, RubricBank, read_test_banks, write_test_banks
@@ -45,28 +47,21 @@ def queries(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def bank(tmp_path: Path) -> Path:
-    path = tmp_path / "bank.jsonl.gz"
-    items = (
+    questions = (
         BankItem("Who began it?", "q1/aa00", answers=("Buddy",)),
         BankItem("It was loud, wasn't it?", "q1/bb00"),
     )
-    nuggets = (BankItem("cornet", "q1/cc00"),)
-    write_test_banks(
-        [
-            RubricBank("q1", "jazz", "questions", items),
-            RubricBank("q1", "jazz", "nuggets", nuggets),
-        ],
-        path,
-    )
+    items = {"questions": questions, "nuggets": (BankItem("cornet", "q1/cc00"),)}
+    path = tmp_path / "bank.jsonl.gz"
+    write_test_banks([RubricBank("q1", "jazz", kind, of) for kind, of in items.items()], path)
     return path
 
 
 def test_create_writes_banks_and_counts_what_failed(queries: Path, tmp_path: Path):
     out = tmp_path / "bank.jsonl.gz"
+    given = ("--kind", "both", "--per-query", 3, "--limit", 4, "--collection", "made up", "--quiet")
     with ScriptedModel(write_questions, faults=[Fault("refusal", contains="topic c")]) as model:
-        options = ("--model", model.model_name, "--api-base", model.base_url, "--quiet")
-        given = ("--kind", "both", "--per-query", 3, "--limit", 4, "--collection", "made up")
-        shown, err = run("create", queries, "--out", out, *given, *options, code=3)
+        shown, err = run("create", queries, "--out", out, *given, *judged_by(model), code=3)
     assert "6 items for 3 queries" in shown
     assert "q2: no questions: refused" in err and "2 of 8 calls failed" in err
     banks = read_test_banks(out).banks
@@ -75,29 +70,23 @@ def test_create_writes_banks_and_counts_what_failed(queries: Path, tmp_path: Pat
 
 
 def test_create_reads_documents_and_keeps_answers_that_they_state(queries: Path, tmp_path: Path):
-    out, corpus = tmp_path / "bank.jsonl.gz", tmp_path / "documents.jsonl"
-    corpus.write_text('{"id": "d", "text": "On topic a, and on topic b."}\n')
+    row = {"id": "d", "text": "On topic a, and on topic b."}
+    corpus, out = write_rows(tmp_path / "documents.jsonl", [row]), tmp_path / "bank.jsonl.gz"
+    given = ("--from", "documents", "--corpus", corpus, "--limit", 3, "--quiet")
     with ScriptedModel(write_questions) as model:
-        options = ("--model", model.model_name, "--api-base", model.base_url, "--quiet")
-        given = ("--from", "documents", "--corpus", corpus, "--limit", 3)
-        _, err = run("create", queries, "--out", out, *given, *options)
-    assert [b.items[0].answers for b in read_test_banks(out).banks] == [
-        *(("topic a",), ("topic b",), ()),
-    ]
+        _, err = run("create", queries, "--out", out, *given, *judged_by(model))
+    answers = [bank.items[0].answers for bank in read_test_banks(out).banks]
+    assert answers == [("topic a",), ("topic b",), ()]
     assert "1 answer dropped" in err
 
 
-def test_create_without_a_judge_names_the_option(queries: Path, tmp_path: Path):
-    _, err = run("create", queries, "--out", tmp_path / "bank", "--quiet", code=1)
+def test_create_names_a_missing_judge_and_bad_queries(queries: Path, tmp_path: Path):
+    given = ("--out", tmp_path / "bank", "--quiet")
+    _, err = run("create", queries, *given, code=1)
     assert "--model" in err and len(err.splitlines()) == 1
-
-
-def test_create_names_bad_queries(tmp_path: Path):
-    queries = tmp_path / "queries.jsonl"
-    queries.write_text('{"id": "a", "text": "topic a"}\n{"id": "b"}\n')
+    bad = write_rows(tmp_path / "queries.jsonl", [{"id": "a", "text": "topic a"}, {"id": "b"}])
     with ScriptedModel(write_questions) as model:
-        options = ("--model", model.model_name, "--api-base", model.base_url, "--quiet")
-        _, err = run("create", queries, "--out", tmp_path / "bank", *options, code=3)
+        _, err = run("create", bad, *given, *judged_by(model), code=3)
     assert "queries.jsonl:2: text:" in err
 
 
@@ -106,12 +95,12 @@ def test_a_killed_create_goes_on_and_asks_nothing_twice(queries: Path, tmp_path:
     out = tmp_path / "bank.jsonl.gz"
     with ScriptedModel(write_questions, latency_s=0.6) as model:
         command = [sys.executable, "-m", "ragassay", "testbank", "create", str(queries)]
-        command += ["--out", str(out), "--model", model.model_name, "--api-base", model.base_url]
-        process = subprocess.Popen([*command, "--concurrency", "2", "--quiet"])
+        command += ["--out", str(out), *judged_by(model), "--concurrency", "2", "--quiet"]
+        process = subprocess.Popen(command)
         wait_until(lambda: model.n_requests >= 5, process)
         process.kill()
         assert process.wait() < 0 and not out.exists()
-        assert subprocess.run([*command, "--concurrency", "2", "--quiet"]).returncode == 0
+        assert subprocess.run(command).returncode == 0
         assert len({request.key for request in model.requests}) == 8
         assert model.n_requests <= 8 + 2, "at most two were under way when the process died"
     found = read_test_banks(out).banks
@@ -181,15 +170,14 @@ def test_edit_in_an_editor_asks_again_until_it_can_be_read(bank: Path, monkeypat
         changed = text.replace("Who began it?", "Who began jazz?")
         return f"{changed}oops!  here\n" if len(seen) == 1 else changed.replace("oops!  here\n", "")
 
-    monkeypatch.setattr(
-        "ragassay.workbench.commands.testbank.require_terminal", lambda way_out: None
-    )
-    monkeypatch.setattr("ragassay.workbench.commands.testbank.edit_in_editor", editor)
+    command = "ragassay.workbench.commands.testbank"
+    monkeypatch.setattr(f"{command}.require_terminal", lambda way_out: None)
+    monkeypatch.setattr(f"{command}.edit_in_editor", editor)
     shown, err = run("edit", bank, "--who", "Ada")
     assert "starts with 'oops!'" in err and "PROBLEM" in seen[1]
     assert "text: Who began it?" in shown
     assert read_bank_file(bank).banks[0].items[0].history[0].who == "Ada"
-    monkeypatch.setattr("ragassay.workbench.commands.testbank.edit_in_editor", lambda text: text)
+    monkeypatch.setattr(f"{command}.edit_in_editor", lambda text: text)
     assert "nothing changed" in run("edit", bank, "--who", "Ada")[0]
 
 
@@ -200,14 +188,12 @@ def test_split_and_merge_carry_the_history(bank: Path, tmp_path: Path):
     _, err = run(*given, "--secret", "aa", code=3)
     assert "q1 (nuggets) is in only one of the two parts" in err
     (hidden,) = read_test_banks(secret).banks
-    assert [(i.text, i.is_secret, len(i.history)) for i in hidden.items] == [
-        ("Who began jazz?", True, 1)
-    ]
+    (item,) = hidden.items
+    assert (item.text, item.is_secret, len(item.history)) == ("Who began jazz?", True, 1)
     run("merge", public, secret, "--out", whole)
-    assert {i.id for b in read_test_banks(whole).banks for i in b.items} == {
-        *("q1/aa00", "q1/bb00", "q1/cc00"),
-    }
-    _, err = run("merge", whole, bank, "--out", whole)
+    ids = {i.id for b in read_test_banks(whole).banks for i in b.items}
+    assert ids == {"q1/aa00", "q1/bb00", "q1/cc00"}
+    run("merge", whole, bank, "--out", whole)
     run("edit", whole, "--who", "Bo", "--item", "aa", "--text", "Other?")
     assert "conflict: q1/aa00" in run("merge", bank, whole, "--out", tmp_path / "c", code=3)[1]
     assert "choose another file name" in run("merge", bank, "--out", whole, code=1)[1]
@@ -229,15 +215,13 @@ def test_lint_says_what_why_and_how_to_mend(bank: Path, tmp_path: Path):
 
 
 def test_bad_banks_are_named_by_file_line_and_field(tmp_path: Path):
-    path = tmp_path / "bank.jsonl"
-    path.write_text(
-        '{"query_id": "q", "items": [{"question_text": "Who?"}]}\n'
-        '{"query_id": "r", "items": [{"question_text": ""}]}\n'
-    )
+    items = {"q": "Who?", "r": ""}
+    rows = [{"query_id": q, "items": [{"question_text": text}]} for q, text in items.items()]
+    path = write_rows(tmp_path / "bank.jsonl", rows)
     shown, err = run("show", path, code=3)
     assert "bank.jsonl:2: items.0.question_text" in err and "Who?" in shown
     assert "bank.jsonl:2" in run("lint", path, "--quiet", code=3)[1]
-    (tmp_path / "bank.jsonl.reviews.jsonl").write_text('{"who": "Ada"}\n')
+    write_rows(tmp_path / "bank.jsonl.reviews.jsonl", [{"who": "Ada"}])
     assert "bank.jsonl.reviews.jsonl:1" in run("show", path, code=1)[1]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from case_tables import each_case
 from fakes import WordEmbedder
+from rows import write_rows
 
 from ragassay.errors import FatalModelError, SettingsError
 from ragassay.evaluators.base import Run
@@ -75,8 +76,8 @@ async def test_a_bank_for_each_query_part_and_kind(tmp_path: Path):
     first, part = banks[0], banks[4]
     assert (first.query_text, first.test_collection) == ("when did jazz begin?", "sample")
     assert first.items[0].id == build_bank_item_id("q1", "Who discovered jazz?")
-    assert json.loads(first.info)["prompt_target"] == "questions"
-    assert json.loads(first.info)["written_from"] == "query"
+    info = json.loads(first.info)
+    assert (info["prompt_target"], info["written_from"]) == ("questions", "query")
     assert part.facet_text == "Spring tides"
     assert part.items[0].id == build_bank_item_id("q3", "Who discovered Spring?", "q3/1")
     in_parts = [prompt for prompt in prompts if "Subtopic:" in prompt]
@@ -193,51 +194,56 @@ def test_a_folded_question_leaves_its_answer_with_the_one_that_stays():
         BankItem(BUILT, "1", answers=("1901",)),
         BankItem(BUILT_TOO, "2", answers=("in 1901",)),
     )
-    (bank,), folded = remove_duplicate_items(
-        [RubricBank("q", "", "questions", items)], WordEmbedder().encode
-    )
+    banks = [RubricBank("q", "", "questions", items)]
+    (bank,), folded = remove_duplicate_items(banks, WordEmbedder().encode)
     assert [(i.id, i.answers) for i in bank.items] == [("1", ("1901", "in 1901"))]
     assert folded == (("q", BUILT_TOO),)
 
 
+SGML = """<top>
+<num> Number: q1
+<title> when?
+<desc> Description:
+x
+</top>
+<top>
+<num> Number: q2
+<title> where?
+</top>
+"""
+ROW = {"topic": "q1", "question": "when?", "answer": "then", "system": "s"}
+ANSWERS = [
+    ROW | {"id": "1"},
+    ROW | {"id": "2", "answer": "now", "system": "t"},
+    {"id": "q2", "question": "where?", "answer": "here"},
+]
+
+
+# `tests/formats/test_topics.py` has the forms of topics.
 @each_case(
-    ("name", "text"),
+    ("text", "has_records"),
     [
-        ("a.json", '{"q1": "when?", "q2": "where?"}'),
+        ('{"q1": "when?", "q2": "where?"}', False),
+        ("q1\twhen?\nq2\twhere?\n", False),
         (
-            "b.json",
-            '{"topics": [{"id": "q1", "question": "when?"}, {"id": "q2", "question": "where?"}]}',
-        ),
-        (
-            "c.jsonl",
             '{"query_id": "q1", "query_text": "when?"}\n{"query_id": "q2", "query": "where?"}\n',
+            False,
         ),
-        ("d.tsv", "q1\twhen?\nq2\twhere?\n"),
-        ("e.csv", "topic_id,title,question,narrative\nq1,t,when?,n\nq2,t,where?,n\n"),
+        (SGML, False),
         (
-            "g.txt",
-            "<top>\n<num> Number: q1\n<title> when?\n<desc> Description:\nx\n</top>\n"
-            "<top>\n<num> Number: q2\n<title> where?\n</top>\n",
-        ),
-        (
-            "h.xml",
             '<topics><topic number="q1"><title>when?</title></topic>\n'
             '<topic number="q2"><question>where?</question></topic></topics>',
+            False,
         ),
-        (
-            "f.jsonl",
-            '{"id": "1", "topic": "q1", "question": "when?", "answer": "then", "system": "s"}\n'
-            '{"id": "2", "topic": "q1", "question": "when?", "answer": "now", "system": "t"}\n'
-            '{"id": "q2", "question": "where?", "answer": "here"}\n',
-        ),
+        ("\n".join(map(json.dumps, ANSWERS)), True),
     ],
 )
-def test_queries_are_read_in_any_form(tmp_path: Path, name: str, text: str):
-    path = tmp_path / name
+def test_queries_are_read_in_any_form(tmp_path: Path, text: str, has_records: bool):
+    path = tmp_path / "queries"
     path.write_text(text)
     found = read_exam_queries(path)
     assert [(q.id, q.text) for q in found.queries] == [("q1", "when?"), ("q2", "where?")]
-    assert not found.rejections and bool(found.records) == (name == "f.jsonl")
+    assert not found.rejections and bool(found.records) == has_records
 
 
 def test_bad_topics_in_tags_are_named(tmp_path: Path):
@@ -252,22 +258,14 @@ def test_bad_topics_in_tags_are_named(tmp_path: Path):
 
 
 def test_titles_with_parts_are_read_and_bad_lines_named(tmp_path: Path):
-    path = tmp_path / "car.jsonl"
+    same = [{"id": "x", "text": "a"}, {"id": "x", "text": "b"}]
     rows = [
         {"query_id": "p", "title": "Tides", "facets": [{"id": "p/1", "text": "Springs"}, "Neaps"]},
         {"query_id": "r", "title": "", "facets": []},
         {"query_id": "p", "title": "Again"},
-        {
-            "query_id": "s",
-            "title": "Moon",
-            "facets": [{"id": "x", "text": "a"}, {"id": "x", "text": "b"}],
-        },
+        {"query_id": "s", "title": "Moon", "facets": same},
     ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = read_exam_queries(path)
+    found = read_exam_queries(write_rows(tmp_path / "car.jsonl", rows))
     assert found.queries == (ExamQuery("p", "Tides", (("p/1", "Springs"), ("Neaps", "Neaps"))),)
-    assert [(r.line, r.field) for r in found.rejections] == [
-        (2, "title"),
-        (3, "id"),
-        (4, "facets.1.id"),
-    ]
+    rejected = [(r.line, r.field) for r in found.rejections]
+    assert rejected == [(2, "title"), (3, "id"), (4, "facets.1.id")]
