@@ -20,8 +20,8 @@ _CONTRASTS: dict[str, dict[str, str]] = {
     },
     "arm": {
         "control": "placebo controls? untreated unvaccinated",
-        "treated": r"(?:drug|treatment|intervention|treated)\s(?:group|arm) vaccinated "
-        r"(?:with|on)\s(?:the\s)?(?:drug|treatment|intervention)",
+        "treated": r"(?!placebo|control|same|other|both|each|this|the)\w+\s(?:group|arm) "
+        r"vaccinated (?:with|on)\s(?:the\s)?(?:drug|treatment|intervention)",
     },
     "time": {
         "before": "baseline before pre-?treatment",
@@ -37,14 +37,26 @@ _CONTRASTS: dict[str, dict[str, str]] = {
         "complete": "complete",
         "partial": "partial",
     },
-    "order": {"1": "first 1st", "2": "second 2nd", "3": "third 3rd", "4": "fourth 4th"},
+    "order": {
+        "1": r"first 1st (?:one|single|1)\sdose",
+        "2": r"second 2nd (?:two|both|2)\sdoses",
+        "3": r"third 3rd (?:three|3)\sdoses",
+        "4": "fourth 4th",
+    },
+    "limit": {
+        "lower": r"lower\s(?:[\w%]+\s){0,3}(?:limit|bound)",
+        "upper": r"upper\s(?:[\w%]+\s){0,3}(?:limit|bound)",
+    },
     "dose": {"start": "starting initial loading", "keep": "maintenance", "most": "maxim(?:um|al)"},
 }
 """Words that exclude each other, as regular expressions, by contrast and member."""
 
 _NARROWING: dict[str, dict[str, str]] = {
     "severity": {"mild": "mild", "moderate": "moderate", "severe": "severe serious fatal"},
-    "cause": {"drug": "(?:drug|treatment)-related"},
+    "cause": {
+        "drug": "(?:drug|treatment)-related",
+        "other": r"(?!drug|treatment)\w+-(?:related|mediated|induced|associated)",
+    },
     "unit": {"points": r"percentage\spoints?"},
     "frequency": {
         "2": r"twice\s(?:daily|a\sday) bid every\s12\sh(?:ours)?",
@@ -98,6 +110,23 @@ def is_contrast(ours: Collection[Qualifier], theirs: Collection[Qualifier]) -> b
         if not mine & others and (contrast in _NARROWING or (mine and others)):
             return True
     return False
+
+
+def is_of_group(
+    ours: Collection[Qualifier], theirs: Collection[Qualifier], others: Collection[Qualifier]
+) -> bool:
+    """Return whether a number belongs to the same group as `theirs`, but to another than `others`.
+
+    Example:
+        >>> is_of_group([("sex", "men")], [("sex", "men")], [("sex", "women")])
+        True
+        >>> is_of_group([("sex", "men")], [("sex", "men")], [])
+        False
+    """
+    return any(
+        contrast in {of for of, _ in others} and (contrast, name) not in others
+        for contrast, name in {*ours} & {*theirs}
+    )
 
 
 @lru_cache(maxsize=4_000)
