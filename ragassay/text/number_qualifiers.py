@@ -123,10 +123,9 @@ def is_of_group(
         >>> is_of_group([("sex", "men")], [("sex", "men")], [])
         False
     """
-    return any(
-        contrast in {of for of, _ in others} and (contrast, name) not in others
-        for contrast, name in {*ours} & {*theirs}
-    )
+    contrasts = {contrast for contrast, _ in others}
+    contrasts -= {contrast for contrast, _ in {*ours} & {*others}}
+    return any(contrast in contrasts for contrast, _ in {*ours} & {*theirs})
 
 
 @lru_cache(maxsize=4_000)

@@ -122,7 +122,7 @@ _ABOUT = re.compile(
     re.IGNORECASE,
 )
 _JOINED = re.compile(
-    rf"-?\s?(?:{_DASH}|\bto\b|\band\b|\bor\b|,|,\s(?:and|or)|\u00b1|\+/-|/|:)\s?{_DASH}?|\s?\u00d7\s?"
+    rf"-?\s?(?:{_DASH}|\bto\b|\band\b|\bor\b|\bvs\b\.?|\bversus\b|,|,\s(?:and|or)|\u00b1|\+/-|/|:)\s?{_DASH}?|\s?\u00d7\s?"
 )
 _WORDS = "|".join(word for word, number in SMALL_NUMBERS.items() if number)
 _IN_MANY = re.compile(
@@ -323,7 +323,7 @@ def _share_units(text: str, quantities: Sequence[Quantity]) -> list[Quantity]:
     result: list[Quantity] = []
     for one in reversed(quantities):
         after = result[-1] if result else None
-        gap = text[one.end : after.start] if after and after.start - one.end < 8 else None
+        gap = text[one.end : after.start] if after and after.start - one.end < 10 else None
         is_level = after and _LEVEL.match(text, after.end)
         if after and gap is not None and not one.unit and not is_level and _JOINED.fullmatch(gap):
             one = replace(one, unit=after.unit)

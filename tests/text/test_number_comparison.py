@@ -141,6 +141,10 @@ SAME = (
         "With placebo, 17% died, 12% in the drug group.",
         "In the drug group 12% died, and 17% with placebo.",
     ),
+    (
+        "Relapse-free and overall survival on placebo were 6 and 8 months.",
+        "Relapse-free survival was 6 and 9 months, and overall survival 8 and 13 months.",
+    ),
     ("Mortality fell to 12% compared with placebo.", "It was 12% on the drug, 17% on placebo."),
     ("The upper limit of the interval was 1.3.", "The risk ratio was 1.1 (95% CI 0.8 to 1.3)."),
     (

@@ -197,8 +197,9 @@ def test_one_with_a_unit_and_a_number_after_its_unit_are_quantities():
     ]
 
 
-def test_a_unit_counts_for_each_number_of_a_list_with_signs():
-    found = read("It fell by \u221237.6 and \u221238.2 kg.")
+@each_case("joint", ["and", "versus", "vs."])
+def test_a_unit_counts_for_each_number_of_a_list_with_signs(joint: str):
+    found = read(f"It fell by \u221237.6 {joint} \u221238.2 kg.")
     assert [(one.value, one.unit and one.unit.powers) for one in found] == [
         (Fraction("-37.6"), (("g", 1),)),
         (Fraction("-38.2"), (("g", 1),)),
