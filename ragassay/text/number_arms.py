@@ -71,19 +71,22 @@ def _find_numbers_of_groups(
     """
     taken = {id(other) for fitting in known for other in fitting}
     misplaced: Misplaced = {}
+    free = [other for other in stated if other.qualifiers and id(other) not in taken]
     for index, one in enumerate(claimed):
+        is_single_value = not one.partner and one.bound not in ("over", "under")
+        if not is_single_value or not known[index]:
+            continue
+        alike = [other for other in free if one.qualifiers & other.qualifiers]
         of_group = [
             [
                 other
-                for other in stated
+                for other in alike
                 if (other.sentence, other.kind) == (mine.sentence, mine.kind)
-                and id(other) not in taken
                 and is_of_group(one.qualifiers, other.qualifiers, mine.qualifiers)
             ]
             for mine in known[index]
         ]
-        is_single_value = not one.partner and one.bound not in ("over", "under")
-        if is_single_value and of_group and all(of_group):
+        if all(of_group):
             misplaced[index] = of_group[0][0], ""
     return misplaced
 

@@ -155,6 +155,7 @@ _LEVEL_BEFORE = re.compile(
 _LEVEL_AFTER = re.compile(
     r"\s?-?(?:%|per ?cent)?[\s-]?(?:CI|CrI|CL|confidence|credible|prediction)\b"
 )
+_RANGE_AFTER = re.compile(r"\s?(?:%|per ?cent)?\s?(?:[-\u2013\u2212;]|to\b)\s?[-\u2212]?\d")
 _INTERVAL = re.compile(
     r"\b(?:CI|CrI|intervals?|IQR|SD|SE|SEM)\b(?:[^.;)a-z]|\.(?=\d)|to|and|of|was|from){0,36}$"
     r"|(?:\u00b1|\+/?-)\s?$"
@@ -262,7 +263,8 @@ def classify_number(
     """Return the kind of a number, or None for a confidence level such as 95 %."""
     unit = one.unit
     if unit and not unit.powers:
-        if _LEVEL_BEFORE.search(before) or _LEVEL_AFTER.match(close):
+        is_limit = _RANGE_AFTER.match(close)
+        if (_LEVEL_BEFORE.search(before) and not is_limit) or _LEVEL_AFTER.match(close):
             return None
         is_parts = unit.numbered_from is None and _PER.search(close[: max(0, unit.end - one.end)])
         return "parts" if is_parts else "share"

@@ -219,6 +219,7 @@ PRESSURE = "mmHg1"
 RATE = "month-1"
 """Kind of rates such as "12 per 1,000 person-years" and "1.2 % a year", whose unit is 1/month."""
 _MASS_IN_VOLUME, _MOLES_IN_VOLUME = "g1 m-3", "m-3 mol1"
+_TEMPERATURES = frozenset({"celsius1", "fahrenheit1"})
 _UNITLESS = frozenset({"bare", "count", "ratio", "p", "statistic", "year"})
 
 
@@ -242,7 +243,7 @@ def is_same(claimed: NumberMention, stated: NumberMention) -> bool:
         )
     if {claimed.kind, stated.kind} == {_MASS_IN_VOLUME, _MOLES_IN_VOLUME}:
         return _is_same_concentration(claimed, stated)
-    if {claimed.kind, stated.kind} == {"celsius1", "fahrenheit1"}:
+    if {claimed.kind, stated.kind} == _TEMPERATURES:
         celsius, fahrenheit = sorted((claimed, stated), key=lambda one: one.kind)
         return abs(celsius.amount * 9 / 5 + 32 - fahrenheit.amount) <= 1
     if _is_written_as_decimal(claimed, stated) or _is_written_as_decimal(stated, claimed):
@@ -290,7 +291,7 @@ def _is_near(claimed: NumberMention, amount: Fraction, stated: NumberMention | N
     if stated and is_bound and claimed.bound == stated.bound:
         # Of two thresholds, the claim's may be only slightly wider than the text's.
         is_wider = mine < amount if claimed.bound == "over" else mine > amount
-        return is_wider and off <= COARSE * amount
+        return is_wider and off <= COARSE * amount and claimed.kind not in _TEMPERATURES
     bounds = ((claimed.bound, mine, amount), (stated.bound if stated else "", amount, mine))
     is_p = claimed.kind == "p"
     return any(

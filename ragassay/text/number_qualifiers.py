@@ -74,7 +74,7 @@ _WORDS = [
 _NUMBERED = re.compile(
     r"\b(?:(?P<kind>grade|stage|type|class|phase|category|day|week|month|year)s?\s"
     r"(?P<number>[0-9]{1,3}|[IV]{1,3}|(?-i:[A-E]))"
-    r"|(?P<group>group|arm|cohort)s?\s(?P<name>[1-4]|I{1,3}|(?-i:[A-E])))"
+    r"|(?P<group>group|arm|cohort|drug|treatment|regimen|vaccine)s?\s(?P<name>[1-4]|I{1,3}|(?-i:[A-E])))"
     rf"(?![\w-]|\.[0-9]|\s?[%\u00b0]|\s(?-i:{SYMBOL})\b)",
     re.IGNORECASE,
 )

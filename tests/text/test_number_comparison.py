@@ -132,6 +132,7 @@ SAME = (
     ("Incidence was 12/100,000.", "Incidence was 120 per million."),
     ("BMI of 30 kg/m^2 or more is obesity.", "Obesity is a BMI \u226530 kg/m2."),
     ("Take 500 mg TID for 7 days.", "The dose was 500 mg three times a day for one week."),
+    ("Efficacy was 94,1 % (CI 89,3-96,8).", "Efficacy was 94.1% (95% CI, 89.3 to 96.8%)."),
     ("One month later, 12% had relapsed.", "Relapse was seen in 12% of patients."),
     ("At week 12, 40% had responded.", "After 12 weeks, 40% had responded."),
     ("The LDL-C target is < 70 mg/dL (1.8 mmol/L).", "LDL-C should be below 1.8 mmol/L."),
@@ -205,6 +206,7 @@ ABSENT = (
     ("Prevalence in men was 1492 per 100,000.", "Among infected men, prevalence was 61%."),
     ("The difference was significant (p < 0.05).", "The groups did not differ (p = 0.62)."),
     ("At week 12, 40% of patients responded.", "At week 52, 61% of patients responded."),
+    ("Vaccine A prevented 30% of cases.", "Vaccine B prevented 50% of cases."),
     ("Immune-mediated adverse events occurred in 9%.", "Adverse events occurred in 72%."),
     ("Salivary flow was 0.34 in the patients.", "Salivary flow correlated with it (r = 0.69)."),
 )
@@ -260,6 +262,10 @@ OTHER = (
     ("Fewer than 5% of patients had bleeding.", "Bleeding occurred in 25% of patients."),
     ("The CD4 count was 350 cells/mm3.", "The CD4 count was 200 cells/mm3."),
     ("The infusion is given over 4 hours.", "The infusion is given over 1 hour."),
+    (
+        "Fever is a temperature of 37.5 \u00b0C or higher.",
+        "Fever is a temperature of 38.5 \u00b0C or higher.",
+    ),
     ("The accuracy of the curve was 76%.", "The curve had an accuracy of 80.2 +/- 4.9%."),
     ("No more than 5% of patients relapsed.", "Relapse was seen in 18% of patients."),
     ("The maximum daily dose is 6 g.", "The dose should not be more than 4 g a day."),
