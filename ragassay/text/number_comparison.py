@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from ragassay.text.number_arms import find_misplaced_numbers
 from ragassay.text.number_context import GENERIC, PEOPLE
 from ragassay.text.number_mentions import (
     MONTH_S,
+    PRESSURE,
     NumberMention,
     can_compute_number,
     completes_share,
@@ -47,12 +49,12 @@ MOST_PLACES = 20
 """Maximum number of occurrences of a number in a text. The limit bounds the run time."""
 
 SMALL_COUNT = 12
-"""Counts up to this value are ignored if they are written as words ("two effects")."""
+"""Counts up to this value, and "one" with a unit, are ignored if they are written as words ("two
+effects", "one week")."""
 
 TIME_UNITS_S = (60, 3_600, 86_400, 604_800, 2_592_000, 31_536_000)
 """Minimum number of seconds in a minute, hour, day, week, month and year."""
 
-_RESPECTIVELY = re.compile(r"\brespectively\b", re.IGNORECASE)
 _ARMS = frozenset({"placebo", "control", "group", "arm"})
 _AGE = frozenset({"age", "old", "older", "young", "younger"})
 _NEVER_OTHER = frozenset({"p", "year"})
@@ -90,8 +92,7 @@ def compare_numbers(claim: str, text: str) -> list[ComparedNumber]:
         return []
     stated = read_mentions(text)
     known = [_find_same_numbers(one, stated) for one in claimed]
-    in_order = _RESPECTIVELY.search(claim) or _RESPECTIVELY.search(text)
-    swapped = {} if in_order else _find_swapped(claimed, known)
+    misplaced = find_misplaced_numbers(claim, text, claimed, known)
     missing = [
         not fitting and not can_compute_number(one, stated, text)
         for one, fitting in zip(claimed, known, strict=True)
@@ -99,8 +100,8 @@ def compare_numbers(claim: str, text: str) -> list[ComparedNumber]:
     compared: list[ComparedNumber] = []
     for index, one in enumerate(claimed):
         verdict, other, arm = "same", None, ""
-        if index in swapped:
-            verdict, (other, arm) = "other", swapped[index]
+        if index in misplaced:
+            verdict, (other, arm) = "other", misplaced[index]
         elif missing[index]:
             other = _find_other_value(index, claimed, known, stated)
             others = [claimed[n] for n, is_missing in enumerate(missing) if is_missing]
@@ -128,11 +129,18 @@ def has_complement(claim: str, text: str) -> bool:
 
 def _is_small_count(one: NumberMention, claim: str) -> bool:
     is_word = not re.search(r"\d", claim[one.start : one.end])
-    return is_word and one.kind in ("count", "bare") and one.amount <= SMALL_COUNT
+    is_count = one.kind in ("count", "bare") and one.amount <= SMALL_COUNT
+    return is_word and (is_count or one.quantity.value == 1)
 
 
 def _find_same_numbers(one: NumberMention, stated: Sequence[NumberMention]) -> list[NumberMention]:
-    fitting = (other for other in stated if is_same(one, other))
+    fitting = (
+        other
+        for other in stated
+        if is_same(one, other)
+        # 90 in "140/90 mm Hg" does not fit "systolic pressure below 120".
+        and not (one.kind == PRESSURE and is_contrast(one.qualifiers, other.qualifiers))
+    )
     return list(itertools.islice(fitting, MOST_PLACES))
 
 
@@ -342,38 +350,3 @@ def count_slip_digits(one: NumberMention, other: NumberMention) -> int:
 def _extract_digits(one: NumberMention) -> str:
     value = abs(one.quantity.value)
     return re.sub(r"\D", "", f"{float(value):.10f}".rstrip("0"))
-
-
-def _find_swapped(
-    claimed: Sequence[NumberMention], known: Sequence[Sequence[NumberMention]]
-) -> dict[int, tuple[NumberMention, str]]:
-    """Return the text's values for numbers that the claim states for the wrong arm, by index."""
-    swapped: dict[int, tuple[NumberMention, str]] = {}
-    for index, one in enumerate(claimed[:-1]):
-        other = claimed[index + 1]
-        if one.kind != other.kind or one.sentence != other.sentence or one.in_interval:
-            continue
-        pairs = [
-            (a, b)
-            for a in known[index]
-            for b in known[index + 1]
-            if a.sentence == b.sentence and a is not b and a.amount != b.amount
-        ]
-        arms = [arm for a, b in pairs if (arm := _find_crossed_arms(one, other, a, b))]
-        if pairs and len(arms) == len(pairs):
-            (a, b), (first, second) = pairs[0], arms[0]
-            swapped[index], swapped[index + 1] = (b, first), (a, second)
-    return swapped
-
-
-def _find_crossed_arms(
-    one: NumberMention, other: NumberMention, mine: NumberMention, theirs: NumberMention
-) -> tuple[str, str] | None:
-    """Return the study arms of the text's two numbers if the claim swapped the arms, or None."""
-    first, second = one.near - other.near, other.near - one.near
-    mine_only, theirs_only = mine.near - theirs.near, theirs.near - mine.near
-    straight = ((first & mine_only) - (one.lead & mine.lead)) | (second & theirs_only)
-    crossed = sorted(first & theirs_only), sorted(second & mine_only)
-    if straight or not all(crossed):
-        return None
-    return crossed[0][0], crossed[1][0]

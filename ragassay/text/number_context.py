@@ -47,17 +47,18 @@ PEOPLE = frozenset(
 GENERIC = PEOPLE - {"adult"} | frozenset(
     "studi trial group arm cohort sampl total overal altogeth averag mean median percent "
     "percentag proport share number rate risk ratio odd hazard interv confid ci hr or rr n p "
-    "point year day week month hour minut second mg kg g ml l mmol mm hg mcg microgram gram occur "
-    "seen see report found find observ show shown result present had have reach develop everi "
-    "compar respect approxim rough near almost around least most half third quarter fifth tenth "
-    "one two three four five six seven eight nine ten twice time fold onc hundr thousand million "
-    "lower higher less fewer more greater reduc reduct increas decreas declin fell fall rose rise "
-    "drop cut rais lowest highest great differ chang signific statist associ relat adjust absolut "
-    "use effect level valu treatment therapi drug medic recommend rang estim accord data author "
-    "research analysi review paper articl evid base baselin end first also howev thus said becam "
-    "did about up down into out over under onli per each all both other anoth some made make "
-    "becom remain use usual common typic general known typical particular well enrol out-of of "
-    "follow person-year patient-year participant-year woman-year women-year".split()
+    "point year day week month hour minut second mg kg g ml l mmol mm hg mmhg mcg microgram gram "
+    "occur seen see report found find observ show shown result present had have reach develop "
+    "everi compar respect approxim rough near almost around least most maximum minimum half third "
+    "quarter fifth tenth one two three four five six seven eight nine ten twice time fold onc "
+    "hundr thousand million lower higher less fewer more greater reduc reduct increas decreas "
+    "declin fell fall rose rise drop cut rais exceed lowest highest great differ chang signific "
+    "statist associ relat adjust absolut use effect level valu treatment therapi drug medic "
+    "recommend rang estim accord data author research analysi review paper articl evid base "
+    "baselin end first also howev thus said becam did about up down into out over under onli per "
+    "each all both other anoth some made make becom remain use usual common typic general known "
+    "typical particular well enrol out-of of follow person-year patient-year participant-year "
+    "woman-year women-year".split()
 )
 """Stems of words that are too general to show what a number measures."""
 
@@ -98,8 +99,8 @@ def find_word(stem: str, text: str) -> str:
 
 
 Kind = str
-"""Kind of a number: "share", "time", "ratio", "fold", "count", "bare", "year", "p", "money", or its
-base units with powers, such as "g1" or "g1 m-3"."""
+"""Kind of a number: "share", "time", "ratio", "fold", "count", "bare", "year", "p", "statistic",
+"money", or its base units with powers, such as "g1" or "g1 m-3"."""
 
 Bound = Literal["", "about", "over", "under"]
 
@@ -111,17 +112,21 @@ words, and at the start of a sentence."""
 
 _HEDGE = r"(?:(?:the|a|an|of|than|to|by|as|at|for|in|ages?)\s){0,3}"
 _SIGN = r"[-\u2212\u2013+]?[$\u20ac\u00a3\u00a5]?"
+NOT_MORE = (
+    r"\b(?:no|not|never|cannot)\s(?:be\s)?(?:\w+\s)?(?:(?:by|for|in)\s)?"
+    r"(?:(?:more|greater|higher|longer|larger|older)\sthan|exceed(?:ed)?)"
+)
+"""Pattern of an upper bound with a negation, such as "should not rise by more than"."""
 _OVER = re.compile(
-    r"(?:(?<!\bno )(?<!\bnot )\b(?:more|greater|higher|longer|larger|older) than|\bover|\babove"
-    r"|(?<!\bnot )\bexceed(?:s|ed|ing)?|\bat least|\bno (?:less|fewer) than|\bnot less than"
+    r"(?:\b(?:more|greater|higher|longer|larger|older) than|\bover|\babove"
+    r"|\bexceed(?:s|ed|ing)?|\bat least|\bnot? (?:less|fewer) than"
     r"|\bminimum(?: of)?|\bbeyond|\bas \w+ as"
     rf"|[>\u2265])\s?{_HEDGE}{_SIGN}$",
     re.IGNORECASE,
 )
 _UNDER = re.compile(
-    r"(?:\b(?:less|fewer|lower|shorter|smaller|younger) than|\bunder|\bbelow|\bup to|\bat most"
-    r"|\bnot? (?:more|greater|higher|longer|larger|older) than|\bnot exceed"
-    rf"|\bmaximum(?: of)?|\bwithin|[<\u2264])\s?{_HEDGE}{_SIGN}$",
+    r"(?:(?<!\bno )(?<!\bnot )\b(?:less|fewer|lower|shorter|smaller|younger) than|\bunder|\bbelow"
+    rf"|\bup to|\bat most|{NOT_MORE}|\bmaximum(?: of)?|\bwithin|[<\u2264])\s?{_HEDGE}{_SIGN}$",
     re.IGNORECASE,
 )
 _ABOUT = re.compile(
@@ -130,7 +135,7 @@ _ABOUT = re.compile(
     rf"\s?{_HEDGE}{_SIGN}$",
     re.IGNORECASE,
 )
-_OVER_AFTER = re.compile(r"\s?(?:or (?:more|above|older|over|higher|greater|longer)\b|\+)")
+_OVER_AFTER = re.compile(r"\s?(?:or (?:more|above|older|over|higher|greater|longer)\b|\+(?!/?-))")
 _UNDER_AFTER = re.compile(r"\s?or (?:less|fewer|below|younger|under|lower|shorter)\b")
 
 _RATIO = re.compile(
@@ -138,23 +143,28 @@ _RATIO = re.compile(
     r"|relative (?:risk|rate|hazard)s?|[as]?(?:HR|OR|RR)s?|IRR|aHR|aOR|aRR|SMR|SIR)\b"
 )
 _PERIOD = re.compile(
-    rf"\b(?:over|within|during|throughout|after|at)\s{_HEDGE}(?:period of\s)?$", re.IGNORECASE
+    rf"\b(?:over|within|during|throughout|after|at)\s{_HEDGE}"
+    r"(?:period of\s|(?:day|week|month|year)s?\s)?$",
+    re.IGNORECASE,
 )
 _P = re.compile(r"\b[Pp][\s-]?(?:values?)?\s?(?:of|was|is|[=<>\u2264\u2265]{1,2})?\s?$")
+_STATISTIC = re.compile(r"\b(?:[rRFtzZ]|rho|kappa)\s?=\s?[-\u2212\u2013]?$")
 _LEVEL_BEFORE = re.compile(
     r"\b(?:confidence|credible) (?:interval|limit)s?,?\s?\(?$|\bCI,?\s?\(?$", re.IGNORECASE
 )
 _LEVEL_AFTER = re.compile(
     r"\s?-?(?:%|per ?cent)?[\s-]?(?:CI|CrI|CL|confidence|credible|prediction)\b"
 )
+_RANGE_AFTER = re.compile(r"\s?(?:%|per ?cent)?\s?(?:[-\u2013\u2212;]|to\b)\s?[-\u2212]?\d")
 _INTERVAL = re.compile(
-    r"\b(?:CI|CrI|intervals?|IQR|SD|SE|SEM)\b(?:[^.;)a-z]|\.(?=\d)|to|and|of|was|from){0,36}$|\u00b1\s?$"
+    r"\b(?:CI|CrI|intervals?|IQR|SD|SE|SEM)\b(?:[^.;)a-z]|\.(?=\d)|to|and|of|was|from){0,36}$"
+    r"|(?:\u00b1|\+/?-)\s?$"
 )
 _SPREAD = re.compile(r"[\d%]\s?[(\[](?:[\d.,%\s]{1,12}(?:[-\u2013,]|to)\s?)?$")
-_PER = re.compile(r"/|\bper\s(?!cent)|ppm|ppb")
+_PER = re.compile(r"(?<!\+)/|\bper\s(?!cent)|ppm|ppb")
 _NAME = re.compile(r"(?<![.:;!?]\s)\b(?:[A-Z][\w-]*|[a-z]+[A-Z0-9][\w-]*)")
-_TO = re.compile(r"\s?(?:[-\u2013\u2212]|to|until|up to)\s?", re.IGNORECASE)
-_AND = re.compile(r"\s?(?:and|or)\s?", re.IGNORECASE)
+_TO = re.compile(r"\s?(?:[-\u2013\u2212]|to|until|up to)\s?[-\u2013\u2212]?", re.IGNORECASE)
+_AND = re.compile(r"\s?(?:and|or)\s?[-\u2013\u2212]?", re.IGNORECASE)
 _BETWEEN = re.compile(r"\b(?:between|either)\s[^.;]{0,12}$", re.IGNORECASE)
 _POINTS = re.compile(r"\spoints?\b")
 _MONEY = re.compile(r"(?:[$\u20ac\u00a3\u00a5]|\b(?:USD|EUR|GBP))\s?$")
@@ -253,7 +263,8 @@ def classify_number(
     """Return the kind of a number, or None for a confidence level such as 95 %."""
     unit = one.unit
     if unit and not unit.powers:
-        if _LEVEL_BEFORE.search(before) or _LEVEL_AFTER.match(close):
+        is_limit = _RANGE_AFTER.match(close)
+        if (_LEVEL_BEFORE.search(before) and not is_limit) or _LEVEL_AFTER.match(close):
             return None
         is_parts = unit.numbered_from is None and _PER.search(close[: max(0, unit.end - one.end)])
         return "parts" if is_parts else "share"
@@ -261,6 +272,8 @@ def classify_number(
         return _classify_unit(unit.powers)
     if _P.search(before):
         return "p"
+    if _STATISTIC.search(before):
+        return "statistic"
     if _MONEY.search(before):
         return "money"
     if _TIMES.match(after):
@@ -297,9 +310,9 @@ def detect_bound(one: Quantity, before: str, after: str) -> Bound:
     """Return "about" for an approximate number, "over" or "under" for a bound, or ""."""
     if one.is_about or _ABOUT.search(before):
         return "about"
-    if _OVER.search(before) or _OVER_AFTER.match(after):
-        return "over"
-    return "under" if _UNDER.search(before) or _UNDER_AFTER.match(after) else ""
+    if _UNDER.search(before) or _UNDER_AFTER.match(after):
+        return "under"
+    return "over" if _OVER.search(before) or _OVER_AFTER.match(after) else ""
 
 
 def collect_noun_stems(after: str) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from ragassay.text.number_context import (
     AFTER,
     BEFORE,
     LEAD,
+    NOT_MORE,
     Bound,
     Kind,
     classify_number,
@@ -36,7 +37,11 @@ from ragassay.text.quantities import Quantity, read_quantities
 from ragassay.text.sentences import split_sentences
 from ragassay.text.units import MOLAR_MASS_G
 
-_NEGATION = re.compile(r"\b(?:not|no|nor|never|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
+_NEGATION = re.compile(
+    rf"(?!{NOT_MORE}|not? (?:less|fewer) than)\b(?:not|no|nor|never|cannot)\b|n['\u2019]t\b",
+    re.IGNORECASE,
+)
+_SLASH_AFTER, _SLASH_BEFORE = re.compile(r"\s?/\s?\d"), re.compile(r"\d\s?/\s?$")
 _DAY_S = 86_400
 MONTH_S = Fraction(36525, 1200) * _DAY_S
 WORD_SHARE = Fraction(1, 20)
@@ -139,6 +144,7 @@ def _read_sentence(
         is_counted = bool(one.unit) and one.unit.numbered_from is not None and last == one.end
         noun = collect_noun_stems(after) if kind == "bare" or is_counted else ()
         is_first = clause[0] == span[0]
+        in_interval = is_in_interval(before, bool(partner))
         yield NumberMention(
             start=start,
             end=last,
@@ -147,7 +153,7 @@ def _read_sentence(
             amount=abs(amount),
             step=step,
             bound=detect_bound(one, before, after),
-            in_interval=is_in_interval(before, bool(partner)),
+            in_interval=in_interval,
             noun=noun,
             sentence=number,
             partner=partner,
@@ -161,9 +167,22 @@ def _read_sentence(
             is_negated=bool(_NEGATION.search(" ".join(near))),
             change=is_change(before, after),
             period=kind == "time" and is_period(before),
-            qualifiers=find_qualifiers(f"{near[0]}{text[start:last]}{near[1]}", lead_text),
+            qualifiers=find_qualifiers(f"{near[0]}{text[start:last]}{near[1]}", lead_text)
+            | _find_place(text, one, kind, partner if in_interval else 0),
             topic=topic,
         )
+
+
+def _find_place(text: str, one: Quantity, kind: Kind, partner: int) -> frozenset[Qualifier]:
+    """Return which limit of an interval, or which number of "120/80 mm Hg", a number is."""
+    if partner:
+        return frozenset({("limit", "lower" if partner > 0 else "upper")})
+    if kind != PRESSURE:
+        return frozenset()
+    if _SLASH_AFTER.match(text, one.end):
+        return frozenset({("pressure", "systolic")})
+    is_second = _SLASH_BEFORE.search(text, max(0, one.start - 8), one.start)
+    return frozenset({("pressure", "diastolic")} if is_second else ())
 
 
 def _compute_amount(one: Quantity) -> tuple[Fraction, Fraction]:
@@ -195,10 +214,13 @@ _FOLD_WORDS = (
     (re.compile(r"\bquadrupl\w+\b", re.IGNORECASE), Fraction(4)),
     (re.compile(r"\bhalv(?:ed|es|ing)\b", re.IGNORECASE), Fraction(1, 2)),
 )
+PRESSURE = "mmHg1"
+"""Kind of pressures in mm Hg, such as blood pressure."""
 RATE = "month-1"
 """Kind of rates such as "12 per 1,000 person-years" and "1.2 % a year", whose unit is 1/month."""
 _MASS_IN_VOLUME, _MOLES_IN_VOLUME = "g1 m-3", "m-3 mol1"
-_UNITLESS = frozenset({"bare", "count", "ratio", "p", "year"})
+_TEMPERATURES = frozenset({"celsius1", "fahrenheit1"})
+_UNITLESS = frozenset({"bare", "count", "ratio", "p", "statistic", "year"})
 
 
 def is_same(claimed: NumberMention, stated: NumberMention) -> bool:
@@ -221,7 +243,7 @@ def is_same(claimed: NumberMention, stated: NumberMention) -> bool:
         )
     if {claimed.kind, stated.kind} == {_MASS_IN_VOLUME, _MOLES_IN_VOLUME}:
         return _is_same_concentration(claimed, stated)
-    if {claimed.kind, stated.kind} == {"celsius1", "fahrenheit1"}:
+    if {claimed.kind, stated.kind} == _TEMPERATURES:
         celsius, fahrenheit = sorted((claimed, stated), key=lambda one: one.kind)
         return abs(celsius.amount * 9 / 5 + 32 - fahrenheit.amount) <= 1
     if _is_written_as_decimal(claimed, stated) or _is_written_as_decimal(stated, claimed):
@@ -269,7 +291,7 @@ def _is_near(claimed: NumberMention, amount: Fraction, stated: NumberMention | N
     if stated and is_bound and claimed.bound == stated.bound:
         # Of two thresholds, the claim's may be only slightly wider than the text's.
         is_wider = mine < amount if claimed.bound == "over" else mine > amount
-        return is_wider and off <= COARSE * amount
+        return is_wider and off <= COARSE * amount and claimed.kind not in _TEMPERATURES
     bounds = ((claimed.bound, mine, amount), (stated.bound if stated else "", amount, mine))
     is_p = claimed.kind == "p"
     return any(

@@ -20,8 +20,8 @@ _CONTRASTS: dict[str, dict[str, str]] = {
     },
     "arm": {
         "control": "placebo controls? untreated unvaccinated",
-        "treated": r"(?:drug|treatment|intervention|treated)\s(?:group|arm) vaccinated "
-        r"(?:with|on)\s(?:the\s)?(?:drug|treatment|intervention)",
+        "treated": r"(?!placebo|control|same|other|both|each|this|the)\w+\s(?:group|arm) "
+        r"vaccinated (?:with|on)\s(?:the\s)?(?:drug|treatment|intervention)",
     },
     "time": {
         "before": "baseline before pre-?treatment",
@@ -37,14 +37,26 @@ _CONTRASTS: dict[str, dict[str, str]] = {
         "complete": "complete",
         "partial": "partial",
     },
-    "order": {"1": "first 1st", "2": "second 2nd", "3": "third 3rd", "4": "fourth 4th"},
+    "order": {
+        "1": r"first 1st (?:one|single|1)\sdose",
+        "2": r"second 2nd (?:two|both|2)\sdoses",
+        "3": r"third 3rd (?:three|3)\sdoses",
+        "4": "fourth 4th",
+    },
+    "limit": {
+        "lower": r"lower\s(?:[\w%]+\s){0,3}(?:limit|bound)",
+        "upper": r"upper\s(?:[\w%]+\s){0,3}(?:limit|bound)",
+    },
     "dose": {"start": "starting initial loading", "keep": "maintenance", "most": "maxim(?:um|al)"},
 }
 """Words that exclude each other, as regular expressions, by contrast and member."""
 
 _NARROWING: dict[str, dict[str, str]] = {
     "severity": {"mild": "mild", "moderate": "moderate", "severe": "severe serious fatal"},
-    "cause": {"drug": "(?:drug|treatment)-related"},
+    "cause": {
+        "drug": "(?:drug|treatment)-related",
+        "other": r"(?!drug|treatment)\w+-(?:related|mediated|induced|associated)",
+    },
     "unit": {"points": r"percentage\spoints?"},
     "frequency": {
         "2": r"twice\s(?:daily|a\sday) bid every\s12\sh(?:ours)?",
@@ -62,7 +74,7 @@ _WORDS = [
 _NUMBERED = re.compile(
     r"\b(?:(?P<kind>grade|stage|type|class|phase|category|day|week|month|year)s?\s"
     r"(?P<number>[0-9]{1,3}|[IV]{1,3}|(?-i:[A-E]))"
-    r"|(?P<group>group|arm|cohort)s?\s(?P<name>[1-4]|I{1,3}|(?-i:[A-E])))"
+    r"|(?P<group>group|arm|cohort|drug|treatment|regimen|vaccine)s?\s(?P<name>[1-4]|I{1,3}|(?-i:[A-E])))"
     rf"(?![\w-]|\.[0-9]|\s?[%\u00b0]|\s(?-i:{SYMBOL})\b)",
     re.IGNORECASE,
 )
@@ -98,6 +110,22 @@ def is_contrast(ours: Collection[Qualifier], theirs: Collection[Qualifier]) -> b
         if not mine & others and (contrast in _NARROWING or (mine and others)):
             return True
     return False
+
+
+def is_of_group(
+    ours: Collection[Qualifier], theirs: Collection[Qualifier], others: Collection[Qualifier]
+) -> bool:
+    """Return whether a number belongs to the same group as `theirs`, but to another than `others`.
+
+    Example:
+        >>> is_of_group([("sex", "men")], [("sex", "men")], [("sex", "women")])
+        True
+        >>> is_of_group([("sex", "men")], [("sex", "men")], [])
+        False
+    """
+    contrasts = {contrast for contrast, _ in others}
+    contrasts -= {contrast for contrast, _ in {*ours} & {*others}}
+    return any(contrast in contrasts for contrast, _ in {*ours} & {*theirs})
 
 
 @lru_cache(maxsize=4_000)

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 
+from ragassay.text.units import read_unit
+
 _ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
 _ONES += " fifteen sixteen seventeen eighteen nineteen"
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
@@ -27,7 +29,7 @@ _SPELLED = re.compile(
 def find_number_words(text: str) -> Iterator[tuple[int, int, Fraction]]:
     """Yield the start, end and value of each number that is written as words.
 
-    Ordinals are skipped. "One" on its own is also skipped, because it is usually a pronoun.
+    Ordinals are skipped. "One" without a unit is also skipped, because it is usually a pronoun.
 
     Example:
         >>> [str(value) for *_, value in find_number_words("Two thirds of a hundred and five.")]
@@ -39,7 +41,7 @@ def find_number_words(text: str) -> Iterator[tuple[int, int, Fraction]]:
         number = _compute_value(words[:-1] if share else words)
         if share:
             number = Fraction(number or 1, _SHARES.get(share) or _SHARES[share[:-1]])
-        if share or words != ["one"]:
+        if share or words != ["one"] or read_unit(text, match.end() + 1):
             yield match.start(), match.end(), Fraction(number)
 
 

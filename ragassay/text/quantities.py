@@ -122,7 +122,7 @@ _ABOUT = re.compile(
     re.IGNORECASE,
 )
 _JOINED = re.compile(
-    rf"-?\s?(?:{_DASH}|\bto\b|\band\b|\bor\b|,|,\s(?:and|or)|\u00b1|\+/-|/|:)\s?|\s?\u00d7\s?"
+    rf"-?\s?(?:{_DASH}|\bto\b|\band\b|\bor\b|\bvs\b\.?|\bversus\b|,|,\s(?:and|or)|\u00b1|\+/-|/|:)\s?{_DASH}?|\s?\u00d7\s?"
 )
 _WORDS = "|".join(word for word, number in SMALL_NUMBERS.items() if number)
 _IN_MANY = re.compile(
@@ -144,6 +144,12 @@ _INTERVAL = re.compile(
 _NOT_COUNTED = re.compile(r"\s(?:with|in|on|for|among)\b|\s?(?:[,;).]|$)")
 # In "1.60, 95% CI", the percent sign belongs to the interval only.
 _LEVEL = re.compile(r"\s?%\s?(?:CI|CrI|confidence|credible)\b")
+_UNIT_BEFORE = re.compile(
+    r"(?:^\W*|\b(?:at|by|on|in|of|from|to|until|through|after|before|since|and)\s)"
+    r"(?P<unit>day|week|month|year)s?\s$",
+    re.IGNORECASE,
+)
+"""Matches the unit of "at week 12", which is 12 weeks. Larger numbers are calendar years."""
 _SAME_POWER = re.compile(rf"\s?(?:{_DASH}|\u00b1)\s?")
 
 
@@ -288,6 +294,9 @@ def _add_context(text: str, one: Quantity) -> Quantity:
     at = one.end + (1 if after[:1] in ("-", " ", "\u00a0", "\u2009") else 0)
     is_closed = after[:1] in (")", "]")
     unit = one.unit or read_unit(text, at) or read_rate(text, one.end + is_closed)
+    if not unit and one.value < 1000 and (named := _UNIT_BEFORE.search(before)):
+        named_unit = read_unit(named["unit"].lower(), 0)
+        unit = named_unit and replace(named_unit, end=one.end)
     is_glued = bool(re.match(r"[^\W\d_]", after)) and not (unit and at == one.end)
     is_compound = bool(_LOCANTS.match(after)) and not (unit or _COUNTED.match(after))
     is_version = bool(re.match(r"\.[0-9]", after) or re.search(r"[0-9]\.$", before))
@@ -314,7 +323,7 @@ def _share_units(text: str, quantities: Sequence[Quantity]) -> list[Quantity]:
     result: list[Quantity] = []
     for one in reversed(quantities):
         after = result[-1] if result else None
-        gap = text[one.end : after.start] if after and after.start - one.end < 8 else None
+        gap = text[one.end : after.start] if after and after.start - one.end < 10 else None
         is_level = after and _LEVEL.match(text, after.end)
         if after and gap is not None and not one.unit and not is_level and _JOINED.fullmatch(gap):
             one = replace(one, unit=after.unit)

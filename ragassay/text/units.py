@@ -92,7 +92,8 @@ _PER_SURFACE = re.compile(
 """Matches the body surface area in a filtration rate, which is not a separate quantity."""
 MOLAR_MASS_G = {
     **{"glucos": "180.16", "sugar": "180.16", "lactat": "90.08", "creatinin": "113.12"},
-    **{"cholesterol": "386.65", "ldl": "386.65", "hdl": "386.65", "triglycerid": "885.4"},
+    **{"cholesterol": "386.65", "triglycerid": "885.4"},
+    **dict.fromkeys("ldl ldl-c hdl hdl-c non-hdl-c".split(), "386.65"),
     **{"bilirubin": "584.66", "urat": "168.11", "uric": "168.11", "bun": "28.01", "urea": "60.06"},
     **{"calcium": "40.08", "magnesium": "24.31", "phosphat": "30.97", "vitamin": "400.64"},
 }

@@ -131,6 +131,27 @@ SAME = (
     ("The effect was not significant (p > 0.05).", "It was not significant (P = .43)."),
     ("Incidence was 12/100,000.", "Incidence was 120 per million."),
     ("BMI of 30 kg/m^2 or more is obesity.", "Obesity is a BMI \u226530 kg/m2."),
+    ("Take 500 mg TID for 7 days.", "The dose was 500 mg three times a day for one week."),
+    ("Efficacy was 94,1 % (CI 89,3-96,8).", "Efficacy was 94.1% (95% CI, 89.3 to 96.8%)."),
+    ("One month later, 12% had relapsed.", "Relapse was seen in 12% of patients."),
+    ("At week 12, 40% had responded.", "After 12 weeks, 40% had responded."),
+    ("The LDL-C target is < 70 mg/dL (1.8 mmol/L).", "LDL-C should be below 1.8 mmol/L."),
+    ("Sodium may rise by 8 mmol/L.", "Sodium should not rise by more than 8 mmol/L."),
+    # The numbers of both groups, and a limit of an interval.
+    (
+        "With placebo, 17% died, 12% in the drug group.",
+        "In the drug group 12% died, and 17% with placebo.",
+    ),
+    (
+        "Relapse-free and overall survival on placebo were 6 and 8 months.",
+        "Relapse-free survival was 6 and 9 months, and overall survival 8 and 13 months.",
+    ),
+    ("Mortality fell to 12% compared with placebo.", "It was 12% on the drug, 17% on placebo."),
+    ("The upper limit of the interval was 1.3.", "The risk ratio was 1.1 (95% CI 0.8 to 1.3)."),
+    (
+        "The Apgar score at 1 and 5 min and resuscitation did not differ.",
+        "Neither resuscitation nor the 1- or 5-min Apgar score differed.",
+    ),
 )
 ABSENT = (
     (
@@ -184,6 +205,10 @@ ABSENT = (
     ("It is not true that 90% recover.", "60% recover."),
     ("Prevalence in men was 1492 per 100,000.", "Among infected men, prevalence was 61%."),
     ("The difference was significant (p < 0.05).", "The groups did not differ (p = 0.62)."),
+    ("At week 12, 40% of patients responded.", "At week 52, 61% of patients responded."),
+    ("Vaccine A prevented 30% of cases.", "Vaccine B prevented 50% of cases."),
+    ("Immune-mediated adverse events occurred in 9%.", "Adverse events occurred in 72%."),
+    ("Salivary flow was 0.34 in the patients.", "Salivary flow correlated with it (r = 0.69)."),
 )
 OTHER = (
     ("The trial enrolled 1,250 patients.", "A total of 1,520 patients were enrolled in the trial."),
@@ -237,6 +262,27 @@ OTHER = (
     ("Fewer than 5% of patients had bleeding.", "Bleeding occurred in 25% of patients."),
     ("The CD4 count was 350 cells/mm3.", "The CD4 count was 200 cells/mm3."),
     ("The infusion is given over 4 hours.", "The infusion is given over 1 hour."),
+    (
+        "Fever is a temperature of 37.5 \u00b0C or higher.",
+        "Fever is a temperature of 38.5 \u00b0C or higher.",
+    ),
+    ("The accuracy of the curve was 76%.", "The curve had an accuracy of 80.2 +/- 4.9%."),
+    ("No more than 5% of patients relapsed.", "Relapse was seen in 18% of patients."),
+    ("The maximum daily dose is 6 g.", "The dose should not be more than 4 g a day."),
+    (
+        "The blood pressure goal is below 120/70 mmHg.",
+        "The blood pressure goal is below 140/90 mm Hg.",
+    ),
+    # The number of another group, dose or limit.
+    (
+        "Mortality was 12.3% in the placebo group.",
+        "Mortality was 12.3% in the drug group and 17.1% in the placebo group.",
+    ),
+    (
+        "Efficacy after two doses was 52%.",
+        "Efficacy was 52% after one dose and 95% after two doses.",
+    ),
+    ("The upper limit of the interval was 0.8.", "The risk ratio was 1.1 (95% CI 0.8 to 1.3)."),
 )
 
 

@@ -187,6 +187,25 @@ def test_one_is_a_number_in_a_compound_only():
     assert [value for *_, value in find_number_words("one of one hundred and one")] == [101]
 
 
+def test_one_with_a_unit_and_a_number_after_its_unit_are_quantities():
+    found = read("At one week and at week 12, 40% had responded; in year 2020, more had.")
+    assert [(one.value, one.unit and str(one.unit.factor)) for one in found] == [
+        (1, "604800"),
+        (12, "604800"),
+        (40, "1/100"),
+        (2020, None),
+    ]
+
+
+@each_case("joint", ["and", "versus", "vs."])
+def test_a_unit_counts_for_each_number_of_a_list_with_signs(joint: str):
+    found = read(f"It fell by \u221237.6 {joint} \u221238.2 kg.")
+    assert [(one.value, one.unit and one.unit.powers) for one in found] == [
+        (Fraction("-37.6"), (("g", 1),)),
+        (Fraction("-38.2"), (("g", 1),)),
+    ]
+
+
 def test_places_are_those_of_the_text():
     text = "It rose from 1,200 to \u03bc 2.5 \u00d7 10\u22123 mg."
 
