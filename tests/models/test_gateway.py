@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Iterator
 
 import pytest
+from case_tables import each_case
+from schemas import as_format, closed
 
 from ragassay.errors import BudgetError, FatalModelError
 from ragassay.models.gateway import JudgeLM
@@ -19,10 +21,19 @@ def model() -> Iterator[ScriptedModel]:
         yield started
 
 
-async def test_a_missing_key_is_final_and_says_which_variable_to_set(monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    lm = JudgeLM(load_settings(model="openai/gpt-4.1-mini"))  # A call would fail this test.
-    with pytest.raises(FatalModelError, match=r"^openai/gpt-4.1-mini: .*set OPENAI_API_KEY in"):
+@each_case(
+    ("model", "problem"),
+    [
+        ("openai/gpt-4.1-mini", r"^openai/gpt-4.1-mini: .*set OPENAI_API_KEY in"),
+        ("gemini/gemini-2.0-flash", "set GEMINI_API_KEY or GOOGLE_API_KEY in"),
+        ("ragassay//nowhere/judge", "the model /nowhere/judge is unavailable"),
+    ],
+)
+async def test_a_missing_key_or_model_is_final_and_is_named(model, problem, monkeypatch):
+    for name in ("OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    lm = JudgeLM(load_settings(model=model))  # A call would fail this test.
+    with pytest.raises(FatalModelError, match=problem):
         await lm.acall("q")
     assert lm.fatal is not None, "every further call fails at once"
 
@@ -33,21 +44,6 @@ async def test_a_server_of_ones_own_is_asked_without_a_key(model, monkeypatch):
     lm = JudgeLM(load_settings(model="openai/llama3.1:8b", api_base=model.base_url))
     (reply,) = await lm.acall("q")
     assert reply["text"] and model.n_requests == 1
-
-
-async def test_a_key_that_may_stand_in_one_of_two_variables_names_both(monkeypatch):
-    for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    lm = JudgeLM(load_settings(model="gemini/gemini-2.0-flash"))
-    with pytest.raises(FatalModelError, match="set GEMINI_API_KEY or GOOGLE_API_KEY in"):
-        await lm.acall("q")
-
-
-async def test_a_local_model_that_cannot_be_had_is_final_and_is_named():
-    lm = JudgeLM(load_settings(model="ragassay//nowhere/judge"))
-    with pytest.raises(FatalModelError, match="the model /nowhere/judge is unavailable"):
-        await lm.acall("Does it help?")
-    assert lm.fatal is not None
 
 
 @pytest.mark.integration
@@ -78,11 +74,8 @@ async def test_spent_money_is_final(model):
 )
 async def test_our_own_models_get_the_bounds_of_a_schema_wherever_they_are(model, name, has_bounds):
     # Without them they write until the reply is cut, and are unscored.
-    why = {"type": "string", "maxLength": 20}
-    schema = {"type": "object", "properties": {"why": why}, "required": ["why"]}
-    wanted = {"type": "json_schema", "json_schema": {"name": "r", "schema": schema}}
+    wanted = as_format(closed(why={"type": "string", "maxLength": 20}))
     lm = JudgeLM(load_settings(model=name, api_base=model.base_url))
     await lm.acall("Does it help?", response_format=wanted)
     [request] = model.requests
-    assert request.schema is not None
     assert ("maxLength" in request.schema["properties"]["why"]) is has_bounds

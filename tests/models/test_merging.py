@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from bases import save_base
 from lazy import LazyModule
+from tiny_llama import random_adapter
 
 from ragassay.errors import InputError, SettingsError
 from ragassay.models.tuned import (
     Merged,
-    TunedNote,
     merge,
     rotate_rows,
-    save_adapter,
     write_gguf,
     write_hf,
 )
@@ -26,39 +25,6 @@ torch = LazyModule("torch")
 MODULES = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 
 
-def note(base: str) -> TunedNote:
-    return TunedNote(
-        task="judge",
-        base=base,
-        weights_sha256="",
-        method="sft",
-        recipe="{}",
-        data=("none",),
-        data_sha256="",
-        n_examples=0,
-        seed=3,
-        versions={},
-    )
-
-
-def random_adapter(model: Any, folder: Path, base: str, size: float) -> Any:
-    """An adapter with random factors, saved; the base with it, as PEFT computes it."""
-    from peft import LoraConfig, get_peft_model
-
-    torch.manual_seed(3)
-    config = LoraConfig(r=4, lora_alpha=8, target_modules=MODULES, task_type="CAUSAL_LM")
-    tuned = get_peft_model(model, config)
-    with torch.no_grad():
-        for name, parameter in tuned.named_parameters():
-            if "lora_B" in name:
-                # Rounded to half precision, as it is saved.
-                parameter.copy_((torch.randn_like(parameter) * size).half().float())
-            elif "lora_A" in name:
-                parameter.copy_(parameter.half().float())
-    save_adapter(tuned, folder, note(base))
-    return tuned.eval()
-
-
 def logits(model: Any, tokens: list[int]) -> torch.Tensor:
     """Shape (n_tokens, n_vocab), float32."""
     with torch.inference_mode():
@@ -66,20 +32,18 @@ def logits(model: Any, tokens: list[int]) -> torch.Tensor:
 
 
 @pytest.fixture
-def tiny(plain: Any, tokenizer: Any, tmp_path: Path) -> Path:
-    folder = tmp_path / "base"
-    plain.model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+def tiny(tmp_path) -> str:
+    return save_base(tmp_path / "base", "llama")
 
 
-def test_a_merged_folder_gives_the_logits_of_base_and_adapter(tiny: Path, tmp_path: Path) -> None:
+def test_a_merged_folder_gives_the_logits_of_base_and_adapter(tiny, tmp_path):
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     base = AutoModelForCausalLM.from_pretrained(tiny, dtype=torch.float32)
     tokens = [5, 80, 90, 17, 201, 33]
     before = logits(base, tokens)
-    expected = logits(random_adapter(base, tmp_path / "adapter", str(tiny), 0.05), tokens)
+    options = {"base": tiny, "modules": MODULES, "size": 0.05}
+    expected = logits(random_adapter(base, tmp_path / "adapter", **options), tokens)
     assert (expected - before).abs().max() > 0.1
 
     merged = merge(tmp_path / "adapter", tmp_path)
@@ -101,20 +65,20 @@ def test_a_merged_folder_gives_the_logits_of_base_and_adapter(tiny: Path, tmp_pa
         write_gguf(merged, tmp_path / "x.gguf")
 
 
-def test_what_fails_half_way_leaves_nothing(tmp_path: Path, tokenizer: Any) -> None:
+def test_what_fails_half_way_leaves_nothing(tmp_path, tokenizer):
     class Broken:
         def to(self, dtype: object) -> None:
             raise OSError("disk full")
 
-    merged = Merged("x", "base", Broken(), tokenizer, ())  # type: ignore[arg-type]
+    merged = Merged("x", "base", Broken(), tokenizer, ())
     with pytest.raises(OSError, match="disk full"):
         write_hf(merged, tmp_path / "merged")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_existing_gguf_file_is_refused_before_the_packaged_file_is_read(
-    tmp_path: Path, plain: Any, tokenizer: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, plain, tokenizer, monkeypatch
+):
     monkeypatch.setattr("gguf.GGUFReader", lambda path: pytest.fail("the file is read"))
     path = tmp_path / "x.gguf"
     path.write_text("mine")
@@ -123,9 +87,7 @@ def test_an_existing_gguf_file_is_refused_before_the_packaged_file_is_read(
     assert path.read_text() == "mine"
 
 
-def test_a_change_that_gguf_has_no_place_for_is_refused(
-    tmp_path: Path, plain: Any, tokenizer: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_change_that_gguf_has_no_place_for_is_refused(tmp_path, plain, tokenizer, monkeypatch):
     import gguf
 
     # Reading the packaged file takes seconds.
@@ -137,14 +99,14 @@ def test_a_change_that_gguf_has_no_place_for_is_refused(
         assert list(tmp_path.iterdir()) == []
 
 
-def test_rows_of_the_two_halves_of_a_head_come_side_by_side() -> None:
+def test_rows_of_the_two_halves_of_a_head_come_side_by_side():
     # Two heads of four rows. Head 0 is rows 0 1 | 2 3: side by side that is 0 2 1 3; head 1 is
     # rows 4 5 | 6 7: that is 4 6 5 7.
     weight = np.arange(8.0)[:, None]
     assert rotate_rows(weight, 2)[:, 0].tolist() == [0, 2, 1, 3, 4, 6, 5, 7]
 
 
-def test_transformers_turns_the_rows_back() -> None:
+def test_transformers_turns_the_rows_back():
     from transformers.modeling_gguf_pytorch_utils import LlamaTensorProcessor
 
     weight = np.random.default_rng(1).normal(size=(24, 5))
@@ -155,7 +117,7 @@ def test_transformers_turns_the_rows_back() -> None:
 
 @pytest.mark.integration
 @pytest.mark.long
-def test_folder_and_gguf_of_the_packaged_model_agree(weights_cache: Path, tmp_path: Path) -> None:
+def test_folder_and_gguf_of_the_packaged_model_agree(weights_cache, tmp_path):
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
     from ragassay.models.weights import prepare_smollm2
@@ -164,7 +126,8 @@ def test_folder_and_gguf_of_the_packaged_model_agree(weights_cache: Path, tmp_pa
     tokenizer = AutoTokenizer.from_pretrained(prepare_smollm2(weights_cache))
     tokens = tokenizer.encode("Brelozant lowered monthly migraine days in a trial of adults.")
     before = logits(base, tokens)
-    expected = logits(random_adapter(base, tmp_path / "adapter", "smollm2-135m", 0.1), tokens)
+    options = {"base": "smollm2-135m", "modules": MODULES, "size": 0.1}
+    expected = logits(random_adapter(base, tmp_path / "adapter", **options), tokens)
     effect = float((expected - before).abs().mean())
 
     merged = merge(tmp_path / "adapter", weights_cache)

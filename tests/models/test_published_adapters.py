@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
-from lazy import LazyModule
-from tiny_llama import tiny_model, tiny_tokenizer
+from bases import save_base
+from tiny_llama import random_adapter, tiny_model, tiny_tokenizer
 
 from ragassay.agents.published_judge import read_rating, render
 from ragassay.model_names import FORMS, detect_judge_form
@@ -16,36 +15,20 @@ from ragassay.models.local.replies import Prompt
 from ragassay.prompts import load_rubrics
 from ragassay.records import Case
 
-peft = LazyModule("peft")
-torch = LazyModule("torch")
-
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def folders(tmp_path_factory) -> tuple[Path, Path]:
     """A tiny random base, and an adapter on it without a tokenizer, as the hub has them."""
     folder = tmp_path_factory.mktemp("published")
     base, adapter = folder / "base", folder / "YESciEval-tiny"
-    tokenizer = tiny_tokenizer()
-    model = tiny_model(len(tokenizer))
-    model.save_pretrained(base)
-    tokenizer.save_pretrained(base)
-    config = peft.LoraConfig(r=4, target_modules=["q_proj", "down_proj"], task_type="CAUSAL_LM")
-    tuned = peft.get_peft_model(model, config)
-    torch.manual_seed(3)
-    with torch.no_grad():
-        for name, parameter in tuned.named_parameters():
-            if "lora_B" in name:
-                parameter.copy_(torch.randn_like(parameter) * 0.3)
-    tuned.save_pretrained(adapter)
-    shape = json.loads((adapter / "adapter_config.json").read_text())
-    shape["base_model_name_or_path"] = str(base)
-    (adapter / "adapter_config.json").write_text(json.dumps(shape))
+    save_base(base, "llama")
+    model = random_adapter(tiny_model(len(tiny_tokenizer())), folder / "ours", str(base))
+    model.peft_config["default"].base_model_name_or_path = str(base)
+    model.save_pretrained(adapter)
     return base, adapter
 
 
-def test_an_adapter_is_loaded_over_its_base_with_the_bases_tokenizer(
-    folders: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_an_adapter_is_loaded_over_its_base_with_the_bases_tokenizer(folders, tmp_path):
     base, adapter = folders
     case = Case(record_id="r", question="Drug?", answer="The trial.", sentences=())
     messages = render(FORMS["prometheus"], case, load_rubrics()["cohesion"])
@@ -57,9 +40,7 @@ def test_an_adapter_is_loaded_over_its_base_with_the_bases_tokenizer(
     assert len(tuned.tokens) == 8
 
 
-def test_a_tiny_judge_says_what_transformers_says(
-    folders: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_a_tiny_judge_says_what_transformers_says(folders, tmp_path):
     from peft import PeftModel
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -71,18 +52,14 @@ def test_a_tiny_judge_says_what_transformers_says(
         messages, add_generation_prompt=True, return_tensors="pt", return_dict=True
     )
     written = model.generate(**inputs, max_new_tokens=8, do_sample=False)
-    expected = tokenizer.decode(
-        written[0][inputs["input_ids"].shape[1] :], skip_special_tokens=True
-    )
+    reply = written[0][inputs["input_ids"].shape[1] :]
     prompt = Prompt(tuple((m["role"], m["content"]) for m in messages), None, max_tokens=8, n_top=0)
     (found,) = load_engine(str(adapter), tmp_path, "float32").answer([prompt])
-    assert found.text == expected
+    assert found.text == tokenizer.decode(reply, skip_special_tokens=True)
 
 
-def test_a_folder_is_asked_in_its_form_where_the_user_says_so(folders: tuple[Path, Path]) -> None:
+def test_a_folder_is_asked_in_its_form_where_the_user_says_so(folders):
     name = f"ragassay/{folders[1]}"
-    assert (
-        detect_judge_form(name) is None
-        and detect_judge_form(name, "yescieval") is FORMS["yescieval"]
-    )
+    assert detect_judge_form(name) is None
+    assert detect_judge_form(name, "yescieval") is FORMS["yescieval"]
     assert read_rating(FORMS["yescieval"], '{"rating": "3"}', "cohesion").rating == 3
