@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pytest
+from tiny_verifiers import tiny_inference
 
 from ragassay.errors import SettingsError
 from ragassay.models.entailment import (
@@ -29,35 +29,20 @@ PAIRS = [("Alpha lowers pressure.", "Alpha lowered pressure in a trial."), ("Bet
         (("SUPPORTS", "REFUTES", "NOT ENOUGH INFO"), (SUPPORTS, CONTRADICTS, NEUTRAL)),
     ],
 )
-def test_labels_are_told_by_their_names(labels: tuple[str, ...], columns: tuple[int, ...]):
+def test_labels_are_told_by_their_names(labels, columns):
     assert map_entailment_columns(dict(enumerate(labels))) == dict(enumerate(columns))
 
 
-def tiny_model(folder: Path, labels: tuple[str, ...]) -> str:
-    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
-
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "alpha", "lowers", "pressure", "trial", "."]
-    (folder / "vocab.txt").write_text("\n".join(words))
-    BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
-    shape = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
-    config = BertConfig(vocab_size=len(words), intermediate_size=16, **shape)
-    config.id2label = dict(enumerate(labels))
-    config.label2id = {label: i for i, label in enumerate(labels)}
-    BertForSequenceClassification(config).save_pretrained(folder)
-    return str(folder)
-
-
 @pytest.mark.parametrize("labels", [("CONTRADICTION", "NEUTRAL", "ENTAILMENT"), ("no", "entailed")])
-def test_a_classifier_of_the_hub_gives_probabilities(tmp_path: Path, labels: tuple[str, ...]):
-    model = NliModel(tiny_model(tmp_path, labels))
-    found = model.predict_probabilities(PAIRS)
+def test_a_classifier_of_the_hub_gives_probabilities(tmp_path, labels):
+    found = NliModel(tiny_inference(tmp_path, labels)).predict_probabilities(PAIRS)
     assert found.shape == (2, 3)
     assert found.sum(axis=1) == pytest.approx([1, 1])
 
 
-def test_a_classifier_of_something_else_is_refused_by_its_labels(tmp_path: Path):
+def test_a_classifier_of_something_else_is_refused_by_its_labels(tmp_path):
     with pytest.raises(SettingsError, match="happy, sad"):
-        NliModel(tiny_model(tmp_path, ("happy", "sad")))
+        NliModel(tiny_inference(tmp_path, ("happy", "sad")))
 
 
 def test_a_remembered_model_is_asked_once_about_a_pair_while_it_is_kept():
