@@ -1,26 +1,21 @@
 """Who answered, as the provider says."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
-import pytest
+from case_tables import each_case
 
 from ragassay.models.call_reply import MOST_CHARS, describe_mixtures, identify_system
 from ragassay.records import Usage
 
-REPLIES = [
-    ("openai/gpt-4.1-mini", "gpt-4.1-mini-2025-04-14", "fp_44709d6fcb"),
-    ("azure/deployment", "gpt-4o-2024-11-20", "fp_b705f0c291"),
-    ("anthropic/claude-sonnet-4-5", "claude-sonnet-4-5-20250929", None),
-    ("gemini/gemini-2.5-flash", "gemini-2.5-flash", None),
-    ("mistral/mistral-small-latest", "mistral-small-2506", ""),
-    ("hosted_vllm/qwen", "qwen", None),
-    ("ollama/llama3:8b", "llama3:8b", "fp_ollama"),
-]
 
-
-@pytest.mark.parametrize(("asked", "model", "fingerprint"), REPLIES)
+@each_case(
+    ("asked", "model", "fingerprint"),
+    [
+        ("openai/gpt-4.1-mini", "gpt-4.1-mini-2025-04-14", "fp_44709d6fcb"),
+        ("anthropic/claude-sonnet-4-5", "claude-sonnet-4-5-20250929", None),
+        ("mistral/mistral-small-latest", "mistral-small-2506", ""),
+    ],
+)
 def test_name_and_fingerprint_are_kept_beside_the_name_that_was_asked(asked, model, fingerprint):
     reply = SimpleNamespace(model=model, system_fingerprint=fingerprint)
     found = identify_system(asked, reply)
@@ -28,7 +23,7 @@ def test_name_and_fingerprint_are_kept_beside_the_name_that_was_asked(asked, mod
     assert describe_mixtures([found]) == ()
 
 
-@pytest.mark.parametrize(
+@each_case(
     "reply",
     [SimpleNamespace(), SimpleNamespace(model=None), SimpleNamespace(model=7), {"model": "x"}],
 )

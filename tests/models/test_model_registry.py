@@ -33,18 +33,18 @@ NOTE = {
 }
 
 
-def adapter(folder: Path) -> Path:
+@pytest.fixture
+def folder(tmp_path) -> Path:
     """A folder that looks like an adapter's."""
-    folder.mkdir()
-    weights = folder / "adapter_model.safetensors"
+    weights = tmp_path / "adapter_model.safetensors"
     weights.write_bytes(b"weights")
-    (folder / "adapter_config.json").write_text("{}")
+    (tmp_path / "adapter_config.json").write_text("{}")
     note = NOTE | {"weights_sha256": compute_sha256(weights)}
-    (folder / "ragassay.json").write_text(json.dumps(note))
-    return folder
+    (tmp_path / "ragassay.json").write_text(json.dumps(note))
+    return tmp_path
 
 
-def test_every_model_has_a_name_a_role_and_files() -> None:
+def test_every_model_has_a_name_a_role_and_files():
     items = list_registered_models()
     names = [item.name for item in items]
     assert len(set(names)) == len(names)
@@ -54,7 +54,7 @@ def test_every_model_has_a_name_a_role_and_files() -> None:
     assert list_served_models()[-1] == "ragassay/smollm2-135m"
 
 
-def test_what_is_installed_is_intact() -> None:
+def test_what_is_installed_is_intact():
     for item in list_registered_models():
         if item.is_installed:
             found = check(item)
@@ -63,8 +63,7 @@ def test_what_is_installed_is_intact() -> None:
             assert item.n_bytes > 0
 
 
-def test_an_adapter_in_a_folder_is_read_by_its_path(tmp_path: Path) -> None:
-    folder = adapter(tmp_path / "mine")
+def test_an_adapter_in_a_folder_is_read_by_its_path(folder):
     for name in (str(folder), f"ragassay/{folder}"):
         item = find_registered_model(name)
         assert item.folder == folder and "rates answers" in item.role
@@ -76,16 +75,14 @@ def test_an_adapter_in_a_folder_is_read_by_its_path(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["adapter_model.safetensors", "ragassay.json"])
-def test_damage_is_found(tmp_path: Path, name: str) -> None:
-    folder = adapter(tmp_path / "mine")
+def test_damage_is_found(folder, name):
     (folder / name).write_bytes(b'{"something": "else"}')
     found = check(find_registered_model(str(folder)))
     assert not is_sound(found)
     assert "damaged" in {file.state for file in found}
 
 
-def test_a_missing_file_is_found(tmp_path: Path) -> None:
-    folder = adapter(tmp_path / "mine")
+def test_a_missing_file_is_found(folder):
     (folder / "adapter_model.safetensors").unlink()
     found = {file.name: file.state for file in check(find_registered_model(str(folder)))}
     assert found["adapter_model.safetensors"] == "missing"
@@ -94,7 +91,7 @@ def test_a_missing_file_is_found(tmp_path: Path) -> None:
     assert [file.state for file in check(absent)] == ["missing"]
 
 
-def test_a_name_is_found_with_and_without_its_provider() -> None:
+def test_a_name_is_found_with_and_without_its_provider():
     assert find_registered_model("signals") == find_registered_model("ragassay/signals")
     with pytest.raises(InputError, match=r"'nope'.*ragassay/signals"):
         find_registered_model("nope")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from lazy import LazyModule
@@ -16,6 +14,7 @@ torch = LazyModule("torch")
 transformers = LazyModule("transformers")
 
 TEXTS = ["alpha lowers pressure", "beta raises pain in the trial of adults ."]
+INSTRUCTION = "Instruct: Retrieve semantically similar text\nQuery: "
 
 
 def pooled(folder: str, text: str, pooling: str) -> np.ndarray:
@@ -45,30 +44,25 @@ def pooled(folder: str, text: str, pooling: str) -> np.ndarray:
         ("MedCPT-Query-Encoder", "cls", ""),
         ("SapBERT-from-PubMedBERT-fulltext", "cls", ""),
         ("e5-small-v2", "mean", "query: "),
-        (
-            "e5-mistral-7b-instruct",
-            "lasttoken",
-            "Instruct: Retrieve semantically similar text\nQuery: ",
-        ),
+        ("e5-mistral-7b-instruct", "lasttoken", INSTRUCTION),
         ("scibert_scivocab_uncased", "mean", ""),
         ("gte-small", "mean", ""),
         ("no-name-we-know", "mean", ""),
     ],
 )
-def test_a_model_is_pooled_as_its_name_says(tmp_path: Path, name, pooling, prefix) -> None:
+def test_a_model_is_pooled_as_its_name_says(tmp_path, name, pooling, prefix):
     folder = tiny_encoder(tmp_path / name)
     embedder = Embedder(folder)
     right = np.stack([pooled(folder, prefix + text, pooling) for text in TEXTS])
     assert embedder.encode(TEXTS) == pytest.approx(right, abs=1e-5)
     # In one batch, whose shorter text is padded.
     assert embedder.encode_many([prefix + text for text in TEXTS]) == pytest.approx(right, abs=1e-5)
-    others = {"mean", "cls", "lasttoken", "pooler"} - {pooling}
-    for other in others:
+    for other in {"mean", "cls", "lasttoken", "pooler"} - {pooling}:
         wrong = np.stack([pooled(folder, prefix + text, other) for text in TEXTS])
         assert np.abs(wrong - right).max() > 1e-2, "the model tells the poolings apart"
 
 
-def test_a_folders_modules_decide_its_pooling(tmp_path: Path) -> None:
+def test_a_folders_modules_decide_its_pooling(tmp_path):
     from sentence_transformers import SentenceTransformer
 
     source = tiny_encoder(tmp_path / "source")
@@ -78,14 +72,13 @@ def test_a_folders_modules_decide_its_pooling(tmp_path: Path) -> None:
     assert Embedder(folder).encode(TEXTS) == pytest.approx(right, abs=1e-5)
 
 
-def test_simcse_without_a_pooler_is_refused_by_name(tmp_path: Path) -> None:
+def test_simcse_without_a_pooler_is_refused_by_name(tmp_path):
     from transformers import DistilBertConfig, DistilBertModel
 
     folder = tmp_path / "sup-simcse-tiny"
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_encoder(tmp_path / "source"))
-    config = DistilBertConfig(
-        vocab_size=len(tokenizer), dim=16, hidden_dim=16, n_layers=1, n_heads=2
-    )
+    shape = {"dim": 16, "hidden_dim": 16, "n_layers": 1, "n_heads": 2}
+    config = DistilBertConfig(vocab_size=len(tokenizer), **shape)
     DistilBertModel(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     with pytest.raises(SettingsError, match=r"sup-simcse-tiny.*no pooler"):

@@ -31,7 +31,7 @@ class Noting(Embedder):
         return [Encoded(one, one[None]) for _ in texts]
 
 
-def test_an_instruction_stands_before_what_searches_not_before_what_is_searched() -> None:
+def test_an_instruction_stands_before_what_searches_not_before_what_is_searched():
     embedder = Noting()
     encode = RoleEncoder(MISTRAL, embedder)
     assert encode(["Why?\n42 mg."], "pair").shape == (1, 1)
@@ -45,7 +45,7 @@ def test_an_instruction_stands_before_what_searches_not_before_what_is_searched(
     ]
 
 
-def test_a_plain_model_gets_the_text_alone() -> None:
+def test_a_plain_model_gets_the_text_alone():
     embedder = Noting()
     encode = RoleEncoder(embedder=embedder)
     for role in ("answer", "pair", "question", "sentence"):
@@ -54,21 +54,21 @@ def test_a_plain_model_gets_the_text_alone() -> None:
     assert encode.name == MINILM
 
 
-def test_an_embedder_adds_the_words_of_its_name() -> None:
-    embedder = Noting("intfloat/e5-small-v2")
-    embedder.encode(["a"])
-    embedder.encode_role(["a"], "query")
-    encode_role(embedder, ["a"], "passage")
-    assert embedder.seen == ["query: a", "passage: a"], "the query is as the text before it"
-    bge = Noting("BAAI/bge-small-en-v1.5")
-    bge.encode(["a"])
-    bge.encode_role(["a"], "query")
-    encode_role(bge, ["a"], "passage")
-    words = "Represent this sentence for searching relevant passages: "
-    assert bge.seen == ["a", f"{words}a"]
+def test_an_embedder_adds_the_words_of_its_name():
+    bge = "Represent this sentence for searching relevant passages: "
+    for name, seen in (
+        # The query is as the text before it.
+        ("intfloat/e5-small-v2", ["query: a", "passage: a"]),
+        ("BAAI/bge-small-en-v1.5", ["a", f"{bge}a"]),
+    ):
+        embedder = Noting(name)
+        embedder.encode(["a"])
+        embedder.encode_role(["a"], "query")
+        encode_role(embedder, ["a"], "passage")
+        assert embedder.seen == seen
 
 
-def test_an_encoder_that_knows_no_roles_gets_the_text_alone() -> None:
+def test_an_encoder_that_knows_no_roles_gets_the_text_alone():
     class Plain:
         def encode(self, texts: Sequence[str]) -> np.ndarray:
             assert list(texts) == ["a"]
