@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 import dspy
 import pytest
 from case_tables import each_case
+from loopback import serve
 
 from ragassay.agents.base import Agent, AgentRequest
 from ragassay.agents.rubric_judge import build_judgment, build_rating_signature
@@ -24,65 +24,46 @@ pytestmark = pytest.mark.integration
 
 RATINGS = tuple("12345")
 EVEN = dict.fromkeys(RATINGS, 0.2)
-RATIONALE = "The answer names a figure and an effect."
+VERDICT = {"rating": 4, "rationale": "The answer names a figure and an effect."}
 MESSAGES = [{"role": "system", "content": "Be fair."}, {"role": "user", "content": "Rate it."}]
 
 
-class Server(ThreadingHTTPServer):
+MESSAGE = {"role": "assistant", "content": json.dumps(VERDICT)}
+COMPLETION = {
+    "id": "chatcmpl-1",
+    "model": "scripted",
+    "system_fingerprint": "scripted",
+    "choices": [{"index": 0, "message": MESSAGE, "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+}
+
+
+@dataclass
+class Double:
     """Speaks chat completions, OpenAI's decisions and vLLM's System One; keeps the bodies.
 
     Attributes:
         answers: The next decisions: probabilities, or a status. The last one stays.
     """
 
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.answers: list[Any] = []
-        self.bodies: list[tuple[str, dict[str, Any]]] = []
-        self.url = f"http://127.0.0.1:{self.server_port}/v1"
+    answers: list[Any] = field(default_factory=list)
+    bodies: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    url: str = ""
 
     def paths(self) -> list[str]:
-        return [path for path, _ in self.bodies]
+        return [path.removeprefix("/v1/") for path, _ in self.bodies]
 
-
-def completion(text: str) -> dict[str, Any]:
-    message = {"role": "assistant", "content": text}
-    return {
-        "id": "chatcmpl-1",
-        "model": "scripted",
-        "system_fingerprint": "scripted",
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-    }
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: Any
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.bodies.append((self.path, body))
-        if self.path.endswith("/chat/completions"):
-            reply = json.dumps({"rating": 4, "rationale": RATIONALE})
-            return self._send(200, json.dumps(completion(reply)))
-        answers = self.server.answers
-        answer = answers.pop(0) if len(answers) > 1 else answers[0]
-        if isinstance(answer, int):
-            return self._send(answer, json.dumps({"error": {"message": "no"}}))
-        made = _systemone if self.path.endswith("/systemone") else _decisions
-        return self._send(200, json.dumps(made(body, answer)))
-
-    def _send(self, status: int, text: str) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(text.encode())))
-        self.end_headers()
-        self.wfile.write(text.encode())
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+    def reply(self, path: str, sent: bytes) -> tuple[int, bytes, dict[str, str]]:
+        body = json.loads(sent)
+        self.bodies.append((path, body))
+        status, found = 200, COMPLETION
+        if not path.endswith("/chat/completions"):
+            answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+            if isinstance(answer, int):
+                status, found = answer, {"error": {"message": "no"}}
+            else:
+                found = (_systemone if path.endswith("/systemone") else _decisions)(body, answer)
+        return status, json.dumps(found).encode(), {"Content-Type": "application/json"}
 
 
 def _decisions(body: dict[str, Any], shares: dict[str, float]) -> dict[str, Any]:
@@ -100,16 +81,14 @@ def _systemone(body: dict[str, Any], shares: dict[str, float]) -> dict[str, Any]
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    server = Server()
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+def server() -> Iterator[Double]:
+    double = Double()
+    with serve(double.reply) as double.url:
+        yield double
 
 
-def judge(server: Server, model: str = "openai/gpt-6-luna", **options: Any) -> JudgeLM:
-    return JudgeLM(load_settings(model=model, api_base=server.url, **options))
+def judge(server: Double, model: str = "openai/gpt-6-luna", **options: Any) -> JudgeLM:
+    return JudgeLM(load_settings(model=model, api_base=f"{server.url}/v1", **options))
 
 
 class Rater(Agent):
@@ -140,7 +119,7 @@ async def test_a_rating_has_the_probabilities_of_a_second_call_without_text(serv
     assert (judgment.rating, judgment.score) == (4, 4.0)
     assert judgment.distribution == (0, 0, 0.25, 0.5, 0.25)
     assert usage.confidence_from == ("decisions",)
-    assert (usage.n_calls, server.paths()) == (2, ["/v1/chat/completions", "/v1/decisions"])
+    assert (usage.n_calls, server.paths()) == (2, ["chat/completions", "decisions"])
     asked = server.bodies[1][1]
     assert asked["input"] == "Be fair.\n\nRate it."
     assert [choice["value"] for choice in asked["questions"][0]["choices"]] == list(RATINGS)
@@ -155,7 +134,7 @@ async def test_a_vllm_server_is_asked_where_the_setting_says_that_it_has_the_int
     server.answers = [EVEN]
     _, usage = await rate(judge(server, "hosted_vllm/qwen", decisions="on"))
     assert usage.confidence_from == ("decisions",)
-    assert server.paths()[-1] == "/v1/systemone"
+    assert server.paths()[-1] == "systemone"
     assert server.bodies[-1][1]["questions"]["rating"]["criteria"].keys() == set(RATINGS)
 
 
@@ -177,7 +156,7 @@ async def test_without_a_usable_answer_the_reply_stands_alone(server, answers, n
     found, usage = await rate(lm)
     source = "decisions" if EVEN in answers else "the written rating alone"
     assert (found.rating, usage.confidence_from) == (4, (source,))
-    assert sum(path.endswith("decisions") for path in server.paths()) == n_decisions
+    assert server.paths().count("decisions") == n_decisions
     assert lm.has_decisions is still and lm.fatal is None
 
 
@@ -187,7 +166,7 @@ async def test_samples_are_drawn_where_the_decisions_turn_out_to_be_missing(serv
     for _ in range(2):
         _, usage = await rate(lm)
         assert usage.confidence_from == ("3 samples",)
-    assert sum(path.endswith("decisions") for path in server.paths()) == 1
+    assert server.paths().count("decisions") == 1
 
 
 async def test_the_labels_that_were_asked_for_share_the_probability(server):
