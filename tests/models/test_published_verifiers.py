@@ -138,21 +138,21 @@ def test_what_would_rather_say_something_else_gives_no_label_and_no_score():
 
 
 @pytest.mark.parametrize(
-    ("reply", "column"), [("support", SUPPORTS), ("contradict", CONTRADICTS), ("neutral", NEUTRAL)]
+    ("kind", "write", "reply", "column"),
+    [
+        ("flan", tiny_writer, "support", SUPPORTS),
+        ("flan", tiny_writer, "contradict", CONTRADICTS),
+        ("flan", tiny_writer, "neutral", NEUTRAL),
+        ("attrscore", tiny_causal, "Contradictory", CONTRADICTS),
+    ],
 )
-def test_an_encoder_decoder_gives_the_probabilities_of_its_labels(tmp_path, reply, column):
-    model = open_entailment_model(f"flan:{tiny_writer(tmp_path, reply)}", tmp_path)
+def test_a_writer_gives_the_probabilities_of_its_labels(tmp_path, kind, write, reply, column):
+    model = open_entailment_model(f"{kind}:{write(tmp_path, reply)}", tmp_path)
+    assert len(model.digest) == 64
     found = model.predict_probabilities(PAIRS)
     assert found.shape == (2, 3) and found.sum(axis=1) == pytest.approx([1, 1])
     assert found.argmax(axis=1).tolist() == [column, column]
     assert np.array_equal(found, model.predict_probabilities(PAIRS))
-
-
-def test_a_causal_model_gives_the_probabilities_of_its_labels(tmp_path):
-    model = open_entailment_model(f"attrscore:{tiny_causal(tmp_path, 'Contradictory')}", tmp_path)
-    found = model.predict_probabilities(PAIRS)
-    assert found.argmax(axis=1).tolist() == [CONTRADICTS, CONTRADICTS]
-    assert len(model.digest) == 64
 
 
 def test_probabilities_of_a_causal_model_are_those_of_its_own_tokens(tmp_path):
@@ -176,46 +176,55 @@ def test_probabilities_of_a_causal_model_are_those_of_its_own_tokens(tmp_path):
     assert found[0, 0] == pytest.approx(wanted, rel=1e-4)
 
 
-def test_summac_zs_is_the_mean_over_sentences_of_what_entails_less_what_contradicts(tmp_path):
-    inference = NliModel(tiny_inference(tmp_path))
+@pytest.fixture(scope="module")
+def inference(tmp_path_factory) -> str:
+    return tiny_inference(tmp_path_factory.mktemp("inference"))
+
+
+def test_summac_zs_is_the_mean_over_sentences_of_what_entails_less_what_contradicts(inference):
+    model = NliModel(inference)
     claims = ["Then alpha lowers pressure.", "Then beta raises pain."]
     lines = ["alpha lowers pressure in adults .", "gamma raises pain in the trial ."]
-    rows = [inference.predict_probabilities([(said, line) for line in lines]) for said in claims]
+    rows = [model.predict_probabilities([(said, line) for line in lines]) for said in claims]
     wanted = np.mean([row[:, SUPPORTS].max() - row[:, CONTRADICTS].max() for row in rows])
-    found = SummaC(inference).score(" ".join(claims), "\n".join(lines))
+    scorer = SummaC(model)
+    found = scorer.score(" ".join(claims), "\n".join(lines))
     assert found == pytest.approx(wanted) and -1 <= found <= 1
-
-
-def test_summac_leaves_out_what_is_too_short_for_a_sentence(tmp_path):
-    scorer = SummaC(NliModel(tiny_inference(tmp_path)))
-    line = PASSAGE.split("\n")[1]
-    assert scorer.score(CLAIM, f"A trial.\n{line}") == scorer.score(CLAIM, line)
+    # What is too short for a sentence is left out.
+    assert scorer.score(CLAIM, f"A trial.\n{lines[0]}") == scorer.score(CLAIM, lines[0])
     assert scorer.score(CLAIM, "A trial.") == 0
 
 
-def test_summac_conv_reads_published_weights(tmp_path):
-    weights = tiny_convolution(tmp_path / "conv.bin")
-    name = f"summac-conv:{weights}@{tiny_inference(tmp_path / 'nli')}"
+def test_summac_conv_reads_published_weights(inference, tmp_path):
+    name = f"summac-conv:{tiny_convolution(tmp_path / 'conv.bin')}@{inference}"
     found = open_entailment_model(name, tmp_path).predict_probabilities(PAIRS)
     assert ((found[:, SUPPORTS] > 0) & (found[:, SUPPORTS] < 1)).all()
     assert (found[:, CONTRADICTS] == 0).all() and found.sum(axis=1) == pytest.approx([1, 1])
 
 
-def test_weights_of_another_shape_are_refused(tmp_path):
+def test_weights_of_something_else_are_refused(inference, alignscore, tmp_path):
     torch.save({"mlp.weight": torch.zeros(1, 5)}, tmp_path / "other.bin")
     (tmp_path / "text.bin").write_text("no weights")
-    inference = NliModel(tiny_inference(tmp_path / "nli"))
+    torch.save({"state_dict": {"tri_layer.weight": torch.zeros(3, 4)}}, tmp_path / "other.ckpt")
     with pytest.raises(SettingsError, match=r"SummaC-Conv requires .*23"):
-        SummaC(inference, tmp_path / "other.bin")
+        SummaC(NliModel(inference), tmp_path / "other.bin")
     with pytest.raises(SettingsError, match="not a tensor checkpoint"):
-        SummaC(inference, tmp_path / "text.bin")
+        SummaC(NliModel(inference), tmp_path / "text.bin")
+    with pytest.raises(SettingsError, match="not an AlignScore checkpoint"):
+        AlignScore(tmp_path / "other.ckpt", alignscore[1]).score(CLAIM, PASSAGE)
 
 
-def test_alignscore_is_the_share_of_the_first_of_three_labels(tmp_path):
+@pytest.fixture(scope="module")
+def alignscore(tmp_path_factory) -> tuple[str, str]:
+    """A checkpoint and the folder of its encoder."""
+    return tiny_alignscore(tmp_path_factory.mktemp("alignscore"))
+
+
+def test_alignscore_is_the_share_of_the_first_of_three_labels(alignscore):
     """Against the parts of the checkpoint put together by hand; one chunk, one sentence."""
     from transformers import AutoTokenizer, RobertaModel
 
-    checkpoint, base = tiny_alignscore(tmp_path)
+    checkpoint, base = alignscore
     state = torch.load(checkpoint, weights_only=True)["state_dict"]
     tokenizer = AutoTokenizer.from_pretrained(base)
     tokens = tokenizer("alpha lowers pressure in adults .", CLAIM, return_tensors="pt")
@@ -226,24 +235,15 @@ def test_alignscore_is_the_share_of_the_first_of_three_labels(tmp_path):
     assert found == pytest.approx(float(logits.softmax(-1)[0]), abs=1e-5)
 
 
-def test_alignscore_is_named_by_checkpoint_and_encoder(tmp_path):
-    checkpoint, base = tiny_alignscore(tmp_path)
-    found = open_entailment_model(f"alignscore:{checkpoint}@{base}", tmp_path)
+def test_alignscore_is_named_by_checkpoint_and_encoder(alignscore, tmp_path):
+    found = open_entailment_model(f"alignscore:{'@'.join(alignscore)}", tmp_path)
     assert found.name == "alignscore of AlignScore-tiny.ckpt" and get_label_count(found) == 2
     assert found.predict_probabilities(PAIRS).shape == (2, 3)
     long = [("alpha . " * 80, "\n".join(["alpha lowers pressure in adults ."] * 90))]
     assert np.isfinite(found.predict_probabilities(long)).all()
 
 
-def test_a_checkpoint_of_something_else_is_refused(tmp_path):
-    _, base = tiny_alignscore(tmp_path)
-    torch.save({"state_dict": {"tri_layer.weight": torch.zeros(3, 4)}}, tmp_path / "other.ckpt")
-    scorer = AlignScore(tmp_path / "other.ckpt", base)
-    with pytest.raises(SettingsError, match="not an AlignScore checkpoint"):
-        scorer.score(CLAIM, PASSAGE)
-
-
-def test_bioaces_classifiers_read_one_text_and_say_correct_by_the_second_class(tmp_path):
+def test_bioaces_classifiers_read_one_text_and_say_correct_by_the_second_class(inference, tmp_path):
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     folder = tiny_inference(tmp_path / "two", ("LABEL_0", "LABEL_1"))
@@ -255,9 +255,8 @@ def test_bioaces_classifiers_read_one_text_and_say_correct_by_the_second_class(t
     verifier = open_entailment_model(f"bioace-correctness:{folder}", tmp_path)
     found = verifier.predict_probabilities([(CLAIM, "A trial.\nalpha lowers pain .")])
     assert found[0] == pytest.approx([wanted, 0, 1 - wanted], abs=1e-6)
-    three = tiny_inference(tmp_path / "three")
     with pytest.raises(SettingsError, match="has 3 classes"):
-        open_entailment_model(f"bioace-correctness:{three}", tmp_path)
+        open_entailment_model(f"bioace-correctness:{inference}", tmp_path)
 
 
 @each_case(("score", "share"), [(-1, 0), (0, 0.25), (1, 0.5), (3, 1), (2, 0.75)])
@@ -268,8 +267,10 @@ def test_a_score_at_its_threshold_is_one_half_and_supports(score, share):
     assert (found[0].argmax() == SUPPORTS) == (score >= 1)
 
 
-def test_a_scoring_verifier_says_attributable_or_not_whatever_labels_are_wanted(tmp_path):
-    verifier = open_entailment_model(f"summac-zs:{tiny_inference(tmp_path)}", tmp_path)
+def test_a_scoring_verifier_says_attributable_or_not_whatever_labels_are_wanted(
+    inference, tmp_path
+):
+    verifier = open_entailment_model(f"summac-zs:{inference}", tmp_path)
     said = EncoderVerifier(verifier, Embedder(), n_labels=4).compare(CLAIM, PASSAGE)
     assert said.verdict in ("supports", "not_attributable")
 
