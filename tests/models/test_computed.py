@@ -51,9 +51,13 @@ def test_a_later_run_reads_what_an_earlier_one_computed(compute, tmp_path):
     assert compute.asked == ["a", "bb", "ccc"]
 
 
-@pytest.mark.parametrize(("digest", "most_mb"), [("", 10), ("d", 0)])
-def test_nothing_is_kept_without_a_digest_or_room(compute, tmp_path, digest, most_mb):
-    for _ in range(2):
+@pytest.mark.parametrize(
+    ("digests", "most_mb"), [(("", ""), 10), (("d", "d"), 0), (("one", "other"), 10)]
+)
+def test_nothing_is_read_without_a_digest_or_room_or_of_another_model(
+    compute, tmp_path, digests, most_mb
+):
+    for digest in digests:
         with cache_results(tmp_path, most_mb):
             lengths(compute, ["a"], digest)
     assert compute.asked == ["a", "a"]
@@ -70,13 +74,6 @@ def test_runs_beside_each_other_end_in_any_order(compute, tmp_path):
     assert compute.asked == ["a"]
     lengths(compute, ["a"])
     assert compute.asked == ["a", "a"], "nothing is kept after the last run"
-
-
-def test_another_model_computes_anew(compute, tmp_path):
-    with cache_results(tmp_path, 10):
-        lengths(compute, ["a"], "one")
-        lengths(compute, ["a"], "other")
-    assert compute.asked == ["a", "a"]
 
 
 def test_a_folder_that_cannot_be_made_keeps_nothing(compute, tmp_path):
