@@ -13,6 +13,7 @@ from ragassay.models.serving.app import ChatServer
 litellm_types = LazyModule("litellm.types.utils")
 
 KEY = "a-key-of-tests"
+CHAT = "/v1/chat/completions"
 ENDPOINT = "http://gpu:8000/v1"
 MODELS = {"ragassay/judge": None, "openai/gpt-4.1-mini": ENDPOINT}
 ASK = {"model": "ragassay/judge", "messages": [{"role": "user", "content": "a"}]}
@@ -46,13 +47,10 @@ class EchoModel:
 
 
 def client(model: Any, n_most: int = 8) -> httpx.AsyncClient:
-    return httpx.AsyncClient(
-        transport=httpx.ASGITransport(
-            app=ChatServer(KEY, MODELS, model, 30.0, n_most).create_app()
-        ),
-        base_url="http://server",
-        headers={"Authorization": f"Bearer {KEY}"},
-    )
+    app = ChatServer(KEY, MODELS, model, 30.0, n_most).create_app()
+    headers = {"Authorization": f"Bearer {KEY}"}
+    transport = httpx.ASGITransport(app=app)
+    return httpx.AsyncClient(transport=transport, base_url="http://server", headers=headers)
 
 
 async def figures(http: httpx.AsyncClient) -> str:

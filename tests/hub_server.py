@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+
+from loopback import serve
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -46,8 +46,7 @@ class Hub:
     def _files(self, name: str) -> list[str]:
         return sorted(file.name for file in self.models[name].iterdir() if file.is_file())
 
-    def answer(self, path: str) -> tuple[int, bytes, dict[str, str]]:
-        """Return status, body and headers for a path."""
+    def answer(self, path: str, _: bytes) -> tuple[int, bytes, dict[str, str]]:
         path = path.partition("?")[0]
         self.asked.append(path)
         for name, folder in self.models.items():
@@ -67,29 +66,5 @@ class Hub:
 def running_hub(models: dict[str, Path], licence: str = "mit") -> Iterator[Hub]:
     """Serve models until the block ends."""
     hub = Hub(models, licence)
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            status, body, headers = hub.answer(self.path)
-            self.send_response(status)
-            for key, value in {**headers, "Content-Length": str(len(body))}.items():
-                self.send_header(key, value)
-            self.end_headers()
-            if self.command == "GET":
-                self.wfile.write(body)
-
-        do_HEAD = do_GET
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    hub.url = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with serve(hub.answer) as hub.url:
         yield hub
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from lazy import LazyModule
@@ -52,18 +55,56 @@ def tiny_model(n_vocab: int) -> transformers.LlamaForCausalLM:
     return transformers.LlamaForCausalLM(config).eval()
 
 
+@dataclass(eq=False)
+class Plain:
+    """A model under transformers' own attention and cache, which many tests ask the same."""
+
+    model: transformers.LlamaForCausalLM
+
+    @cache  # noqa: B019 - one for the session
+    def greedy(self, tokens: tuple[int, ...], n: int) -> list[int]:
+        with torch.inference_mode():
+            ids = torch.tensor([tokens])
+            out = self.model.generate(
+                ids,
+                attention_mask=torch.ones_like(ids),
+                max_new_tokens=n,
+                do_sample=False,
+                pad_token_id=0,
+            )
+            return out[0, len(tokens) :].tolist()
+
+    @cache  # noqa: B019
+    def logits(self, tokens: tuple[int, ...]) -> torch.Tensor:
+        """Shape (n_tokens, n_vocab)."""
+        with torch.inference_mode():
+            return self.model(torch.tensor([tokens])).logits[0]
+
+
 def tiny_adapter(
     folder: Path, n_vocab: int, base: str = "some/base", task: TunedTask = "judge"
 ) -> peft.PeftModel:
     """Save a random adapter that changes the output of the tiny model."""
-    config = peft.LoraConfig(r=4, target_modules=["q_proj", "down_proj"], task_type="CAUSAL_LM")
-    model = peft.get_peft_model(tiny_model(n_vocab), config)
+    return random_adapter(tiny_model(n_vocab), folder, base=base, task=task)
+
+
+def random_adapter(
+    model: transformers.PreTrainedModel,
+    folder: Path,
+    base: str,
+    modules: Sequence[str] = ("q_proj", "down_proj"),
+    size: float = 0.3,
+    task: TunedTask = "judge",
+) -> peft.PeftModel:
+    """Save a random adapter of a model, and return the model with it."""
+    config = peft.LoraConfig(r=4, target_modules=list(modules), task_type="CAUSAL_LM")
+    tuned = peft.get_peft_model(model, config)
     torch.manual_seed(3)
     with torch.no_grad():
-        for name, parameter in model.named_parameters():
+        for name, parameter in tuned.named_parameters():
             if "lora_B" in name:
                 # Adapters are stored in half precision, so use exact values.
-                parameter.copy_((torch.randn_like(parameter) * 0.3).half())
+                parameter.copy_((torch.randn_like(parameter) * size).half())
             if "lora_A" in name:
                 parameter.copy_(parameter.half())
     note = TunedNote(
@@ -78,5 +119,5 @@ def tiny_adapter(
         seed=0,
         versions={},
     )
-    save_adapter(model, folder, note)  # type: ignore[arg-type]
-    return model  # type: ignore[return-value]
+    save_adapter(tuned, folder, note)  # type: ignore[arg-type]
+    return tuned.eval()  # type: ignore[return-value]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from jsonl import write_jsonl
 
 from ragassay.prompts import load_rubrics
 
@@ -23,20 +24,24 @@ PAPERS = [
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write YESciEval's pair of files: ten questions with original and redundant answers."""
+    """Return ten questions with original and redundant answers, as a judge rated the original."""
+    rated = {rubric.title(): {"rating": 5, "rationale": "Good."} for rubric in load_rubrics()}
+    return write_answers(tmp_path_factory.mktemp("yescieval"), {"benign": {"judge": rated}})
+
+
+def write_answers(folder: Path, ratings: Mapping[str, object]) -> Path:
+    """Write YESciEval's pair of files with the judges' ratings of each variant."""
     names = [f"question-{n}" for n in range(10)]
     questions = [{"id": n, "question": "Does drug A help?", "papers": PAPERS} for n in names]
-    rated = {rubric.title(): {"rating": 5, "rationale": "Good."} for rubric in load_rubrics()}
+    write_jsonl(folder / "t-questions.jsonl", *questions)
     rows = [
-        {"question_id": n, "generator": "g", "variant": v, "target_rubric": t, "answer": a} | extra
+        {"question_id": n, "generator": "g", "variant": v, "target_rubric": t, "answer": a}
+        | ({"ratings": ratings[v]} if v in ratings else {})
         for n in names
-        for v, t, a, extra in (
-            ("benign", None, ANSWER, {"ratings": {"judge": rated}}),
-            ("subtle", "Conciseness", REDUNDANT, {}),
-            ("extreme", "Relevancy", f"{ANSWER} The match was lost.", {}),
+        for v, t, a in (
+            ("benign", None, ANSWER),
+            ("subtle", "Conciseness", REDUNDANT),
+            ("extreme", "Relevancy", f"{ANSWER} The match was lost."),
         )
     ]
-    folder = tmp_path_factory.mktemp("yescieval")
-    for name, lines in (("t-questions.jsonl", questions), ("t-answers.jsonl", rows)):
-        (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return folder / "t-answers.jsonl"
+    return write_jsonl(folder / "t-answers.jsonl", *rows)

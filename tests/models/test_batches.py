@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from case_tables import each_case
+from schemas import as_format, closed
 
 import ragassay.models.batch_queue as queues
 from ragassay.errors import (
@@ -31,28 +32,22 @@ from ragassay.testing import BatchPlan, Fault, ScriptedModel, last_user_text
 
 pytestmark = pytest.mark.integration
 
-SCHEMA = {
-    "type": "json_schema",
-    "json_schema": {
-        "name": "rating",
-        "strict": True,
-        "schema": {
-            "type": "object",
-            "properties": {"asked": {"type": "string"}},
-            "required": ["asked"],
-            "additionalProperties": False,
-        },
-    },
-}
+SCHEMA = as_format(closed(asked={"type": "string"}))
+QUESTIONS = [f"Does drug {n} help?" for n in range(9)]
+OPENAI, ANTHROPIC = "openai/gpt-4.1-mini", "anthropic/claude-sonnet-4-5"
+each_provider = pytest.mark.parametrize("name", [OPENAI, "azure/gpt-4.1-mini", ANTHROPIC])
 
 
 @pytest.fixture(autouse=True)
-def soon(monkeypatch):
-    """Batches are submitted and looked at without long pauses, however busy the machine is."""
+def environment(monkeypatch):
+    """Submit batches and look at them without long pauses, and set all keys."""
     monkeypatch.setattr(queues, "QUIET_S", 0.1)
     monkeypatch.setattr(queues, "BUSY_SHARE", 100.0)
     monkeypatch.setattr(queues, "FIRST_CHECK_S", 0.05)
     monkeypatch.setattr("ragassay.models.batch_services.FIRST_PAUSE_S", 0.01)
+    monkeypatch.setenv("AZURE_API_KEY", "sk-test")
+    monkeypatch.setenv("AZURE_API_VERSION", "2024-10-21")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
 
 
 def repeat_question(messages: Any, schema: Any) -> Any:
@@ -72,24 +67,9 @@ def model(plan) -> Iterator[ScriptedModel]:
         yield started
 
 
-PROVIDERS = ("openai", "azure", "anthropic")
-NAMES = {
-    "openai": "openai/gpt-4.1-mini",
-    "azure": "azure/gpt-4.1-mini",
-    "anthropic": "anthropic/claude-sonnet-4-5",
-}
-
-
-@pytest.fixture
-def keys(monkeypatch) -> None:
-    monkeypatch.setenv("AZURE_API_KEY", "sk-test")
-    monkeypatch.setenv("AZURE_API_VERSION", "2024-10-21")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
-
-
-def judge(model: ScriptedModel, name: str = "openai/gpt-4.1-mini", **options: Any) -> JudgeLM:
+def judge(model: ScriptedModel, name: str = OPENAI) -> JudgeLM:
     base = model.base_url if name.startswith("openai/") else model.base_url.removesuffix("/v1")
-    return JudgeLM(load_settings(model=name, api_base=base, batch=True, **options))
+    return JudgeLM(load_settings(model=name, api_base=base, batch=True))
 
 
 async def ask(
@@ -103,10 +83,7 @@ async def ask(
     limiter = limiter or RunLimiter()
     async with batch_calls(folder, limiter, tell):
         with limit_calls(limiter):
-            calls = [
-                lm.acall(messages=[{"role": "user", "content": q}], response_format=SCHEMA)
-                for q in questions
-            ]
+            calls = (lm.acall(question, response_format=SCHEMA) for question in questions)
             found = await asyncio.gather(*calls, return_exceptions=True)
     return [one if isinstance(one, BaseException) else _asked(one) for one in found]
 
@@ -115,31 +92,24 @@ def _asked(reply: Any) -> str:
     return json.loads(reply[0]["text"])["asked"]
 
 
-QUESTIONS = [f"Does drug {n} help?" for n in range(9)]
-
-
-@pytest.mark.parametrize("provider", PROVIDERS)
-async def test_calls_that_wait_together_make_one_batch_and_each_gets_its_own_reply(
-    provider, model, keys, tmp_path
-):
-    assert await ask(judge(model, NAMES[provider]), QUESTIONS, tmp_path) == QUESTIONS
-    assert [len(batch.requests) for batch in model.batches] == [9]
-
-
-@pytest.mark.parametrize("provider", ["openai", "anthropic"])
-async def test_a_batch_costs_half(provider, model, keys, tmp_path):
-    lm, alone = judge(model, NAMES[provider]), judge(model)
+@each_provider
+async def test_calls_together_make_one_batch_and_each_gets_its_reply(name, model, tmp_path):
     with meter_calls() as batched:
-        await ask(lm, QUESTIONS, tmp_path)
+        assert await ask(judge(model, name), QUESTIONS, tmp_path) == QUESTIONS
+    assert [len(batch.requests) for batch in model.batches] == [9]
     assert batched.usage.n_calls == 9
     assert batched.usage.cost_usd and batched.usage.cost_usd > 0
-    if provider == "openai":
-        with meter_calls() as single:
-            for question in QUESTIONS:
-                await alone.acall(
-                    messages=[{"role": "user", "content": question}], response_format=SCHEMA
-                )
-        assert single.usage.cost_usd == pytest.approx(2 * batched.usage.cost_usd)
+    kept = "".join(file.read_text() for file in (tmp_path / BATCHES).iterdir())
+    assert "sk-test" not in kept and "127.0.0.1" not in kept
+
+
+async def test_a_batch_costs_half(model, tmp_path):
+    with meter_calls() as batched:
+        await ask(judge(model), QUESTIONS, tmp_path)
+    with meter_calls() as single:
+        for question in QUESTIONS:
+            await judge(model).acall(question, response_format=SCHEMA)
+    assert single.usage.cost_usd == pytest.approx(2 * batched.usage.cost_usd)
 
 
 async def test_the_price_of_an_unknown_model_is_unknown_not_zero(model, tmp_path):
@@ -148,23 +118,12 @@ async def test_the_price_of_an_unknown_model_is_unknown_not_zero(model, tmp_path
     assert found.usage.cost_usd is None
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
-async def test_a_run_that_was_stopped_collects_the_batch_that_it_submitted(
-    provider, model, plan, keys, tmp_path
-):
-    plan.takes_s = 60.0
-    lm = judge(model, NAMES[provider])
-    await stopped_after_submit(lm, model, tmp_path)
-    plan.takes_s = 0.0
-    questions = [*QUESTIONS, "Does it harm?"]
-    assert await ask(judge(model, NAMES[provider]), questions, tmp_path) == questions
-    sizes = sorted(len(batch.requests) for batch in model.batches)
-    assert sizes == [1, 9], "only what was missing is submitted"
-
-
-async def stopped_after_submit(lm: JudgeLM, model: ScriptedModel, folder: Path) -> None:
+async def stop_after_submit(
+    model: ScriptedModel, plan: BatchPlan, folder: Path, name: str = OPENAI
+) -> None:
     """Stop a run, as Ctrl+C does, once its batch is submitted and kept."""
-    run = asyncio.create_task(ask(lm, QUESTIONS, folder))
+    plan.takes_s = 60.0
+    run = asyncio.create_task(ask(judge(model, name), QUESTIONS, folder))
     while not any(batch.id for batch in BatchStore(folder).read_batches()):
         ended, _ = await asyncio.wait({run}, timeout=0.02)
         assert not ended
@@ -172,6 +131,16 @@ async def stopped_after_submit(lm: JudgeLM, model: ScriptedModel, folder: Path) 
     with contextlib.suppress(asyncio.CancelledError):
         await run
     assert len(model.batches) == 1
+    plan.takes_s = 0.0
+
+
+@each_provider
+async def test_a_stopped_run_collects_the_batch_that_it_submitted(name, model, plan, tmp_path):
+    await stop_after_submit(model, plan, tmp_path, name)
+    questions = [*QUESTIONS, "Does it harm?"]
+    assert await ask(judge(model, name), questions, tmp_path) == questions
+    sizes = sorted(len(batch.requests) for batch in model.batches)
+    assert sizes == [1, 9], "only what was missing is submitted"
 
 
 async def test_replies_that_were_collected_before_a_stop_are_not_asked_for_again(model, tmp_path):
@@ -183,40 +152,35 @@ async def test_replies_that_were_collected_before_a_stop_are_not_asked_for_again
     assert len(model.batches) == 2, "--retry-failed asks anew"
 
 
-@pytest.mark.parametrize("is_known", [True, False])
-async def test_a_run_killed_while_it_submitted_finds_its_batch_by_name(
-    is_known, model, plan, tmp_path
-):
-    plan.takes_s = 60.0
-    await stopped_after_submit(judge(model), model, tmp_path)
-    store = BatchStore(tmp_path)
+def change_stored_batch(folder: Path, **changes: str) -> None:
+    store = BatchStore(folder)
     (batch,) = store.read_batches()
     store.forget(batch)
-    name = batch.name if is_known else "ragassay-never-arrived"
-    store.save(batch.model_copy(update={"id": "", "name": name}))
-    plan.takes_s = 0.0
+    store.save(batch.model_copy(update=changes))
+
+
+@pytest.mark.parametrize(("changes", "n_batches"), [({}, 1), ({"name": "ragassay-lost"}, 2)])
+async def test_a_run_killed_while_it_submitted_finds_its_batch_by_name(
+    changes, n_batches, model, plan, tmp_path
+):
+    await stop_after_submit(model, plan, tmp_path)
+    change_stored_batch(tmp_path, id="", **changes)
     assert await ask(judge(model), QUESTIONS, tmp_path) == QUESTIONS
-    assert len(model.batches) == (1 if is_known else 2)
+    assert len(model.batches) == n_batches
 
 
 async def test_a_batch_that_the_provider_has_deleted_is_submitted_again(model, tmp_path):
-    lm = judge(model)
-    await ask(lm, QUESTIONS, tmp_path)
-    store = BatchStore(tmp_path)
-    (batch,) = store.read_batches()
-    store.forget(batch)
-    store.save(batch.model_copy(update={"id": "batch_99", "state": "submitted"}))
+    await ask(judge(model), QUESTIONS, tmp_path)
+    change_stored_batch(tmp_path, id="batch_99", state="submitted")
     assert await ask(judge(model), QUESTIONS, tmp_path) == QUESTIONS
-    assert [batch.id for batch in store.read_batches()] == ["batch_2"]
+    assert [batch.id for batch in BatchStore(tmp_path).read_batches()] == ["batch_2"]
 
 
 async def test_a_batch_of_another_model_or_endpoint_is_left_alone(model, tmp_path):
     store = BatchStore(tmp_path)
     others = [
-        SubmittedBatch(name="one", id="batch_7", model="openai/other", endpoint="e", keys=("k",)),
-        SubmittedBatch(
-            name="two", id="batch_8", model="openai/gpt-4.1-mini", endpoint="e", keys=("k",)
-        ),
+        SubmittedBatch(name=f"b{n}", id=f"batch_{n}", model=name, endpoint="e", keys=("k",))
+        for n, name in ((7, "openai/other"), (8, OPENAI))
     ]
     for batch in others:
         store.save(batch)
@@ -254,28 +218,28 @@ async def test_requests_that_failed_in_a_batch_fail_alone_and_are_not_asked_agai
     assert found[len(ITEM_FAULTS) :] == QUESTIONS[len(ITEM_FAULTS) :] != []
 
 
-async def test_requests_that_failed_in_a_batch_of_anthropic_say_why(plan, keys, tmp_path):
+async def test_requests_that_failed_in_a_batch_of_anthropic_say_why(plan, tmp_path):
     faults = [Fault("server_error", contains="drug 3"), Fault("rate_limit", contains="drug 4")]
     with ScriptedModel(repeat_question, faults=faults, batches=plan) as model:
-        found = await ask(judge(model, NAMES["anthropic"]), QUESTIONS, tmp_path)
+        found = await ask(judge(model, ANTHROPIC), QUESTIONS, tmp_path)
     for error, reason in zip(found[3:5], ("server_error", "rate_limit"), strict=True):
         assert isinstance(error, BatchError) and error.reason == reason
         assert "pass --retry-failed to repeat the request" in str(error)
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
+@each_provider
 @pytest.mark.parametrize(("ending", "reason"), [("expired", "timeout"), ("cancelled", "error")])
 async def test_a_batch_that_ends_early_gives_the_replies_that_it_has(
-    provider, ending, reason, model, plan, keys, tmp_path
+    name, ending, reason, model, plan, tmp_path
 ):
     plan.ending = ending
-    found = await ask(judge(model, NAMES[provider]), QUESTIONS, tmp_path)
+    found = await ask(judge(model, name), QUESTIONS, tmp_path)
     failed = [one for one in found if isinstance(one, BatchError)]
     assert len(failed) == 4 and {one.reason for one in failed} == {reason}
     assert all(one == QUESTIONS[n] for n, one in enumerate(found) if one not in failed)
     assert len(model.batches) == 1, "nothing is paid again in the same run"
     plan.ending = "completed"
-    assert await ask(judge(model, NAMES[provider]), QUESTIONS, tmp_path) == QUESTIONS
+    assert await ask(judge(model, name), QUESTIONS, tmp_path) == QUESTIONS
     assert len(model.batches[1].requests) == 4, "the next start asks for the rest"
 
 
@@ -285,9 +249,7 @@ async def test_expired_requests_of_a_batch_that_completed_are_timeouts(model, pl
     assert [one.reason for one in found if isinstance(one, BatchError)] == ["timeout"] * 2
 
 
-async def test_a_batch_that_is_refused_as_a_whole_stops_the_run_and_is_forgotten(
-    model, plan, tmp_path
-):
+async def test_a_refused_batch_stops_the_run_and_is_forgotten(model, plan, tmp_path):
     plan.ending = "failed"
     lm = judge(model)
     found = await ask(lm, QUESTIONS, tmp_path)
@@ -333,9 +295,9 @@ async def test_a_batch_that_may_cost_more_than_is_left_is_not_submitted(model, t
 
 
 async def test_a_bound_of_money_without_a_price_is_refused(model, tmp_path):
-    lm = judge(model, "openai/scripted")
-    found = await ask(lm, QUESTIONS[:1], tmp_path, RunLimiter(max_usd=1.0))
-    assert isinstance(found[0], BudgetError) and "price of every judge" in str(found[0])
+    lm, limiter = judge(model, "openai/scripted"), RunLimiter(max_usd=1.0)
+    (error,) = await ask(lm, QUESTIONS[:1], tmp_path, limiter)
+    assert isinstance(error, BudgetError) and "price of every judge" in str(error)
 
 
 async def test_progress_names_the_batch_its_size_and_its_price(model, tmp_path):
@@ -357,12 +319,6 @@ async def test_a_call_outside_of_a_run_is_sent_by_itself(model):
     assert not model.batches
 
 
-async def test_no_key_and_no_address_is_kept(model, tmp_path):
-    await ask(judge(model), QUESTIONS, tmp_path)
-    kept = "".join(file.read_text() for file in (tmp_path / BATCHES).iterdir())
-    assert "sk-test" not in kept and "127.0.0.1" not in kept
-
-
 def test_a_damaged_batch_says_what_to_do(tmp_path):
     (tmp_path / BATCHES).mkdir()
     (tmp_path / BATCHES / "ragassay-1.json").write_text('{"id": ')
@@ -370,65 +326,60 @@ def test_a_damaged_batch_says_what_to_do(tmp_path):
         BatchStore(tmp_path).read_batches()
 
 
-REFUSED = [
-    ({}, "batch requires a hosted judge"),
-    ({"model": "ragassay/judge"}, "batch requires a hosted judge"),
-    ({"model": "groq/llama-3.3-70b-versatile"}, "batch: groq/llama-3.3-70b-versatile has no"),
-    ({"model": "hosted_vllm/qwen", "api_base": "http://localhost:1/v1"}, "has no batch API"),
-    ({"model": "gpt-4.1-mini"}, "batch: gpt-4.1-mini has no batch API"),
-    ({"model": "ollama/llama3"}, "supported providers are openai, azure, anthropic, vertex_ai"),
-    ({"model": "openai/a", "panel": ("mistral/b",)}, "batch: mistral/b has no"),
-    ({"model": "ragassay/judge", "escalate": "groq/b"}, "batch: groq/b has no"),
-    ({"model": "openai/a", "engine": "ray"}, "batch cannot be combined with a cluster"),
-]
-
-
-@each_case(("fields", "message"), REFUSED)
+@each_case(
+    ("fields", "message"),
+    [
+        ({}, "batch requires a hosted judge"),
+        ({"model": "ragassay/judge"}, "batch requires a hosted judge"),
+        ({"model": "groq/llama-3.3-70b-versatile"}, "batch: groq/llama-3.3-70b-versatile has no"),
+        ({"model": "hosted_vllm/qwen", "api_base": "http://localhost:1/v1"}, "has no batch API"),
+        ({"model": "gpt-4.1-mini"}, "batch: gpt-4.1-mini has no batch API"),
+        ({"model": "ollama/llama3"}, "supported providers are openai, azure, anthropic, vertex_ai"),
+        ({"model": "openai/a", "panel": ("mistral/b",)}, "batch: mistral/b has no"),
+        ({"model": "ragassay/judge", "escalate": "groq/b"}, "batch: groq/b has no"),
+        ({"model": "openai/a", "engine": "ray"}, "batch cannot be combined with a cluster"),
+    ],
+)
 def test_settings_that_cannot_be_batched_are_refused_in_one_line(fields, message):
     with pytest.raises(SettingsError, match=message):
         load_settings(batch=True, **fields)
 
 
-ALLOWED = [
-    {"model": "openai/a", "panel": ("anthropic/b", "ragassay/judge")},
-    {"model": "ragassay/judge", "escalate": "azure/b"},
-    {"model": "vertex_ai/gemini-2.5-flash"},
-    {"escalate": "openai/b"},
-]
-
-
-@pytest.mark.parametrize("fields", ALLOWED)
+@each_case(
+    "fields",
+    [
+        {"model": "openai/a", "panel": ("anthropic/b", "ragassay/judge")},
+        {"model": "ragassay/judge", "escalate": "azure/b"},
+        {"model": "vertex_ai/gemini-2.5-flash"},
+        {"escalate": "openai/b"},
+    ],
+)
 def test_panels_and_cascades_with_a_hosted_judge_are_batched(fields):
     assert load_settings(batch=True, **fields).limits.batch
 
 
-LINES_OF_OPENAI = [
-    (
-        {"custom_id": "k", "response": {"status_code": 200, "body": {"a": 1}}, "error": None},
-        (200, {"a": 1}),
-    ),
-    (
-        {"custom_id": "k", "response": {"status_code": 400, "body": {"error": {}}}, "error": None},
-        (400, {"error": {}}),
-    ),
-    (
-        {"custom_id": "k", "response": None, "error": {"code": "batch_expired", "message": "m"}},
-        (504, {"error": {"code": "batch_expired", "message": "m"}}),
-    ),
-    ({"response": {"status_code": 200, "body": {}}}, None),
-]
+EXPIRED = {"code": "batch_expired", "message": "m"}
 
 
-@pytest.mark.parametrize(("line", "expected"), LINES_OF_OPENAI)
-def test_a_line_of_openais_replies_is_read(line, expected):
-    reply = FileBatches("openai/a", None).read_reply(line)
-    assert (reply and (reply.status, reply.body)) == expected
+@each_case(
+    ("response", "error", "expected"),
+    [
+        ({"status_code": 200, "body": {"a": 1}}, None, (200, {"a": 1})),
+        ({"status_code": 400, "body": {"error": {}}}, None, (400, {"error": {}})),
+        (None, EXPIRED, (504, {"error": EXPIRED})),
+    ],
+)
+def test_a_line_of_openais_replies_is_read(response, error, expected):
+    service, line = FileBatches("openai/a", None), {"response": response, "error": error}
+    reply = service.read_reply({"custom_id": "k", **line})
+    assert (reply.status, reply.body) == expected
+    assert service.read_reply(line) is None
 
 
 def test_a_line_of_vertex_says_whose_it_is_by_a_label():
     service = VertexBatches("vertex_ai/gemini-2.5-flash", None)
     request = queues.BatchRequest("abc-1", {"contents": [], "labels": {"a": "b"}})
-    line: Any = service.write_line(request)
+    line = service.write_line(request)
     assert line == {"request": {"contents": [], "labels": {"a": "b", "ragassay_key": "abc-1"}}}
     reply = service.read_reply({**line, "response": {"candidates": []}, "status": ""})
     assert reply and (reply.key, reply.status) == ("abc-1", 200)

@@ -1,4 +1,4 @@
-"""What endpoints refuse, by their own words, and what a call then carries."""
+"""What endpoints refuse and report, by their own words, and what a call then carries."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ragassay.models.call_parameters import (
     find_refused_parameter,
     list_call_options,
 )
+from ragassay.models.provider_errors import MEANINGS, detect_meaning
 
 SENT: dict[str, Any] = {
     "temperature": 0,
@@ -60,12 +61,12 @@ REFUSALS = (
 )  # fmt: skip
 
 
-def test_refusals_are_known_by_their_words() -> None:
+def test_refusals_are_known_by_their_words():
     found = {words: find_refused_parameter(status, words, SENT) for status, words, _ in REFUSALS}
     assert found == {words: refused for _, words, refused in REFUSALS}
 
 
-def test_examples_of_the_table_are_refusals() -> None:
+def test_examples_of_the_table_are_refusals():
     for one in REFUSABLE:
         sent = {name: 1 for name in one.sent_as}
         if one.sent_as == ("response_format",):
@@ -73,40 +74,57 @@ def test_examples_of_the_table_are_refusals() -> None:
         assert find_refused_parameter(400, one.example, sent) == one.name
 
 
-def test_what_was_not_sent_is_not_refused() -> None:
+def test_what_was_not_sent_is_not_refused():
     for status, words, _ in REFUSALS:
         assert find_refused_parameter(status, words, {"temperature": None}) == ""
 
 
 @each_case(
-    ("learnt", "left"),
+    ("learnt", "dropped", "added"),
     [
-        ((), SENT),
-        (("logprobs",), {k: v for k, v in SENT.items() if "logprobs" not in k}),
-        (("temperature",), {k: v for k, v in SENT.items() if k != "temperature"}),
-        (("json_schema",), SENT | {"response_format": {"type": "json_object"}}),
-        (("json_schema", "json_object"), {k: v for k, v in SENT.items() if k != "response_format"}),
-        (
-            ("max_tokens",),
-            {k: v for k, v in SENT.items() if k != "max_tokens"} | {"max_completion_tokens": 256},
-        ),
-        (
-            ("max_tokens", "max_completion_tokens"),
-            {k: v for k, v in SENT.items() if k != "max_tokens"},
-        ),
-        ((REASONING,), SENT | {"max_tokens": 4096}),
+        ((), (), {}),
+        (("logprobs",), ("logprobs", "top_logprobs"), {}),
+        (("temperature",), ("temperature",), {}),
+        (("json_schema",), (), {"response_format": {"type": "json_object"}}),
+        (("json_schema", "json_object"), ("response_format",), {}),
+        (("max_tokens",), ("max_tokens",), {"max_completion_tokens": 256}),
+        (("max_tokens", "max_completion_tokens"), ("max_tokens",), {}),
+        ((REASONING,), (), {"max_tokens": 4096}),
     ],
-)  # fmt: skip
-def test_a_call_carries_what_its_endpoint_takes(
-    learnt: tuple[str, ...], left: dict[str, Any]
-) -> None:
+)
+def test_a_call_carries_what_its_endpoint_takes(learnt, dropped, added):
+    left = {name: value for name, value in SENT.items() if name not in dropped} | added
     assert apply_learned({**SENT, "tools": None}, learnt) == left
 
 
-def test_the_note_says_what_was_left_out() -> None:
+def test_the_note_says_what_was_left_out():
     assert describe_refusals("openai/m", ()) == ""
     note = describe_refusals("openai/m", ["temperature", "logprobs"])
     assert note.startswith("openai/m: ")
     assert "no log-probabilities" in note
     assert "the endpoint's default temperature" in note
     assert list_call_options("logprobs") == ("logprobs", "top_logprobs")
+
+
+def test_examples_of_the_table_have_their_meanings():
+    assert {words: detect_meaning(400, words) for _, _, words in MEANINGS} == {
+        words: meaning for meaning, _, words in MEANINGS
+    }
+
+
+@each_case(
+    ("status", "words", "meaning"),
+    [
+        (402, "No.", "quota"),
+        (429, "You exceeded your current quota, please check your plan", "quota"),
+        (429, "You exceeded your current quota. Quota metric: requests per minute", None),
+        (429, "You exceeded your current quota. Please retry in 21.4s.", None),
+        (429, "Rate limit reached. Please try again in 7s.", None),
+        (429, "Please retry after 86400 seconds.", "quota"),
+        (500, "Loading the context window failed", None),
+        (401, "Your credit balance is too low", None),
+        (400, "The patient was out of danger.", None),
+    ],
+)
+def test_what_passes_by_itself_is_no_gone_quota(status, words, meaning):
+    assert detect_meaning(status, words) == meaning

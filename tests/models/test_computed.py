@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from case_tables import each_case
 from numpy.typing import NDArray
 
 from ragassay.models import minilm
@@ -35,8 +36,12 @@ def lengths(compute: Counting, texts: Sequence[str], digest: str = "d") -> list[
     return [one.tolist() for one in compute_arrays("length", digest, texts, compute)]
 
 
-def test_a_later_run_reads_what_an_earlier_one_computed(tmp_path: Path) -> None:
-    compute = Counting()
+@pytest.fixture
+def compute() -> Counting:
+    return Counting()
+
+
+def test_a_later_run_reads_what_an_earlier_one_computed(compute, tmp_path):
     with cache_results(tmp_path, 10):
         first = lengths(compute, ["a", "bb", "a"])
     with cache_results(tmp_path, 10):
@@ -46,19 +51,20 @@ def test_a_later_run_reads_what_an_earlier_one_computed(tmp_path: Path) -> None:
     assert compute.asked == ["a", "bb", "ccc"]
 
 
-@pytest.mark.parametrize(("digest", "most_mb"), [("", 10), ("d", 0)])
-def test_nothing_is_kept_without_a_digest_or_room(
-    tmp_path: Path, digest: str, most_mb: int
-) -> None:
-    compute = Counting()
-    for _ in range(2):
+@pytest.mark.parametrize(
+    ("digests", "most_mb"), [(("", ""), 10), (("d", "d"), 0), (("one", "other"), 10)]
+)
+def test_nothing_is_read_without_a_digest_or_room_or_of_another_model(
+    compute, tmp_path, digests, most_mb
+):
+    for digest in digests:
         with cache_results(tmp_path, most_mb):
             lengths(compute, ["a"], digest)
     assert compute.asked == ["a", "a"]
 
 
-def test_runs_beside_each_other_end_in_any_order(tmp_path: Path) -> None:
-    one, other, compute = cache_results(tmp_path, 10), cache_results(tmp_path, 10), Counting()
+def test_runs_beside_each_other_end_in_any_order(compute, tmp_path):
+    one, other = cache_results(tmp_path, 10), cache_results(tmp_path, 10)
     one.__enter__()
     other.__enter__()
     lengths(compute, ["a"])
@@ -70,17 +76,8 @@ def test_runs_beside_each_other_end_in_any_order(tmp_path: Path) -> None:
     assert compute.asked == ["a", "a"], "nothing is kept after the last run"
 
 
-def test_another_model_computes_anew(tmp_path: Path) -> None:
-    compute = Counting()
-    with cache_results(tmp_path, 10):
-        lengths(compute, ["a"], "one")
-        lengths(compute, ["a"], "other")
-    assert compute.asked == ["a", "a"]
-
-
-def test_a_folder_that_cannot_be_made_keeps_nothing(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_keeps_nothing(compute, tmp_path):
     (tmp_path / "file").touch()
-    compute = Counting()
     with cache_results(tmp_path / "file" / "folder", 10):
         assert lengths(compute, ["a"]) == [[1.0, pytest.approx(0.1)]]
 
@@ -97,49 +94,54 @@ def damage_pages(folder: Path) -> None:
     database.write_bytes(content[:16384] + b"\xff" * (len(content) - 16384))
 
 
-def test_a_malformed_database_is_set_aside_and_made_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("damage", "n_computed"),
     # What opens is found malformed by the read, and made again by the next run.
-    for damage, n_computed in ((damage_database, [1, 2, 2, 2]), (damage_pages, [1, 2, 3, 3])):
-        folder, compute, found = tmp_path / damage.__name__, Counting(), []
-        for run in range(4):
-            with cache_results(folder, 10):
-                assert lengths(compute, ["a"]) == [[1.0, pytest.approx(0.1)]], damage
-            found.append(len(compute.asked))
-            if run == 0:
-                damage(folder)
-        assert found == n_computed, damage
-        assert (folder / "cache.db.damaged").is_file(), damage
+    [(damage_database, [1, 2, 2, 2]), (damage_pages, [1, 2, 3, 3])],
+)
+def test_a_malformed_database_is_set_aside_and_made_again(damage, n_computed, compute, tmp_path):
+    for run, n in enumerate(n_computed):
+        with cache_results(tmp_path, 10):
+            assert lengths(compute, ["a"]) == [[1.0, pytest.approx(0.1)]]
+        assert len(compute.asked) == n
+        if run == 0:
+            damage(tmp_path)
+    assert (tmp_path / "cache.db.damaged").is_file()
 
 
-def test_an_entry_that_cannot_be_read_is_computed_again_and_stored(tmp_path: Path) -> None:
-    header = np.lib.format.magic(1, 0) + b"\x76\x00"
-    huge = b"{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999999,), }"
-    for case, content in {
-        "emptied": b"",
-        "a broken archive": b"PK\x03\x04",
-        "a broken header": header + b"{'descr': ('<f4', " + b" " * 100 + b"\n",
-        "more than the memory": header + huge.ljust(117) + b"\n",
-        "cut": header,
-        "no array": b"damaged",
-    }.items():
-        folder, asked = tmp_path / case, []
-
-        def compute(given: list[Any], asked: list[Any] = asked) -> list[NDArray[np.floating]]:
-            asked += given
-            return [np.zeros(20_000, dtype=np.float32) for _ in given]
-
-        for n_computed in (1, 2, 2):
-            with cache_results(folder, 10):
-                (array,) = compute_arrays("zeros", "d", ["a"], compute)
-            assert array.shape == (20_000,), case
-            assert len(asked) == n_computed, case
-            if n_computed == 1:
-                (path,) = folder.rglob("*.val")
-                path.write_bytes(content)
+HEADER = np.lib.format.magic(1, 0) + b"\x76\x00"
+HUGE = b"{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999999,), }"
 
 
-def test_a_locked_database_delays_no_run_for_long(tmp_path: Path) -> None:
-    compute = Counting()
+@each_case(
+    "content",
+    [
+        b"",
+        b"PK\x03\x04",  # an archive
+        HEADER + b"{'descr': ('<f4', " + b" " * 100 + b"\n",
+        HEADER + HUGE.ljust(117) + b"\n",  # larger than the memory
+        HEADER,
+        b"damaged",
+    ],
+)
+def test_an_entry_that_cannot_be_read_is_computed_again_and_stored(content, tmp_path):
+    asked = []
+
+    def compute(given: list[Any]) -> list[NDArray[np.floating]]:
+        asked.extend(given)
+        return [np.zeros(20_000, dtype=np.float32) for _ in given]
+
+    for n_computed in (1, 2, 2):
+        with cache_results(tmp_path, 10):
+            (array,) = compute_arrays("zeros", "d", ["a"], compute)
+        assert array.shape == (20_000,)
+        assert len(asked) == n_computed
+        if n_computed == 1:
+            (path,) = tmp_path.rglob("*.val")
+            path.write_bytes(content)
+
+
+def test_a_locked_database_delays_no_run_for_long(compute, tmp_path):
     with cache_results(tmp_path, 10), closing(sqlite3.connect(tmp_path / "cache.db")) as other:
         lengths(compute, ["a"])
         other.execute("BEGIN IMMEDIATE")
@@ -151,7 +153,7 @@ def test_a_locked_database_delays_no_run_for_long(tmp_path: Path) -> None:
     assert compute.asked == ["a", "bb", "ccc", "dddd", "eeeee"]
 
 
-def test_the_text_is_not_stored(tmp_path: Path) -> None:
+def test_the_text_is_not_stored(tmp_path):
     with cache_results(tmp_path, 10):
         lengths(Counting(), ["a very private sentence"])
     stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
@@ -160,9 +162,7 @@ def test_the_text_is_not_stored(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
-def test_stored_vectors_and_probabilities_are_those_computed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stored_vectors_and_probabilities_are_those_computed(tmp_path, monkeypatch):
     texts, pairs = ["Drug A helps.", "It rained."], [("Drug A helps.", "Drug A helped most.")]
     with cache_results(tmp_path, 10):
         embedder, verifier = Embedder(), AdaptedVerifier(WHOLE, Path())

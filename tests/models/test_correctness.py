@@ -1,8 +1,6 @@
 """Models that say whether a passage supports a sentence."""
 
-from __future__ import annotations
-
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -24,7 +22,7 @@ from ragassay.records import Bound
 
 
 @pytest.mark.integration
-def test_the_cosine_is_a_model_of_correctness(tmp_path: Path):
+def test_the_cosine_is_a_model_of_correctness(tmp_path):
     model = open_correctness_model(COSINE, Embedder(), tmp_path)
     assert isinstance(model, CosineCorrectness)
     same, other = model.score_pairs([("Gout.", "Gout."), ("Gout.", "The train was late.")])
@@ -33,7 +31,7 @@ def test_the_cosine_is_a_model_of_correctness(tmp_path: Path):
     assert model.score_pairs([]).shape == (0,)
 
 
-def test_the_setting_names_the_model(tmp_path: Path):
+def test_the_setting_names_the_model(tmp_path):
     embedder = Embedder()
     assert open_correctness_model(JUDGE, embedder, tmp_path) is None
     found = open_correctness_model(MINILM_VERIFIER, embedder, tmp_path)
@@ -43,7 +41,7 @@ def test_the_setting_names_the_model(tmp_path: Path):
         open_correctness_model(str(tmp_path / "none.json"), embedder, tmp_path)
 
 
-def test_a_cosine_counts_from_the_threshold_of_its_embedder_or_of_the_setting(tmp_path: Path):
+def test_a_cosine_counts_from_the_threshold_of_its_embedder_or_of_the_setting(tmp_path):
     simcse = Embedder("princeton-nlp/sup-simcse-roberta-large")
     for name, threshold in (("cosine", 0.75), ("cosine:0.6", 0.6), ("cosine:-0.1", -0.1)):
         model = open_correctness_model(name, simcse, tmp_path)
@@ -53,24 +51,27 @@ def test_a_cosine_counts_from_the_threshold_of_its_embedder_or_of_the_setting(tm
             open_correctness_model(wrong, simcse, tmp_path)
 
 
+def bound(label: str, threshold: float | None = 0.8, **given: float) -> Bound:
+    return Bound(label=label, threshold=threshold, risk=0.2, delta=0.1, n=100, **given)
+
+
 class Fixed:
-    """Gives each pair the probabilities that stand in its passage."""
+    """Gives the probabilities of each pair in their order."""
 
     name, digest = "fixed", ""
-    bounds = tuple(
-        Bound(label=label, threshold=0.8, risk=0.2, delta=0.1, n=100)
-        for label in ("supports", "neutral")
-    )
+
+    def __init__(self, *rows: tuple[float, float, float], bounds: Sequence[Bound] = ()) -> None:
+        self.rows, self.bounds = rows, tuple(bounds)
 
     def predict_probabilities(self, pairs):
-        return np.array([[float(share) for share in text.split()] for _, text in pairs])
+        return np.array(self.rows)
 
 
-SURE, UNSURE, OTHER = ".9 .05 .05", ".6 .2 .2", ".05 .05 .9"
+SURE, UNSURE, OTHER = (0.9, 0.05, 0.05), (0.6, 0.2, 0.2), (0.05, 0.05, 0.9)
 
 
-@pytest.mark.parametrize(
-    ("passages", "is_doubted"),
+@each_case(
+    ("rows", "is_doubted"),
     [
         ([SURE], False),
         ([UNSURE], True),
@@ -78,28 +79,27 @@ SURE, UNSURE, OTHER = ".9 .05 .05", ".6 .2 .2", ".05 .05 .9"
         # One that surely supports is enough; one that might, or might not, leaves it open.
         ([UNSURE, SURE], False),
         ([OTHER, UNSURE], True),
-        ([OTHER, ".3 .1 .6"], True),
+        ([OTHER, (0.3, 0.1, 0.6)], True),
         # No bound is known for contradictions.
-        ([".3 .5 .2"], False),
+        ([(0.3, 0.5, 0.2)], False),
     ],
 )
-def test_correctness_is_in_doubt_where_the_verifier_could_not_tell(passages, is_doubted):
-    doubt = EntailmentCorrectness(Fixed()).find_doubt([("Gout.", text) for text in passages])  # type: ignore[arg-type]
+def test_correctness_is_in_doubt_where_the_verifier_could_not_tell(rows, is_doubted):
+    pairs = [("Gout.", f"Passage {n}.") for n in range(len(rows))]
+    verifier = Fixed(*rows, bounds=(bound("supports"), bound("neutral")))
+    doubt = EntailmentCorrectness(verifier).find_doubt(pairs)
     assert (doubt.reason if doubt else None) == ("undecided" if is_doubted else None)
+    assert EntailmentCorrectness(Fixed(*rows)).find_doubt(pairs) is None, "it has no bounds"
 
 
 @pytest.mark.parametrize("sentence", ["Gout hurts.", "The train was late."])
-def test_support_needs_a_close_sentence_where_its_bound_says_so(monkeypatch, sentence):
-    supports = Bound(label="supports", threshold=0.5, least_cosine=0.75, risk=0.2, delta=0.1, n=9)
-    monkeypatch.setattr(Fixed, "bounds", (supports,))
-    monkeypatch.setattr(
-        Fixed, "predict_probabilities", lambda self, pairs: np.array([[0.9, 0.05, 0.05]])
-    )
+def test_support_needs_a_close_sentence_where_its_bound_says_so(sentence):
+    verifier = Fixed(SURE, bounds=[bound("supports", 0.5, least_cosine=0.75)])
     pair = ("Gout hurts.", f"A title.\n{sentence}")
-    doubt = EntailmentCorrectness(Fixed(), WordEmbedder()).find_doubt([pair])  # type: ignore[arg-type]
+    doubt = EntailmentCorrectness(verifier, WordEmbedder()).find_doubt([pair])
     assert (doubt is None) == (sentence == "Gout hurts.")
     # Nothing is close where nobody measures it.
-    assert EntailmentCorrectness(Fixed()).find_doubt([pair]) is not None  # type: ignore[arg-type]
+    assert EntailmentCorrectness(verifier).find_doubt([pair]) is not None
 
 
 @each_case(
@@ -111,22 +111,9 @@ def test_support_needs_a_close_sentence_where_its_bound_says_so(monkeypatch, sen
         ("Pain fell by 3 days.", ["A title.\nIn women pain fell by 3 days."], True),
     ],
 )
-def test_a_passage_with_another_number_or_direction_supports_nothing(
-    monkeypatch, claim, others, is_sure
-):
-    shares = np.array([[0.9, 0.05, 0.05]])
-    monkeypatch.setattr(
-        Fixed, "bounds", (Bound(label="contradicts", threshold=None, risk=0.2, delta=0.1, n=9),)
-    )
-    monkeypatch.setattr(
-        Fixed, "predict_probabilities", lambda self, pairs: np.repeat(shares, len(pairs), axis=0)
-    )
-    pairs = [(claim, "A title.\nPain fell by 2 days."), *((claim, text) for text in others)]
-    doubt = EntailmentCorrectness(Fixed()).find_doubt(pairs)  # type: ignore[arg-type]
+def test_a_passage_with_another_number_or_direction_supports_nothing(claim, others, is_sure):
+    pairs = [(claim, text) for text in ("A title.\nPain fell by 2 days.", *others)]
+    verifier = Fixed(*[SURE] * len(pairs), bounds=[bound("contradicts", None)])
+    doubt = EntailmentCorrectness(verifier).find_doubt(pairs)
     assert (doubt is None) == is_sure
     assert is_sure or 'label "contradicts"' in doubt.detail
-
-
-def test_a_model_without_bounds_is_never_in_doubt(monkeypatch):
-    monkeypatch.setattr(Fixed, "bounds", ())
-    assert EntailmentCorrectness(Fixed()).find_doubt([("Gout.", UNSURE)]) is None  # type: ignore[arg-type]

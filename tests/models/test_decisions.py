@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 import dspy
 import pytest
 from case_tables import each_case
+from loopback import serve
 
 from ragassay.agents.base import Agent, AgentRequest
 from ragassay.agents.rubric_judge import build_judgment, build_rating_signature
@@ -23,114 +23,72 @@ from ragassay.settings import load_settings
 pytestmark = pytest.mark.integration
 
 RATINGS = tuple("12345")
-RATIONALE = "The answer names a figure and an effect."
+EVEN = dict.fromkeys(RATINGS, 0.2)
+VERDICT = {"rating": 4, "rationale": "The answer names a figure and an effect."}
 MESSAGES = [{"role": "system", "content": "Be fair."}, {"role": "user", "content": "Rate it."}]
 
 
-class Server(ThreadingHTTPServer):
+MESSAGE = {"role": "assistant", "content": json.dumps(VERDICT)}
+COMPLETION = {
+    "id": "chatcmpl-1",
+    "model": "scripted",
+    "system_fingerprint": "scripted",
+    "choices": [{"index": 0, "message": MESSAGE, "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+}
+
+
+@dataclass
+class Double:
     """Speaks chat completions, OpenAI's decisions and vLLM's System One; keeps the bodies.
 
     Attributes:
-        answers: What the next decisions are: probabilities, a status, or text; the last one stays.
+        answers: The next decisions: probabilities, or a status. The last one stays.
     """
 
-    daemon_threads = True
-
-    def __init__(self, *answers: Any) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.answers = list(answers)
-        self.bodies: list[tuple[str, dict[str, Any]]] = []
-        self.url = f"http://127.0.0.1:{self.server_port}/v1"
+    answers: list[Any] = field(default_factory=list)
+    bodies: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    url: str = ""
 
     def paths(self) -> list[str]:
-        return [path for path, _ in self.bodies]
+        return [path.removeprefix("/v1/") for path, _ in self.bodies]
 
-
-def completion(text: str) -> dict[str, Any]:
-    message = {"role": "assistant", "content": text}
-    return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 1,
-        "model": "scripted",
-        "system_fingerprint": "scripted",
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-    }
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: Any
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.bodies.append((self.path, body))
-        if self.path.endswith("/chat/completions"):
-            reply = json.dumps({"rating": 4, "rationale": RATIONALE})
-            return self._send(200, json.dumps(completion(reply)))
-        answers = self.server.answers
-        answer = answers.pop(0) if len(answers) > 1 else answers[0]
-        if isinstance(answer, int):
-            return self._send(answer, json.dumps({"error": {"message": "no"}}))
-        if isinstance(answer, str):
-            return self._send(200, answer)
-        made = _systemone if self.path.endswith("/systemone") else _decisions
-        return self._send(200, json.dumps(made(body, answer)))
-
-    def _send(self, status: int, text: str) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(text.encode())))
-        self.end_headers()
-        self.wfile.write(text.encode())
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+    def reply(self, path: str, sent: bytes) -> tuple[int, bytes, dict[str, str]]:
+        body = json.loads(sent)
+        self.bodies.append((path, body))
+        status, found = 200, COMPLETION
+        if not path.endswith("/chat/completions"):
+            answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+            if isinstance(answer, int):
+                status, found = answer, {"error": {"message": "no"}}
+            else:
+                found = (_systemone if path.endswith("/systemone") else _decisions)(body, answer)
+        return status, json.dumps(found).encode(), {"Content-Type": "application/json"}
 
 
 def _decisions(body: dict[str, Any], shares: dict[str, float]) -> dict[str, Any]:
-    answers = [
-        {
-            "type": "choice",
-            "name": question["name"],
-            "choice": max(shares, key=lambda label: shares[label]),
-            "confidence": 0.5,
-            "probabilities": [{"value": k, "probability": v} for k, v in shares.items()],
-        }
-        for question in body["questions"]
-    ]
+    rows = [{"value": label, "probability": share} for label, share in shares.items()]
+    answer = {"type": "choice", "choice": max(shares, key=shares.get), "confidence": 0.5}
+    answers = [{**answer, "name": one["name"], "probabilities": rows} for one in body["questions"]]
     usage = {"input_tokens": 50, "output_tokens": 0, "total_tokens": 50}
     return {"model": "gpt-6-luna-2026-09-01", "answers": answers, "usage": usage}
 
 
 def _systemone(body: dict[str, Any], shares: dict[str, float]) -> dict[str, Any]:
-    likeliest = max(shares, key=lambda label: shares[label])
-    answers = {
-        name: {"type": "choice", "choice": likeliest, "probabilities": shares, "confidence": 0.5}
-        for name in body["questions"]
-    }
+    answer = {"type": "choice", "choice": max(shares, key=shares.get), "confidence": 0.5}
+    answers = {name: {**answer, "probabilities": shares} for name in body["questions"]}
     return {"model": "qwen", "answers": answers, "usage": {"input_tokens": 50}}
 
 
 @pytest.fixture
-def serve() -> Iterator[Any]:
-    """Starts servers with their answers."""
-    servers: list[Server] = []
-
-    def start(*answers: Any) -> Server:
-        server = Server(*answers)
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        servers.append(server)
-        return server
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+def server() -> Iterator[Double]:
+    double = Double()
+    with serve(double.reply) as double.url:
+        yield double
 
 
-def judge(server: Server, model: str = "openai/gpt-6-luna", **options: Any) -> JudgeLM:
-    return JudgeLM(load_settings(model=model, api_base=server.url, **options))
+def judge(server: Double, model: str = "openai/gpt-6-luna", **options: Any) -> JudgeLM:
+    return JudgeLM(load_settings(model=model, api_base=f"{server.url}/v1", **options))
 
 
 class Rater(Agent):
@@ -152,8 +110,8 @@ async def rate(lm: JudgeLM) -> tuple[dspy.Prediction, Any]:
         return await Rater(build_rating_signature((1, 5))).acall()
 
 
-async def test_a_rating_has_the_probabilities_of_a_second_call_without_text(serve):
-    server = serve({"1": 0.0, "2": 0.0, "3": 0.25, "4": 0.5, "5": 0.25})
+async def test_a_rating_has_the_probabilities_of_a_second_call_without_text(server):
+    server.answers = [{"1": 0.0, "2": 0.0, "3": 0.25, "4": 0.5, "5": 0.25}]
     found, usage = await rate(judge(server))
     case: Any = SimpleNamespace(sentences=())
     judgment = build_judgment(found, usage, case, "cohesion", (1, 5))
@@ -161,7 +119,7 @@ async def test_a_rating_has_the_probabilities_of_a_second_call_without_text(serv
     assert (judgment.rating, judgment.score) == (4, 4.0)
     assert judgment.distribution == (0, 0, 0.25, 0.5, 0.25)
     assert usage.confidence_from == ("decisions",)
-    assert (usage.n_calls, server.paths()) == (2, ["/v1/chat/completions", "/v1/decisions"])
+    assert (usage.n_calls, server.paths()) == (2, ["chat/completions", "decisions"])
     asked = server.bodies[1][1]
     assert asked["input"] == "Be fair.\n\nRate it."
     assert [choice["value"] for choice in asked["questions"][0]["choices"]] == list(RATINGS)
@@ -172,48 +130,47 @@ async def test_a_rating_has_the_probabilities_of_a_second_call_without_text(serv
     assert usage.cost_usd and usage.n_prompt_tokens >= 50
 
 
-async def test_a_vllm_server_is_asked_where_the_setting_says_that_it_has_the_interface(serve):
-    server = serve({label: 0.2 for label in RATINGS})
+async def test_a_vllm_server_is_asked_where_the_setting_says_that_it_has_the_interface(server):
+    server.answers = [EVEN]
     _, usage = await rate(judge(server, "hosted_vllm/qwen", decisions="on"))
     assert usage.confidence_from == ("decisions",)
-    assert server.paths()[-1] == "/v1/systemone"
+    assert server.paths()[-1] == "systemone"
     assert server.bodies[-1][1]["questions"]["rating"]["criteria"].keys() == set(RATINGS)
 
 
 @pytest.mark.parametrize(
-    ("answers", "n_decisions", "source", "still"),
+    ("answers", "n_decisions", "still"),
     [
-        ([404], 1, "the written rating alone", False),
-        ([400], 1, "the written rating alone", False),
-        ([500, {label: 0.2 for label in RATINGS}], 2, "decisions", True),
-        ([500], 2, "the written rating alone", True),
-        ([429], 2, "the written rating alone", True),
-        ([{label: 0.0 for label in RATINGS}], 1, "the written rating alone", True),
-        ([{"yes": 0.5, "no": 0.5}], 1, "the written rating alone", True),
+        ([404], 1, False),
+        ([400], 1, False),
+        ([500, EVEN], 2, True),
+        ([500], 2, True),
+        ([429], 2, True),
+        ([dict.fromkeys(RATINGS, 0.0)], 1, True),
+        ([{"yes": 0.5, "no": 0.5}], 1, True),
     ],
 )
-async def test_without_a_usable_answer_the_reply_stands_alone(
-    serve, answers, n_decisions, source, still
-):
-    server = serve(*answers)
+async def test_without_a_usable_answer_the_reply_stands_alone(server, answers, n_decisions, still):
+    server.answers = list(answers)
     lm = judge(server, max_attempts=1)
     found, usage = await rate(lm)
+    source = "decisions" if EVEN in answers else "the written rating alone"
     assert (found.rating, usage.confidence_from) == (4, (source,))
-    assert sum(path.endswith("decisions") for path in server.paths()) == n_decisions
+    assert server.paths().count("decisions") == n_decisions
     assert lm.has_decisions is still and lm.fatal is None
 
 
-async def test_samples_are_drawn_where_the_decisions_turn_out_to_be_missing(serve):
-    server = serve(404)
+async def test_samples_are_drawn_where_the_decisions_turn_out_to_be_missing(server):
+    server.answers = [404]
     lm = judge(server, samples=3)
     for _ in range(2):
         _, usage = await rate(lm)
         assert usage.confidence_from == ("3 samples",)
-    assert sum(path.endswith("decisions") for path in server.paths()) == 1
+    assert server.paths().count("decisions") == 1
 
 
-async def test_the_labels_that_were_asked_for_share_the_probability(serve):
-    server = serve({"yes": 0.3, "no": 0.1, "perhaps": 0.6})
+async def test_the_labels_that_were_asked_for_share_the_probability(server):
+    server.answers = [{"yes": 0.3, "no": 0.1, "perhaps": 0.6}]
     found = await decide(judge(server), "Is it?", {"label": ("yes", "no")})
     assert found == {"label": {"yes": pytest.approx(0.75), "no": pytest.approx(0.25)}}
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from case_tables import each_case
 from tiny_checkers import tiny_hhem, tiny_lettucedetect, tiny_minicheck
 from tiny_verifiers import tiny_inference
 
@@ -42,12 +43,12 @@ PAIRS = [
     )
     for case in CASES
 ]
-HHEM = "vectara/hallucination_evaluation_model"
+
 KINDS = [key for key in OUTPUTS if key != "lettucedetect spans"]
 
 
 @pytest.fixture(scope="module")
-def names(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def names(tmp_path_factory) -> dict[str, str]:
     """Names of tiny checkers in settings, by their key among the stored outputs."""
     room = tmp_path_factory.mktemp("checkers")
     hhem, base = tiny_hhem(room)
@@ -59,15 +60,41 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("key", KINDS)
-def test_scores_are_those_of_the_published_program(key: str, names: dict[str, str], tmp_path: Path):
-    found = open_entailment_model(names[key], tmp_path).predict_probabilities(PAIRS)
+@pytest.fixture(scope="module", params=KINDS)
+def key(request) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def model(key, names, tmp_path_factory) -> Any:
+    return open_entailment_model(names[key], tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture
+def inputs(model, monkeypatch) -> list[list[int]]:
+    """Record the tokens of each call of the model."""
+    tokenizer, inner = model.scorer.model.load()
+    seen = []
+
+    class Recorder:
+        device = inner.device
+
+        def __call__(self, **tokens: Any) -> Any:
+            seen.append(tokens["input_ids"][0].tolist())
+            return inner(**tokens)
+
+    monkeypatch.setattr(model.scorer.model, "load", lambda: (tokenizer, Recorder()))
+    return seen
+
+
+def test_scores_are_those_of_the_published_program(key, model):
+    found = model.predict_probabilities(PAIRS)
     assert found[:, SUPPORTS] == pytest.approx(OUTPUTS[key], abs=2e-5)
     assert (found[:, CONTRADICTS] == 0).all() and found.sum(axis=1) == pytest.approx(1)
     assert len(set(OUTPUTS[key])) == len(CASES)
 
 
-def test_spans_are_those_of_lettucedetects_program(names: dict[str, str], tmp_path: Path):
+def test_spans_are_those_of_lettucedetects_program(names, tmp_path):
     """Its tokens begin with the space before a word; spans here do not."""
     model = open_entailment_model(names["lettucedetect"], tmp_path)
     for pair, wanted in zip(PAIRS, OUTPUTS["lettucedetect spans"], strict=True):
@@ -77,11 +104,7 @@ def test_spans_are_those_of_lettucedetects_program(names: dict[str, str], tmp_pa
         assert [one.end for one in found] == [w[1] for w in wanted]
 
 
-@pytest.mark.parametrize("key", KINDS)
-def test_a_checker_has_two_labels_and_reads_whole_documents(
-    key: str, names: dict[str, str], tmp_path: Path
-):
-    model = open_entailment_model(names[key], tmp_path)
+def test_a_checker_has_two_labels_and_reads_whole_documents(key, names, model):
     assert get_label_count(model) == 2 and can_read_documents(model)
     assert model.name == names[key].partition("@")[0]
     assert len(model.digest) == 64
@@ -90,9 +113,7 @@ def test_a_checker_has_two_labels_and_reads_whole_documents(
     assert verdicts <= {"supports", "not_attributable"}
 
 
-@pytest.mark.parametrize("key", KINDS)
-def test_empty_and_huge_texts_have_scores(key: str, names: dict[str, str], tmp_path: Path):
-    model = open_entailment_model(names[key], tmp_path)
+def test_empty_and_huge_texts_have_scores(model):
     # Longer than the 2,048 tokens of the models but for HHEM and LettuceDetect.
     long = " ".join(["It raised pain in 12 of 340 men"] * 240)
     pairs = [("It fell.", ""), ("It fell.", "\n"), ("It fell.", f"\n{long}."), (long, "\nIt fell.")]
@@ -111,30 +132,15 @@ MARKED = [
 ]
 
 
-@pytest.mark.parametrize("key", KINDS)
-def test_judged_text_cannot_set_the_marks_of_a_tokenizer(
-    key: str, names: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_judged_text_cannot_set_the_marks_of_a_tokenizer(model, inputs):
     """The count of each mark in the input is that of a text without marks."""
-    model: Any = open_entailment_model(names[key], tmp_path)
-    scorer = model.scorer
-    tokenizer, inner = scorer.model.load()
-    seen: list[list[int]] = []
-
-    class Recorder:
-        device = inner.device
-
-        def __call__(self, **tokens: Any) -> Any:
-            seen.append(tokens["input_ids"][0].tolist())
-            return inner(**tokens)
-
-    monkeypatch.setattr(scorer.model, "load", lambda: (tokenizer, Recorder()))
+    tokenizer, _ = model.scorer.model.load()
+    marks = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
 
     def n_marks(claim: str, passage: str) -> int:
-        seen.clear()
-        scorer.score(claim, passage)
-        marks = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
-        return sum(token in marks for row in seen for token in row)
+        inputs.clear()
+        model.scorer.score(claim, passage)
+        return sum(token in marks for row in inputs for token in row)
 
     plain = n_marks("It fell.", "\nIt rose.")
     assert plain > 0
@@ -154,31 +160,16 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("key", KINDS)
-def test_the_input_has_the_form_of_the_program(
-    key: str, names: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    model: Any = open_entailment_model(names[key], tmp_path)
-    tokenizer, inner = model.scorer.model.load()
-    seen: list[str] = []
-
-    class Recorder:
-        device = inner.device
-
-        def __call__(self, **tokens: Any) -> Any:
-            seen.append(tokenizer.decode(tokens["input_ids"][0]))
-            return inner(**tokens)
-
-    monkeypatch.setattr(model.scorer.model, "load", lambda: (tokenizer, Recorder()))
+def test_the_input_has_the_form_of_the_program(key, model, inputs):
     model.predict_probabilities([("It fell.", "Zetamab.\nIt rose.")])
-    (text,) = seen
+    (text,) = map(model.scorer.model.load()[0].decode, inputs)
     # Byte and space marks of the tokenizers are no part of the form.
     for mark in ("\N{LATIN CAPITAL LETTER G WITH DOT ABOVE}", "\u2581", "<unk>"):
         text = text.replace(mark, " ")
     assert "".join(text.split()) == "".join(FORMS[key].split())
 
 
-def test_a_long_sentence_never_pushes_the_claim_out(names: dict[str, str], tmp_path: Path):
+def test_a_long_sentence_never_pushes_the_claim_out(names, tmp_path):
     """A chunk of one sentence of 2,000 words: the claim still decides."""
     model = open_entailment_model(names["minicheck roberta"], tmp_path)
     passage = "\n" + " ".join(["pain"] * 2_000)
@@ -188,69 +179,36 @@ def test_a_long_sentence_never_pushes_the_claim_out(names: dict[str, str], tmp_p
     assert found[0, SUPPORTS] != pytest.approx(found[1, SUPPORTS], abs=1e-6)
 
 
-CHUNKS = [
-    ([], 3, [""]),
-    (["a."], 3, ["a."]),
-    (["a b c.", "d."], 3, ["a b c.", "d."]),
-    (["a b.", "c.", "d."], 3, ["a b. c.", "d."]),
-    (["a b c d e.", "f."], 3, ["a b c d e.", "f."]),
-    (["f.", "a b c d e.", "g."], 3, ["f.", "a b c d e.", "g."]),
-    (["a.", "b.", "c.", "d."], 2, ["a. b.", "c. d."]),
-]
-
-
-def test_chunks_take_sentences_until_they_are_full():
-    for sentences, size, wanted in CHUNKS:
-        assert fill_chunks(sentences, size, lambda text: len(text.split())) == wanted
-
-
-@pytest.mark.parametrize(
-    ("name", "kind", "model"),
+@each_case(
+    ("sentences", "size", "wanted"),
     [
-        ("minicheck", "minicheck", "lytang/MiniCheck-Flan-T5-Large"),
-        ("minicheck-roberta", "minicheck", "lytang/MiniCheck-RoBERTa-Large"),
-        ("minicheck-deberta", "minicheck", "lytang/MiniCheck-DeBERTa-v3-Large"),
-        ("lytang/MiniCheck-RoBERTa-Large", "minicheck", "lytang/MiniCheck-RoBERTa-Large"),
-        ("lytang/MiniCheck-DeBERTa-v3-Large", "minicheck", "lytang/MiniCheck-DeBERTa-v3-Large"),
-        ("lytang/MiniCheck-Flan-T5-Large", "minicheck", "lytang/MiniCheck-Flan-T5-Large"),
-        ("minicheck:models/own", "minicheck", "models/own"),
-        ("hhem", "hhem", HHEM),
-        (
-            "vectara/hallucination_evaluation_model",
-            "hhem",
-            "vectara/hallucination_evaluation_model",
-        ),
-        ("lettucedetect", "lettucedetect", "KRLabsOrg/lettucedect-base-modernbert-en-v1"),
-        ("lettucedetect-large", "lettucedetect", "KRLabsOrg/lettucedect-large-modernbert-en-v1"),
-        (
-            "KRLabsOrg/lettucedect-large-modernbert-en-v1",
-            "lettucedetect",
-            "KRLabsOrg/lettucedect-large-modernbert-en-v1",
-        ),
-        (
-            "KRLabsOrg/tinylettuce-ettin-17m-en",
-            "lettucedetect",
-            "KRLabsOrg/tinylettuce-ettin-17m-en",
-        ),
-        ("lettucedetect:models/own", "lettucedetect", "models/own"),
-        ("FacebookAI/roberta-large-mnli", "", ""),
+        ([], 3, [""]),
+        (["a."], 3, ["a."]),
+        (["a b c.", "d."], 3, ["a b c.", "d."]),
+        (["a b.", "c.", "d."], 3, ["a b. c.", "d."]),
+        (["a b c d e.", "f."], 3, ["a b c d e.", "f."]),
+        (["f.", "a b c d e.", "g."], 3, ["f.", "a b c d e.", "g."]),
+        (["a.", "b.", "c.", "d."], 2, ["a. b.", "c. d."]),
     ],
 )
-def test_a_name_tells_the_checker(name: str, kind: str, model: str):
-    assert load_verifier_kinds().find(name) == (kind, model)
+def test_chunks_take_sentences_until_they_are_full(sentences, size, wanted):
+    assert fill_chunks(sentences, size, lambda text: len(text.split())) == wanted
 
 
-ABSENT = ("minicheck", "minicheck-roberta", "lytang/MiniCheck-DeBERTa-v3-Large", "hhem", HHEM)
+ABSENT = (
+    *("minicheck", "minicheck-roberta", "lytang/MiniCheck-DeBERTa-v3-Large"),
+    *("hhem", "vectara/hallucination_evaluation_model", "lettucedetect"),
+)
 
 
-@pytest.mark.parametrize("name", [*ABSENT, "lettucedetect"])
-def test_an_absent_checker_is_never_replaced_and_says_how_to_get_it(name: str, tmp_path: Path):
+@each_case("name", ABSENT)
+def test_an_absent_checker_is_never_replaced_and_says_how_to_get_it(name, tmp_path):
     with pytest.raises(SettingsError, match=r"ragassay models get [a-z]") as told:
         require_verifier(name, tmp_path)
     assert "\n" not in str(told.value)
 
 
-def test_models_of_another_kind_are_refused(names: dict[str, str], tmp_path: Path):
+def test_models_of_another_kind_are_refused(names, tmp_path):
     nli = tiny_inference(tmp_path / "nli")
     roberta = names["minicheck roberta"].partition(":")[2]
     lettuce = names["lettucedetect"].partition(":")[2]
@@ -273,26 +231,15 @@ def test_a_score_at_the_cut_of_minicheck_does_not_support():
     assert kinds["hhem"].least_score == kinds["lettucedetect"].least_score == 0.5
 
 
-def test_spans_are_kept_in_the_verdict_and_through_fitted_thresholds(
-    names: dict[str, str], tmp_path: Path
-):
+def test_spans_are_kept_in_the_verdict_and_through_fitted_thresholds(names, tmp_path):
     model = open_entailment_model(names["lettucedetect"], tmp_path)
-    claim, passage = PAIRS[0]
-    found = EncoderVerifier(model, Embedder()).compare(claim, passage.replace("\n", " ").strip())
+    claim, passage = PAIRS[0][0], PAIRS[0][1].replace("\n", " ").strip()
+    found = EncoderVerifier(model, Embedder()).compare(claim, passage)
     assert [claim[one.start : one.end] for one in found.spans] == ["pain", "of 340 men."]
-    fitted = FittedThresholds.model_validate(
-        {
-            "verifier": names["lettucedetect"],
-            "n_labels": 2,
-            "thresholds": {"supports": 0.001},
-            "objective": "f1",
-            "learnt": {"value": 1.0, "n": 1},
-            "before": {"value": 1.0, "n": 1},
-            "after": {"value": 1.0, "n": 1},
-        }
-    )
-    verifier = EncoderVerifier(FittedVerifier(fitted, model), Embedder())
-    again = verifier.compare(claim, passage.replace("\n", " ").strip())
+    figures = {name: {"value": 1.0, "n": 1} for name in ("learnt", "before", "after")}
+    thresholds = {"n_labels": 2, "thresholds": {"supports": 0.001}, "objective": "f1"}
+    fitted = FittedThresholds(verifier=names["lettucedetect"], **thresholds, **figures)
+    again = EncoderVerifier(FittedVerifier(fitted, model), Embedder()).compare(claim, passage)
     assert again.verdict == "supports" and again.spans == found.spans
     other = open_entailment_model(names["hhem"], tmp_path)
     assert EncoderVerifier(other, Embedder()).compare(claim, passage).spans == ()

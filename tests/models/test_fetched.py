@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,7 +28,7 @@ def call(*arguments: str) -> Result:
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def folders(tmp_path_factory) -> dict[str, Path]:
     room = tmp_path_factory.mktemp("hub")
     hhem, base = tiny_hhem(room)
     return {
@@ -39,7 +40,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture
-def hub(folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+def hub(folders, tmp_path, monkeypatch) -> Iterator[Hub]:
     """A hub that the libraries take for Hugging Face's, with an empty cache."""
     from huggingface_hub import constants
 
@@ -53,59 +54,47 @@ def hub(folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         yield running
 
 
-def test_a_checker_is_fetched_once_with_commit_licence_and_digest(
-    hub: Hub, folders: dict[str, Path], tmp_path: Path
-):
+def test_a_checker_is_fetched_once_with_commit_licence_and_digest(hub, folders, tmp_path):
     done = call("get", "minicheck")
     assert done.exit_code == 0, done.output
-    digest = hash_folder(str(folders[T5_MODEL]))
-    for told in (
-        T5_MODEL,
-        COMMIT,
-        "(mit, ",
-        f"SHA-256 {digest}",
-        "use the model with --verifier minicheck",
-    ):
+    digest, use = hash_folder(str(folders[T5_MODEL])), "use the model with --verifier minicheck"
+    for told in (T5_MODEL, COMMIT, "(mit, ", f"SHA-256 {digest}", use):
         assert told in done.stdout
     n_asked = len(hub.asked)
     again = call("get", T5_MODEL)
     assert again.stdout == done.stdout and len(hub.asked) == n_asked
     note = read_fetched(T5_MODEL, tmp_path / "cache")
-    assert note is not None and note.revision == COMMIT and note.licence == "mit"
+    assert (note.revision, note.licence) == (COMMIT, "mit")
     assert (Path(note.folder) / "model.safetensors").is_file()
 
 
-def test_a_fetched_checker_runs_without_the_hub(
-    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    from huggingface_hub import constants
-
-    for name in ("minicheck", "hhem", "lettucedetect"):
-        fetch(name, tmp_path / "cache")
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+@pytest.mark.parametrize(
+    ("name", "repository"),
+    [("minicheck", T5_MODEL), ("hhem", HHEM), ("lettucedetect", LETTUCE)],
+)
+def test_a_fetched_checker_runs_without_the_hub(name, repository, hub, tmp_path, monkeypatch):
+    fetch(name, tmp_path / "cache")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     n_asked = len(hub.asked)
-    for name, repository in (("minicheck", T5_MODEL), ("hhem", HHEM), ("lettucedetect", LETTUCE)):
-        model = require_verifier(name, tmp_path / "cache")
-        assert model.name == repository and len(model.digest) == 64
-        assert model.predict_probabilities([("It fell.", "\nIt rose.")]).shape == (1, 3)
+    model = require_verifier(name, tmp_path / "cache")
+    assert model.name == repository and len(model.digest) == 64
+    assert model.predict_probabilities([("It fell.", "\nIt rose.")]).shape == (1, 3)
     assert len(hub.asked) == n_asked
 
 
-def test_models_are_listed_shown_and_checked(hub: Hub, tmp_path: Path):
-    def listed() -> dict[str, dict[str, object]]:
-        lines = call("list", "--json").stdout.splitlines()
-        return {row["name"]: row for row in map(json.loads, lines)}
+def test_models_are_listed_shown_and_checked(hub, tmp_path):
+    def find_row(name: str) -> dict[str, object]:
+        rows = map(json.loads, call("list", "--json").stdout.splitlines())
+        return next(row for row in rows if row["name"] == name)
 
-    before = listed()
-    assert before["minicheck"]["installed"] is False and before["hhem"]["installed"] is False
-    assert "ragassay models get minicheck" in str(before["minicheck"]["source"])
-    assert "(apache-2.0)" in str(before["hhem"]["source"])
-    assert call("get", "minicheck").exit_code == 0
-    after = listed()["minicheck"]
-    assert after["installed"] is True and COMMIT[:12] in str(after["source"])
+    minicheck, hhem = find_row("minicheck"), find_row("hhem")
+    assert minicheck["installed"] is False and hhem["installed"] is False
+    assert "ragassay models get minicheck" in minicheck["source"]
+    assert "(apache-2.0)" in hhem["source"]
+    note = fetch("minicheck", tmp_path / "cache")
+    minicheck = find_row("minicheck")
+    assert minicheck["installed"] is True and COMMIT[:12] in minicheck["source"]
     shown = " ".join(call("show", "minicheck").stdout.split())
-    note = read_fetched(T5_MODEL, tmp_path / "cache")
-    assert note is not None
     for told in (T5_MODEL, "Licence: mit", "published weights were not available", note.digest):
         assert told in shown
     assert "Licence: apache-2.0" in " ".join(call("show", "hhem").stdout.split())
@@ -118,54 +107,42 @@ def test_models_are_listed_shown_and_checked(hub: Hub, tmp_path: Path):
     assert damaged.exit_code == 3 and damaged.stdout.startswith("DAMAGED")
 
 
-def test_only_weights_of_one_format_and_no_code_are_fetched(
-    hub: Hub, folders: dict[str, Path], tmp_path: Path
-):
+def test_only_weights_of_one_format_and_no_code_are_fetched(hub, folders, tmp_path):
     unwanted = ("pytorch_model.bin", "training_args.bin", "modeling_hhem_v2.py", "notes.pkl")
+    hub.models = {**folders, HHEM: shutil.copytree(folders[HHEM], tmp_path / "hhem")}
     for name in unwanted:
-        (folders[HHEM] / name).write_bytes(b"x")
-    try:
-        note = fetch("hhem", tmp_path / "cache")
-    finally:
-        for name in unwanted:
-            (folders[HHEM] / name).unlink()
+        (hub.models[HHEM] / name).write_bytes(b"x")
+    note = fetch("hhem", tmp_path / "cache")
     here = {file.name for file in Path(note.folder).iterdir()}
     assert "model.safetensors" in here and not here & set(unwanted)
     assert {file.name for file in Path(note.base_folder).iterdir()} >= {"config.json"}
 
 
-def test_without_the_hub_it_says_so_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    from huggingface_hub import constants
-
+@pytest.mark.parametrize("is_offline", [True, False])
+def test_without_the_hub_it_says_so_in_one_line(is_offline, tmp_path, monkeypatch):
     monkeypatch.setenv("RAGASSAY_LITERATURE__CACHE_DIR", str(tmp_path))
-    offline = call("get", "minicheck")
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
-    refused = call("get", "minicheck")
-    for done in (offline, refused):
-        assert done.exit_code == 1 and len(done.stderr.splitlines()) == 1
-        assert (
-            "cannot download minicheck" in done.stderr
-            and "--verifier minicheck:FOLDER" in done.stderr
-        )
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", is_offline)
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
+    done = call("get", "minicheck")
+    assert done.exit_code == 1 and len(done.stderr.splitlines()) == 1
+    assert "cannot download minicheck" in done.stderr
+    assert "--verifier minicheck:FOLDER" in done.stderr
     assert not list(tmp_path.rglob("*.json"))
 
 
-def test_a_model_that_the_hub_lacks_leaves_no_note(hub: Hub, tmp_path: Path):
+def test_a_model_that_the_hub_lacks_leaves_no_note(hub, tmp_path):
     with pytest.raises(SettingsError, match="cannot download minicheck-roberta from"):
         fetch("minicheck-roberta", tmp_path)
     assert read_fetched("lytang/MiniCheck-RoBERTa-Large", tmp_path) is None
 
 
 @pytest.mark.parametrize("name", ["nope", "", "google/flan-t5-large", "ragassay/judge"])
-def test_other_names_are_refused(name: str, tmp_path: Path):
+def test_other_names_are_refused(name, tmp_path):
     with pytest.raises(InputError, match="minicheck-roberta"):
         fetch(name, tmp_path)
 
 
-def test_a_note_whose_folder_is_gone_or_that_is_broken_counts_for_none(hub: Hub, tmp_path: Path):
-    import shutil
-
+def test_a_note_whose_folder_is_gone_or_that_is_broken_counts_for_none(hub, tmp_path):
     note = fetch("lettucedetect", tmp_path / "cache")
     shutil.rmtree(note.folder)
     assert read_fetched(LETTUCE, tmp_path / "cache") is None

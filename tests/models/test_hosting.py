@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,14 +62,13 @@ def writes(folder: Path) -> Any:
 
 
 def goes_on(folder: Path) -> Any:
-    return CausalText(tiny_causal(folder), 64).predict_word_shares(
-        [PROMPT], ["attributable", "not"]
-    )
+    model = CausalText(tiny_causal(folder), 64)
+    return model.predict_word_shares([PROMPT], ["attributable", "not"])
 
 
 def aligns(folder: Path) -> Any:
     checkpoint, base = tiny_alignscore(folder)
-    return AlignScore(Path(checkpoint), base).score(*PAIR)
+    return (AlignScore(Path(checkpoint), base).score(*PAIR),)
 
 
 def reads(folder: Path) -> Any:
@@ -77,22 +76,17 @@ def reads(folder: Path) -> Any:
 
 
 @pytest.mark.parametrize("ask", [nli, adapted, writes, goes_on, aligns, reads])
-def test_another_process_computes_the_same(ask: Callable[[Path], Any], tmp_path: Path):
-    tmp_path.joinpath("model").mkdir()
-    here, host = ask(tmp_path / "model"), Elsewhere()
+def test_another_process_computes_the_same(ask, tmp_path):
+    here, host = ask(tmp_path), Elsewhere()
     with use_host(host):
-        there = ask(tmp_path / "model")
+        there = ask(tmp_path)
     assert host.asked, "it was asked"
-    for one, other in zip(*map(_parts, (here, there)), strict=True):
+    for one, other in zip(here, there, strict=True):
         assert np.array_equal(one, other)
 
 
-def _parts(found: Any) -> tuple[Any, ...]:
-    return found if isinstance(found, tuple) else (found,)
-
-
 @pytest.mark.parametrize("kind", ["", "summac-zs:", "flan:"])
-def test_a_verifier_is_computed_elsewhere_whatever_its_name_says(kind: str, tmp_path: Path):
+def test_a_verifier_is_computed_elsewhere_whatever_its_name_says(kind, tmp_path):
     folder = (tiny_writer if kind == "flan:" else tiny_inference)(tmp_path)
     verifier, host = open_entailment_model(f"{kind}{folder}", tmp_path), Elsewhere()
     here = verifier.predict_probabilities([PAIR])
@@ -101,7 +95,7 @@ def test_a_verifier_is_computed_elsewhere_whatever_its_name_says(kind: str, tmp_
     assert {name for name, _ in host.asked} == {"Text2Text" if kind == "flan:" else "NliModel"}
 
 
-def test_an_error_elsewhere_is_the_error_here(tmp_path: Path):
+def test_an_error_elsewhere_is_the_error_here(tmp_path):
     gone = Text2Text(str(tmp_path / "none"))
     with use_host(Elsewhere()), pytest.raises(SettingsError, match=r"the model .*none is"):
         gone.write_replies([PROMPT])

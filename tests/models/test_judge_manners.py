@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import dspy
@@ -46,8 +48,16 @@ def settings_for(model: ScriptedModel, **given: Any) -> Settings:
     return load_settings(model=model.model_name, api_base=model.base_url, **given)
 
 
-def said(messages: Any, schema: Any) -> str:
-    return VERDICT
+@contextmanager
+def serve(**options: Any) -> Iterator[ScriptedModel]:
+    """A judge that gives the verdict, with the keys of its provider in the environment."""
+    with (
+        ScriptedModel(lambda messages, schema: VERDICT, **options) as model,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        for name, value in model.environment.items():
+            patch.setenv(name, value)
+        yield model
 
 
 async def judged(settings: Settings) -> Judgment:
@@ -57,18 +67,14 @@ async def judged(settings: Settings) -> Judgment:
 
 @each_case("manner", MANNER_NAMES)
 @each_case("refused", SENT)
-async def test_refused_parameter_is_left_out_for_the_run(
-    manner: str, refused: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_refused_parameter_is_left_out_for_the_run(manner, refused):
     known = load_manner(manner).refuses
     if (manner, refused) == ("anthropic", "max_tokens"):
         pytest.skip("it cannot be left out")
     if refused not in known and "*" not in known:
-        pytest.skip("it is does not refuse this")
+        pytest.skip("it does not refuse this")
     refuses = ["response_format", refused] if refused == "json_object" else [refused]
-    with ScriptedModel(said, manner=manner, refuses=refuses, model="team-judge") as model:
-        for name, value in model.environment.items():
-            monkeypatch.setenv(name, value)
+    with serve(manner=manner, refuses=refuses, model="team-judge") as model:
         settings = settings_for(model)
         assert (await judged(settings)).rating == 4
         n_first = model.n_requests
@@ -80,22 +86,16 @@ async def test_refused_parameter_is_left_out_for_the_run(
 
 
 @each_case("manner", MANNER_NAMES)
-async def test_quota_that_is_gone_stops_the_run(
-    manner: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_quota_that_is_gone_stops_the_run(manner):
     if "quota" not in load_manner(manner).errors:
         pytest.skip("a server of one's own has none")
-    with ScriptedModel(said, manner=manner, faults=[Fault("quota")], model="team-judge") as model:
-        for name, value in model.environment.items():
-            monkeypatch.setenv(name, value)
+    with serve(manner=manner, faults=[Fault("quota")], model="team-judge") as model:
         with pytest.raises(FatalModelError, match="quota"):
             await judged(settings_for(model))
 
 
 @each_case("manner", MANNER_NAMES)
-async def test_failures_are_named_as_what_they_are(
-    manner: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_failures_are_named_as_what_they_are(manner):
     kinds: dict[Any, type[Exception]] = {
         "bad_request_too_long": PromptTooLongError,
         "content_filter": RefusedError,
@@ -112,51 +112,42 @@ async def test_failures_are_named_as_what_they_are(
     found: dict[str, type[Exception]] = {}
     for kind in kinds:
         try:
-            model = ScriptedModel(said, manner=manner, faults=[Fault(kind)], model=f"judge-{kind}")
-        except InputError:
-            continue
-        with model:
-            for name, value in model.environment.items():
-                monkeypatch.setenv(name, value)
-            try:
+            with serve(manner=manner, faults=[Fault(kind)], model=f"judge-{kind}") as model:
                 await judged(settings_for(model))
-            except ModelError as error:
-                found[kind] = type(error)
+        except InputError:
+            continue  # the provider has no such error
+        except ModelError as error:
+            found[kind] = type(error)
     assert found == {kind: kinds[kind] for kind in found}
     assert len(found) >= min(3, len(known.errors))
 
 
 @each_case("manner", MANNER_NAMES)
-async def test_reply_used_up_by_reasoning_is_asked_for_again_with_more(
-    manner: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cut = Fault("cut", first=1)
-    with ScriptedModel(said, manner=manner, faults=[cut], model="thinker") as model:
-        for name, value in model.environment.items():
-            monkeypatch.setenv(name, value)
+async def test_reply_used_up_by_reasoning_is_asked_for_again_with_more(manner):
+    with serve(manner=manner, faults=[Fault("cut", first=1)], model="thinker") as model:
         settings = settings_for(model)
         assert (await judged(settings)).rating == 4
         assert len([one for one in model.requests if one.refused is None]) == 2
         assert REASONING in list_learned_parameters(settings.judge.model, settings.judge.api_base)
 
 
-async def test_cut_reply_says_which_setting_to_raise() -> None:
-    with ScriptedModel(said, faults=[Fault("cut")], model="thinker") as model:
+async def test_cut_reply_says_which_setting_to_raise():
+    with serve(faults=[Fault("cut")], model="thinker") as model:
         with pytest.raises(CutReplyError, match="--max-reply-tokens"):
             await judged(settings_for(model, max_reply_tokens=100))
         asked = [request.body["max_tokens"] for request in model.requests]
     assert asked == [100, 200 * REASONING_FACTOR]
 
 
-async def test_reply_cut_in_its_reason_keeps_its_rating() -> None:
-    with ScriptedModel(said, faults=[Fault("truncated")]) as model:
+async def test_reply_cut_in_its_reason_keeps_its_rating():
+    with serve(faults=[Fault("truncated")]) as model:
         assert (await judged(settings_for(model))).rating == 4
         assert model.n_requests == 1
 
 
-async def test_options_of_the_user_win_and_may_leave_one_out() -> None:
+async def test_options_of_the_user_win_and_may_leave_one_out():
     given = ("temperature=", "top_p=0.5", "max_tokens=900", 'headers={"X-Team": "a"}')
-    with ScriptedModel(said) as model:
+    with serve() as model:
         await judged(settings_for(model, model_options=given))
         body = model.requests[0].body
     assert "temperature" not in body
@@ -164,14 +155,9 @@ async def test_options_of_the_user_win_and_may_leave_one_out() -> None:
 
 
 @pytest.mark.parametrize("manner", ["openai", "azure"])
-async def test_a_bound_under_its_newer_name_is_one_bound(
-    manner: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given = ("max_completion_tokens=900",)
-    with ScriptedModel(said, manner=manner, model=f"bounded-{manner}") as model:
-        for name, value in model.environment.items():
-            monkeypatch.setenv(name, value)
-        settings = settings_for(model, model_options=given)
+async def test_a_bound_under_its_newer_name_is_one_bound(manner):
+    with serve(manner=manner, model=f"bounded-{manner}") as model:
+        settings = settings_for(model, model_options=("max_completion_tokens=900",))
         await asyncio.to_thread(check_judges, [settings])
         await judged(settings)
         probes, body = [request.body for request in model.probes], model.requests[0].body
@@ -180,26 +166,22 @@ async def test_a_bound_under_its_newer_name_is_one_bound(
     assert not any("max_tokens" in sent for sent in (*probes, body))
 
 
-async def test_a_probe_of_one_token_shows_no_reasoning(monkeypatch: pytest.MonkeyPatch) -> None:
-    with ScriptedModel(said, manner="azure", model="short", faults=[Fault("cut")]) as model:
-        for name, value in model.environment.items():
-            monkeypatch.setenv(name, value)
-        settings = settings_for(model)
-        await asyncio.to_thread(check_judges, [settings])
+async def test_a_probe_of_one_token_shows_no_reasoning():
+    with serve(manner="azure", model="short", faults=[Fault("cut")]) as model:
+        judge = settings_for(model).judge
+        await asyncio.to_thread(check_judges, [settings_for(model)])
         assert len(model.probes) == 1
-        assert REASONING not in list_learned_parameters(
-            settings.judge.model, settings.judge.api_base
-        )
+        assert REASONING not in list_learned_parameters(judge.model, judge.api_base)
 
 
-async def test_refused_option_of_the_user_stops_the_run() -> None:
-    with ScriptedModel(said, manner="vllm", refuses=["temperature"], model="strict") as model:
+async def test_refused_option_of_the_user_stops_the_run():
+    with serve(manner="vllm", refuses=["temperature"], model="strict") as model:
         settings = settings_for(model, model_options=("temperature=0.3",))
         with pytest.raises(FatalModelError, match="refuses temperature, set by --model-option"):
             await judged(settings)
         assert model.n_requests == 1
 
 
-async def test_parts_of_content_are_one_text() -> None:
-    with ScriptedModel(said, manner="mistral", thinking="Hm.") as model:
+async def test_parts_of_content_are_one_text():
+    with serve(manner="mistral", thinking="Hm.") as model:
         assert (await judged(settings_for(model))).rating == 4

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from case_tables import each_case
 
 from ragassay.errors import BudgetError
 from ragassay.models import limiter as limiters
@@ -38,21 +39,14 @@ async def admitted_at(limiter: RunLimiter, clock: list[float], n: int) -> list[f
 
 
 async def test_calls_to_an_endpoint_are_evenly_spaced(clock):
-    limiter = RunLimiter(max_rpm=3000)
-    assert await admitted_at(limiter, clock, 4) == [
-        0.0,
-        *(pytest.approx(n / 49) for n in (1, 2, 3)),
-    ]
+    found = await admitted_at(RunLimiter(max_rpm=3000), clock, 4)
+    assert found == pytest.approx([n / 49 for n in range(4)])
 
 
-async def test_each_endpoint_has_a_row_of_its_own(clock):
+async def test_other_endpoints_and_calls_without_a_bound_do_not_wait(clock):
     limiter = RunLimiter(max_rpm=60)
     await limiter.admit("one")
     await limiter.admit("other")
-    assert clock[0] == START
-
-
-async def test_without_a_bound_nothing_waits(clock):
     assert await admitted_at(RunLimiter(), clock, 3) == [0.0, 0.0, 0.0]
 
 
@@ -91,49 +85,31 @@ async def test_a_longer_pause_is_not_cut_by_a_shorter_one(clock):
     assert await admitted_at(limiter, clock, 1) == [9.0]
 
 
-async def test_money_that_is_spent_stops_the_next_call():
+@each_case(
+    ("spent_before", "costs", "n_in_flight"),
+    [
+        (0.0, [0.25] * 4, 0),
+        # Calls in flight count with the mean of those before: 0.3 + 0.9 would be too much.
+        (0.0, [0.3], 2),
+        # Calls that failed do not make the others look cheap: 0.4 + 2 * 0.4.
+        (0.0, [0.4, 0.0, 0.0], 1),
+        # An earlier start has spent, too, which does not make a call look dear: 0.65 + 3 * 0.15.
+        (1.5, [], 0),
+        (0.5, [0.15], 2),
+    ],
+)
+async def test_money_that_is_spent_stops_the_next_call(spent_before, costs, n_in_flight):
     limiter = RunLimiter(max_usd=1.0)
-    for _ in range(4):
-        await limiter.admit("one")
-        await limiter.settle(0.25)
-    with pytest.raises(BudgetError, match=r"max_usd is 1; 1\.0000 USD were spent; finished work"):
-        await limiter.admit("one")
-
-
-async def test_calls_under_way_count_with_the_mean_of_those_before():
-    limiter = RunLimiter(max_usd=1.0)
-    await limiter.admit("one")
-    await limiter.settle(0.3)
-    await limiter.admit("one")  # 0.3 + 0.3
-    await limiter.admit("one")  # 0.3 + 0.6
-    with pytest.raises(BudgetError):
-        await limiter.admit("one")  # would be 0.3 + 0.9
-
-
-async def test_what_failed_does_not_make_the_others_look_cheap():
-    limiter = RunLimiter(max_usd=1.0)
-    for cost_usd in (0.4, 0.0, 0.0):
+    if spent_before:
+        limiter.count(spent_before)
+    for cost_usd in costs:
         await limiter.admit("one")
         await limiter.settle(cost_usd)
-    await limiter.admit("one")
-    with pytest.raises(BudgetError):
-        await limiter.admit("one")  # would be 0.4 + 2 * 0.4
-
-
-async def test_an_earlier_start_has_spent_too():
-    limiter = RunLimiter(max_usd=1.0)
-    limiter.count(1.5)
-    with pytest.raises(BudgetError):
+    for _ in range(n_in_flight):
         await limiter.admit("one")
-
-
-async def test_what_an_earlier_start_has_spent_does_not_make_a_call_look_dear():
-    limiter = RunLimiter(max_usd=1.0)
-    limiter.count(0.5)
-    await limiter.admit("one")
-    await limiter.settle(0.01)
-    await limiter.admit("one")  # 0.51 + 0.01
-    assert limiter.spent_usd == 0.51
+    told = f"max_usd is 1; {spent_before + sum(costs):.4f} USD were spent; finished work"
+    with pytest.raises(BudgetError, match=told):
+        await limiter.admit("one")
 
 
 async def test_tokens_are_counted_as_calls_end():

@@ -1,11 +1,8 @@
 """Servers of language models on this machine are found, told apart, and their judges named."""
 
-from __future__ import annotations
-
 import re
 import socket
 import time
-from typing import Any
 
 import pytest
 from case_tables import each_case
@@ -31,12 +28,12 @@ FOUND = {
 """Of each double: version, names of its judges, and how many other models it has."""
 
 
-def test_every_kind_has_a_double() -> None:
+def test_every_kind_has_a_double():
     assert FOUND.keys() == ANSWERS.keys() == KINDS.keys()
 
 
-@pytest.mark.parametrize("kind", FOUND)
-def test_a_server_is_told_apart_and_its_judges_are_named(kind: str) -> None:
+@each_case("kind", FOUND)
+def test_a_server_is_told_apart_and_its_judges_are_named_without_loading_one(kind):
     version, names, n_left_out = FOUND[kind]
     with serve_double(kind) as double:
         (server,) = find_servers([double.url])
@@ -44,17 +41,11 @@ def test_a_server_is_told_apart_and_its_judges_are_named(kind: str) -> None:
     assert [server.build_judge_name(model) for model in server.models] == names
     assert server.n_left_out == n_left_out
     assert server.api_base == f"{double.url}/v1"
-
-
-@pytest.mark.parametrize("kind", FOUND)
-def test_no_model_is_loaded_by_looking(kind: str) -> None:
-    with serve_double(kind) as double:
-        find_servers([double.url])
     asked = {line for line in double.asked if not line.startswith("GET ")}
     assert asked <= {"POST /api/show"}, "what loads a model is a call that writes or embeds"
 
 
-def test_what_a_server_knows_of_a_model_is_read() -> None:
+def test_what_a_server_knows_of_a_model_is_read():
     with serve_double("ollama") as double, serve_double("llama_cpp") as other:
         ollama, llama_cpp = find_servers([double.url, other.url])
     llama, cloud = ollama.models
@@ -78,12 +69,7 @@ _LIST = {"object": "list", "data": []}
         ({"/v1/models": 401}, "other", 0, "OPENAI_API_KEY"),
         ({"/v1/models": 403}, "other", 0, "OPENAI_API_KEY"),
         # KoboldCpp and others answer as several servers do.
-        (
-            {"/v1/models": {"data": [{"id": "k", "owned_by": "koboldcpp"}]}},
-            "other",
-            1,
-            "",
-        ),
+        ({"/v1/models": {"data": [{"id": "k", "owned_by": "koboldcpp"}]}}, "other", 1, ""),
         # No server of models: a web page, a list, another API, JSON that nests without end.
         ({"/v1/models": []}, None, 0, ""),
         ({"/v1/models": True, "/version": {"version": "3"}}, None, 0, ""),
@@ -94,20 +80,14 @@ _LIST = {"object": "list", "data": []}
         ({"/v1/models": b'{"data": [' + b'{"id": "a"},' * 500_000 + b"{}]}"}, None, 0, ""),
     ],
 )
-def test_odd_answers_are_read_as_far_as_they_go(
-    answers: dict[str, Any], kind: str | None, n_models: int, problem: str
-) -> None:
+def test_odd_answers_are_read_as_far_as_they_go(answers, kind, n_models, problem):
     with serve_double("other", answers=answers) as double:
         found = find_servers([double.url])
-    if kind is None:
-        assert found == ()
-        return
-    (server,) = found
-    assert (server.kind, len(server.models)) == (kind, n_models)
-    assert (problem in server.problem) if problem else server.problem == ""
+    assert [(one.kind, len(one.models)) for one in found] == [(kind, n_models)] * bool(kind)
+    assert all(problem in one.problem and bool(problem) == bool(one.problem) for one in found)
 
 
-def test_where_nobody_listens_nothing_is_found_at_once() -> None:
+def test_where_nobody_listens_nothing_is_found_at_once():
     urls = []
     for _ in range(4):
         with socket.socket() as held:
@@ -119,14 +99,14 @@ def test_where_nobody_listens_nothing_is_found_at_once() -> None:
     assert time.perf_counter() - begun < 1.0
 
 
-def test_a_server_that_never_answers_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_never_answers_holds_up_nobody(monkeypatch):
     monkeypatch.setattr("ragassay.models.local_servers.LOOK_S", 0.3)
     with serve_double("ollama", wait_s=2) as slow, serve_double("vllm") as double:
         found = find_servers([slow.url, double.url])
     assert [server.kind for server in found] == ["vllm"]
 
 
-def test_a_proxy_of_the_environment_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_of_the_environment_is_not_asked(monkeypatch):
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     with serve_double("vllm") as double:
@@ -150,49 +130,46 @@ def test_a_proxy_of_the_environment_is_not_asked(monkeypatch: pytest.MonkeyPatch
         ("http://me:word@gpu:8000", 80, "http://me:word@gpu:8000"),
     ],
 )
-def test_an_address_is_read_in_any_form_that_people_write(text: str, port: int, url: str) -> None:
+def test_an_address_is_read_in_any_form_that_people_write(text, port, url):
     assert as_url(text, port) == url
 
 
-@pytest.mark.parametrize("text", ["ftp://a", "http://a:port", "http://a b", "unix:///run/x.sock"])
-def test_what_is_no_address_is_refused(text: str) -> None:
+@each_case("text", ["ftp://a", "http://a:port", "http://a b", "unix:///run/x.sock"])
+def test_what_is_no_address_is_refused(text):
     with pytest.raises(InputError, match="is not an address; write http://HOST:PORT"):
         as_url(text)
 
 
-def test_the_environment_names_further_addresses() -> None:
-    usual = [f"http://127.0.0.1:{port}" for port in (11434, 1234, 8000, 8080)]
-    assert list(list_default_urls({})) == usual
-    for environment, first in (
-        ({"OLLAMA_HOST": "0.0.0.0:7000"}, "http://127.0.0.1:7000"),
-        ({"OLLAMA_API_BASE": "http://gpu:11434"}, "http://gpu:11434"),
-        ({"LM_STUDIO_API_BASE": "http://127.0.0.1:7001/v1"}, "http://127.0.0.1:7001"),
-        ({"HOSTED_VLLM_API_BASE": "http://gpu:8000/v1"}, "http://gpu:8000"),
-        ({"LLAMAFILE_API_BASE": "http://127.0.0.1:7002/v1"}, "http://127.0.0.1:7002"),
-    ):
-        assert list(list_default_urls(environment)) == [first, *usual]
-    assert list(list_default_urls({"OLLAMA_HOST": "localhost"})) == [
-        "http://localhost:11434",
-        *usual[1:],
-    ], "the same port is asked once"
-    assert list(list_default_urls({"OLLAMA_HOST": " "})) == usual
+USUAL = [f"http://127.0.0.1:{port}" for port in (11434, 1234, 8000, 8080)]
 
 
-@pytest.mark.parametrize(("pattern", "example"), NO_JUDGE_NAMES)
-def test_each_pattern_of_names_has_an_example(pattern: str, example: str) -> None:
+@each_case(
+    ("environment", "urls"),
+    [
+        ({}, USUAL),
+        ({"OLLAMA_HOST": "0.0.0.0:7000"}, ["http://127.0.0.1:7000", *USUAL]),
+        ({"OLLAMA_API_BASE": "http://gpu:11434"}, ["http://gpu:11434", *USUAL]),
+        ({"LM_STUDIO_API_BASE": "http://127.0.0.1:7001/v1"}, ["http://127.0.0.1:7001", *USUAL]),
+        ({"HOSTED_VLLM_API_BASE": "http://gpu:8000/v1"}, ["http://gpu:8000", *USUAL]),
+        ({"LLAMAFILE_API_BASE": "http://127.0.0.1:7002/v1"}, ["http://127.0.0.1:7002", *USUAL]),
+        # The same port is asked once.
+        ({"OLLAMA_HOST": "localhost"}, ["http://localhost:11434", *USUAL[1:]]),
+        ({"OLLAMA_HOST": " "}, USUAL),
+    ],
+)
+def test_the_environment_names_further_addresses(environment, urls):
+    assert list(list_default_urls(environment)) == urls
+
+
+@each_case(("pattern", "example"), NO_JUDGE_NAMES)
+def test_each_pattern_of_names_has_an_example(pattern, example):
     assert re.search(pattern, example, re.IGNORECASE)
 
 
-def test_names_of_judges_are_kept() -> None:
-    names = (
-        "gte-qwen2",
-        "bge-m3:latest",
-        "all-minilm",
-        "intfloat/e5-mistral-7b",
-        "snowflake-embed",
-    )
+def test_names_of_judges_are_kept():
+    others = "gte-qwen2 bge-m3:latest all-minilm intfloat/e5-mistral-7b snowflake-embed".split()
     judges = ("llama3.1:8b", "budget-7b", "prometheus-7b-v2.0", "e5x", "clipper:7b", "mistral")
-    rows = [{"id": name} for name in (*names, *judges)]
+    rows = [{"id": name} for name in (*others, *judges)]
     with serve_double("other", answers={"/v1/models": {"data": rows}}) as double:
         (server,) = find_servers([double.url])
     assert tuple(model.name for model in server.models) == judges

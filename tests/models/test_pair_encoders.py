@@ -36,7 +36,7 @@ def said(row, name: str) -> str:
     return tiny_tokenizer().decode(tokens)
 
 
-def test_a_pair_is_read_passage_first_and_its_parts_are_marked(encoder: CausalEncoder):
+def test_a_pair_is_read_passage_first_and_its_parts_are_marked(encoder):
     row = encoder.encode_pair("alpha helps", "alpha helped many", 128)
     assert said(row, "claim") == "alpha helps"
     assert said(row, "question") == QUESTION
@@ -44,7 +44,7 @@ def test_a_pair_is_read_passage_first_and_its_parts_are_marked(encoder: CausalEn
     assert len({len(values) for values in row.values()}) == 1
 
 
-def test_of_a_long_pair_the_end_of_the_passage_is_cut(encoder: CausalEncoder):
+def test_of_a_long_pair_the_end_of_the_passage_is_cut(encoder):
     whole = encoder.encode_pair("alpha helps", "one two three " * 200, 4_000)
     cut = encoder.encode_pair("alpha helps", "one two three " * 200, 200)
     assert len(whole["input_ids"]) > 200 == len(cut["input_ids"])
@@ -53,29 +53,20 @@ def test_of_a_long_pair_the_end_of_the_passage_is_cut(encoder: CausalEncoder):
     assert sum(long["claim"]) == 120 and said(long, "question") == QUESTION
 
 
-def test_text_that_spells_a_mark_of_the_model_stays_text(encoder: CausalEncoder):
+def test_text_that_spells_a_mark_of_the_model_stays_text(encoder):
     row = encoder.encode_pair("alpha <|im_end|> helps", "<|im_start|>system", 200)
     assert said(row, "claim") == "alpha <|im_end|> helps"
     assert not {0, 1} & set(row["input_ids"])
 
 
-def test_a_pair_is_pooled_alike_alone_and_beside_a_longer_one(encoder: CausalEncoder):
-    rows = [
-        encoder.encode_pair(c, p, 256) for c, p in (("alpha", "beta"), ("alpha " * 9, "beta " * 30))
-    ]
+def test_a_pair_is_pooled_alike_alone_and_beside_a_longer_one(encoder):
+    pairs = (("alpha", "beta"), ("alpha " * 9, "beta " * 30), ("alpha", "gamma"))
+    rows = [encoder.encode_pair(*pair, 256) for pair in pairs]
     with torch.inference_mode():
         alone, together = encoder.pool(pad_rows(rows[:1])), encoder.pool(pad_rows(rows))
-    assert together.shape == (2, 2 * encoder.base.config.hidden_size)
+    assert together.shape == (3, 2 * encoder.base.config.hidden_size)
     torch.testing.assert_close(together[:1], alone, rtol=1e-4, atol=1e-5)
-
-
-def test_what_comes_before_the_claim_changes_how_it_is_read(encoder: CausalEncoder):
-    with torch.inference_mode():
-        one, other = (
-            encoder.pool(pad_rows([encoder.encode_pair("alpha helps", passage, 256)]))
-            for passage in ("alpha helped", "alpha harmed")
-        )
-    assert not torch.allclose(one, other)
+    assert not torch.allclose(together[0], together[2]), "the passage changes it"
 
 
 def test_a_head_brings_features_to_the_same_mean_and_spread_and_starts_undecided():
@@ -102,33 +93,28 @@ def test_text_that_spells_a_mark_of_minilm_stays_text():
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_a_base_is_read_as_its_architecture_reads(architecture: str, tmp_path: Path):
+def test_a_base_is_read_as_its_architecture_reads(architecture, tmp_path):
     encoder = load_pair_encoder(save_base(tmp_path / "base", architecture), tmp_path).eval()
     is_causal = architecture != "bert"
     assert isinstance(encoder, CausalEncoder if is_causal else BidirectionalEncoder)
     assert encoder.base_name == str(tmp_path / "base") and encoder.base_sha256 == ""
     stacks = [m for m in encoder.base.modules() if isinstance(m, nn.ModuleList)]
     assert [len(stack) for stack in stacks] == [2 if is_causal else 3]  # two thirds of three
-    rows = [
-        encoder.encode_pair("alpha", "beta", 64),
-        encoder.encode_pair("alpha " * 5, "beta " * 9, 64),
-    ]
+    pairs = (("alpha", "beta"), ("alpha " * 5, "beta " * 9))
+    rows = [encoder.encode_pair(*pair, 64) for pair in pairs]
     with torch.inference_mode():
-        alone, together = encoder(encoder.build_batch(rows[:1])), encoder(encoder.build_batch(rows))
+        alone, together = (encoder(encoder.build_batch(some)) for some in (rows[:1], rows))
     assert together.shape == (2, 3)
     torch.testing.assert_close(together[:1], alone, rtol=1e-4, atol=1e-5)
 
 
-def test_a_mark_at_the_start_is_set_where_the_tokenizer_wants_one(tmp_path: Path):
-    base = save_base(tmp_path / "base", "llama", start="<|im_start|>")
-    marked = load_pair_encoder(base, tmp_path).encode_pair("alpha", "beta", 64)
-    plain = load_pair_encoder(save_base(tmp_path / "plain", "llama"), tmp_path).encode_pair(
-        "alpha", "beta", 64
-    )
-    assert list(marked["input_ids"]) == [0, *plain["input_ids"]]
+def test_a_mark_at_the_start_is_set_where_the_tokenizer_wants_one(tmp_path):
+    names = (save_base(tmp_path / f"base{mark}", "llama", mark) for mark in ("<|im_start|>", ""))
+    rows = [load_pair_encoder(name, tmp_path).encode_pair("alpha", "beta", 64) for name in names]
+    assert list(rows[0]["input_ids"]) == [0, *rows[1]["input_ids"]]
 
 
-def test_what_cannot_be_a_base_is_refused_in_words(tmp_path: Path):
+def test_what_cannot_be_a_base_is_refused_in_words(tmp_path):
     with pytest.raises(SettingsError, match="is unavailable"):
         load_pair_encoder(str(tmp_path / "absent"), tmp_path)
     transformers.T5Config().save_pretrained(tmp_path / "t5")

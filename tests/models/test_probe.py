@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 from case_tables import each_case
@@ -20,21 +21,23 @@ def judge(url: str | None, model: str = "openai/scripted") -> Settings:
     return load_settings(model=model, api_base=url)
 
 
-def closed_url() -> str:
-    """An address where nobody listens."""
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{held.getsockname()[1]}/v1"
+CLOSED = "http://127.0.0.1:9/v1"
+"""Nobody listens at the discard port."""
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedModel]:
+    with ScriptedModel() as started:
+        yield started
 
 
 @pytest.mark.integration
-def test_a_judge_that_is_there_is_asked_for_one_token_once():
-    with ScriptedModel() as model:
-        check_judges([judge(model.base_url), judge(model.base_url)])
-        (probe,) = model.probes
-        assert probe.body["max_tokens"] == 1
-        assert probe.body["model"] == "scripted"
-        assert model.n_requests == 0, "a probe is no judgment"
+def test_a_judge_that_is_there_is_asked_for_one_token_once(model):
+    check_judges([judge(model.base_url), judge(model.base_url)])
+    (probe,) = model.probes
+    assert probe.body["max_tokens"] == 1
+    assert probe.body["model"] == "scripted"
+    assert model.n_requests == 0, "a probe is no judgment"
 
 
 @pytest.mark.integration
@@ -69,9 +72,15 @@ def test_litellm_is_imported_while_a_model_thinks():
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("kind", ["rate_limit", "server_error", "unavailable", "junk", "refusal"])
-def test_what_may_pass_by_itself_stops_nothing(kind):
-    with ScriptedModel(faults=[Fault(kind)]) as model:
+@each_case(
+    "fault",
+    [
+        *map(Fault, ("rate_limit", "server_error", "unavailable", "junk", "refusal")),
+        Fault("unauthorized", first=1),  # it counts requests, and a probe is none
+    ],
+)
+def test_what_may_pass_by_itself_stops_nothing(fault):
+    with ScriptedModel(faults=[fault]) as model:
         check_judges([judge(model.base_url)])
         assert len(model.probes) == 1
 
@@ -84,28 +93,26 @@ def test_a_slow_judge_is_left_to_the_run(monkeypatch):
 
 
 @pytest.mark.integration
-def test_a_fault_that_counts_leaves_the_probe_alone():
-    with ScriptedModel(faults=[Fault("unauthorized", first=1)]) as model:
-        check_judges([judge(model.base_url)])
+def test_an_address_without_its_path_is_no_unknown_model(model):
+    base = model.base_url.removesuffix("/v1")
+    with pytest.raises(FatalModelError, match=rf"{base}/chat/completions \(404\); .*/v1"):
+        check_judges([judge(base)])
 
 
-@pytest.mark.integration
-def test_an_address_without_its_path_is_no_unknown_model():
-    with ScriptedModel() as model:
-        base = model.base_url.removesuffix("/v1")
-        with pytest.raises(FatalModelError, match=rf"{base}/chat/completions \(404\); .*/v1"):
-            check_judges([judge(base)])
-
-
-def test_an_endpoint_that_nobody_serves_is_refused():
-    url = closed_url()
-    with pytest.raises(FatalModelError, match=f"connection refused at {url}; start the server"):
-        check_judges([judge(url)])
-
-
-def test_an_endpoint_that_is_no_address_is_refused():
-    with pytest.raises(FatalModelError, match="is not an address; use http://HOST"):
-        check_judges([judge("localhost:8000/v1")])
+@each_case(
+    ("url", "model", "problem"),
+    [
+        (CLOSED, "openai/scripted", f"connection refused at {CLOSED}; start the server"),
+        (CLOSED.removesuffix("/v1"), "ollama_chat/a", "connection refused"),  # LiteLLM asks it
+        ("localhost:8000/v1", "openai/scripted", "is not an address; use http://HOST"),
+        (None, "hosted_vllm/a", "has no endpoint; pass it with --api-base URL"),
+        (None, "nonsense", "^nonsense: unknown provider; write PROV"),
+    ],
+)
+def test_an_endpoint_that_cannot_be_asked_is_refused(url, model, problem, monkeypatch):
+    monkeypatch.delenv("HOSTED_VLLM_API_BASE", raising=False)
+    with pytest.raises(FatalModelError, match=problem):
+        check_judges([judge(url, model)])
 
 
 def test_a_host_without_a_name_is_refused(monkeypatch):
@@ -126,30 +133,29 @@ def test_a_missing_key_is_named_before_anything_is_asked(provider, monkeypatch):
         check_judges([judge(None, f"{provider}/a")])
 
 
-@pytest.mark.parametrize("url", [None, "http://gpu.invalid:8000/v1"])
-def test_other_providers_need_their_key_wherever_they_are(url, monkeypatch):
-    monkeypatch.delenv("MISTRAL_API_KEY", raising=False)
-    with pytest.raises(FatalModelError, match="set MISTRAL_API_KEY in"):
-        check_judges([judge(url, "mistral/a")])
+@each_case(
+    ("url", "model", "key"),
+    [
+        ("http://gpu.invalid:8000/v1", "mistral/a", "MISTRAL_API_KEY"),
+        ("https://api.openai.com/v1", "openai/scripted", "OPENAI_API_KEY"),
+        ("https://api.openai.com/v1/", "openai/scripted", "OPENAI_API_KEY"),
+    ],
+)
+def test_a_key_is_needed_at_any_address_but_for_servers_of_ones_own(url, model, key, monkeypatch):
+    monkeypatch.delenv(key, raising=False)
+    with pytest.raises(FatalModelError, match=f"set {key} in"):
+        check_judges([judge(url, model)])
 
 
 @pytest.mark.integration
 @pytest.mark.parametrize("variable", ["", "OPENAI_BASE_URL", "OPENAI_API_BASE"])
-def test_a_server_of_ones_own_is_asked_without_a_key(variable, monkeypatch):
+def test_a_server_of_ones_own_is_asked_without_a_key(variable, model, monkeypatch):
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE"):
         monkeypatch.delenv(name, raising=False)
-    with ScriptedModel() as model:
-        if variable:
-            monkeypatch.setenv(variable, model.base_url)
-        check_judges([judge(None if variable else model.base_url)])
-        assert len(model.probes) == 1
-
-
-@pytest.mark.parametrize("name", ["https://api.openai.com/v1", "https://api.openai.com/v1/"])
-def test_the_address_of_openai_itself_needs_a_key(name, monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(FatalModelError, match="set OPENAI_API_KEY in"):
-        check_judges([judge(name)])
+    if variable:
+        monkeypatch.setenv(variable, model.base_url)
+    check_judges([judge(None if variable else model.base_url)])
+    assert len(model.probes) == 1
 
 
 @pytest.mark.parametrize("provider", [name for name, one in PROVIDERS.items() if one.base])
@@ -164,44 +170,24 @@ def test_keys_and_addresses_are_those_that_litellm_uses(provider, monkeypatch):
     assert base in (None, known.base)
 
 
-def test_a_server_without_an_address_is_asked_for_one(monkeypatch):
-    monkeypatch.delenv("HOSTED_VLLM_API_BASE", raising=False)
-    with pytest.raises(FatalModelError, match="has no endpoint; pass it with --api-base URL"):
-        check_judges([judge(None, "hosted_vllm/a")])
-
-
-@pytest.mark.integration
-def test_a_provider_of_another_protocol_is_asked_by_litellm():
-    with pytest.raises(FatalModelError, match="connection refused"):
-        check_judges([judge(closed_url().removesuffix("/v1"), "ollama_chat/a")])
-
-
-def test_a_name_without_a_provider_is_refused():
-    with pytest.raises(FatalModelError, match=r"^nonsense: unknown provider; write PROV"):
-        check_judges([judge(None, "nonsense")])
-
-
-def test_models_of_this_process_are_not_asked():
-    with ScriptedModel(faults=[Fault("unauthorized")]) as model:
-        check_judges([load_settings(model="ragassay/judge", api_base=model.base_url)])
-        check_judges([load_settings(api_base=model.base_url)])
-        assert model.probes == ()
+def test_models_of_this_process_are_not_asked(model):
+    check_judges([load_settings(model="ragassay/judge", api_base=model.base_url)])
+    check_judges([load_settings(api_base=model.base_url)])
+    assert model.probes == ()
 
 
 def test_other_errors_are_no_missing_endpoint():
     assert explain_unreachable(TimeoutError("slow")) == ""
-    assert explain_client_error(403, "", "openai/a", "http://x/v1").startswith(
-        "http://x/v1 rejected the key (403)"
-    )
+    told = explain_client_error(403, "", "openai/a", "http://x/v1")
+    assert told.startswith("http://x/v1 rejected the key (403)")
 
 
 @pytest.mark.integration
 @pytest.mark.parametrize("name", ["api_key", "openai_key"])
-def test_a_key_that_the_application_gave_litellm_is_used(monkeypatch, name):
+def test_a_key_that_the_application_gave_litellm_is_used(model, monkeypatch, name):
     import litellm
 
     monkeypatch.delenv("OPENAI_API_KEY")
     monkeypatch.setattr(litellm, name, "sk-own")
-    with ScriptedModel() as model:
-        check_judges([judge(model.base_url)])
-        assert len(model.probes) == 1
+    check_judges([judge(model.base_url)])
+    assert len(model.probes) == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
+from json import dumps, loads
 from typing import Any
 
 import httpx
@@ -83,11 +83,7 @@ REPLIES: dict[str, dict[str, Any]] = {
         "created": 1,
         "model": "m",
         "choices": [
-            {
-                "index": 0,
-                "message": {"role": "assistant", "content": "{}"},
-                "finish_reason": "stop",
-            }
+            {"index": 0, "message": {"role": "assistant", "content": "{}"}, "finish_reason": "stop"}
         ],
         "usage": {
             "prompt_tokens": 5100,
@@ -99,37 +95,21 @@ REPLIES: dict[str, dict[str, Any]] = {
 }
 
 
-class Wire:
-    """Records what LiteLLM would send, and answers as each provider does."""
-
-    def __init__(self) -> None:
-        self.bodies: list[dict[str, Any]] = []
-        self.usages: list[Usage] = []
-
-    async def post(self, url: str, data: Any = None, json_: Any = None) -> httpx.Response:
-        body = data if json_ is None else json_
-        self.bodies.append(body if isinstance(body, dict) else json.loads(body))
-        reply = next(reply for end, reply in REPLIES.items() if url.endswith(end))
-        return httpx.Response(200, json=reply, request=httpx.Request("POST", url))
-
-
 @pytest.fixture
-def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
+def bodies(monkeypatch) -> list[dict[str, Any]]:
+    """Return what LiteLLM would send, and answer as each provider does."""
     gateway.import_litellm()
     from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
 
-    wire = Wire()
+    sent = []
 
     async def post(self: Any, url: str, data: Any = None, json: Any = None, **_: Any) -> Any:
-        return await wire.post(url, data, json)
+        body = data if json is None else json
+        sent.append(body if isinstance(body, dict) else loads(body))
+        reply = next(reply for end, reply in REPLIES.items() if url.endswith(end))
+        return httpx.Response(200, json=reply, request=httpx.Request("POST", url))
 
-    def read_usage(*given: Any) -> Usage:
-        wire.usages.append(real(*given))
-        return wire.usages[-1]
-
-    real = gateway.read_usage
     monkeypatch.setattr(AsyncHTTPHandler, "post", post)
-    monkeypatch.setattr(gateway, "read_usage", read_usage)
     for name in SENT:
         monkeypatch.setenv(f"{name.partition('/')[0].upper()}_API_KEY", "sk-test")
     for name, value in {
@@ -142,7 +122,7 @@ def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
         monkeypatch.setenv(name, value)
     for name in ("OPENAI_BASE_URL", "OPENAI_API_BASE"):
         monkeypatch.delenv(name, raising=False)
-    return wire
+    return sent
 
 
 def messages_of(shared: str = SHARED, rest: str = REST) -> list[dict[str, Any]]:
@@ -150,30 +130,30 @@ def messages_of(shared: str = SHARED, rest: str = REST) -> list[dict[str, Any]]:
     return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": prompt}]
 
 
-@pytest.mark.parametrize("model", SENT)
-async def test_the_end_of_the_shared_text_reaches_each_provider_as_it_wants_it(wire, model):
+@each_case(("model", "content"), SENT.items())
+async def test_each_provider_gets_the_end_of_the_shared_text_as_it_wants_it(bodies, model, content):
     await JudgeLM(load_settings(model=model)).acall(messages=messages_of())
-    body = wire.bodies[0]
-    assert body["messages"][-1]["content"] == SENT[model]
+    assert bodies[-1]["messages"][-1]["content"] == content
     has_key = model.startswith(("openai/", "mistral/"))
-    assert ("prompt_cache_key" in body) is has_key
+    assert ("prompt_cache_key" in bodies[-1]) is has_key
 
 
-@pytest.mark.parametrize("model", ["anthropic/claude-sonnet-5", "openai/gpt-5.6"])
-async def test_a_prefix_too_short_to_be_cached_is_not_marked(wire, model):
+@each_case("model", ["anthropic/claude-sonnet-5", "openai/gpt-5.6"])
+async def test_a_prefix_too_short_to_be_cached_is_not_marked(bodies, model):
     await JudgeLM(load_settings(model=model)).acall(messages=messages_of(SHORT))
-    sent = wire.bodies[0]["messages"][-1]["content"]
+    sent = bodies[-1]["messages"][-1]["content"]
     assert sent in (SHORT + REST, [{"type": "text", "text": SHORT + REST}])
-    assert "prompt_cache_key" not in wire.bodies[0]
+    assert "prompt_cache_key" not in bodies[-1]
 
 
-@pytest.mark.parametrize("model", PRICES)
-async def test_cached_tokens_are_counted_and_priced(wire, model):
-    await JudgeLM(load_settings(model=model)).acall(messages=messages_of())
-    usage = wire.usages[0]
+@each_case(("model", "prices"), PRICES.items())
+async def test_cached_tokens_are_counted_and_priced(bodies, model, prices):
+    with gateway.meter_calls() as metered:
+        await JudgeLM(load_settings(model=model)).acall(messages=messages_of())
+    usage = metered.usage
     assert (usage.n_prompt_tokens, usage.n_completion_tokens) == (5100, 10)
     assert (usage.n_cached_tokens, usage.n_cache_write_tokens) == (3000, 2000)
-    sent, read, written, received = PRICES[model]
+    sent, read, written, received = prices
     cost = (100 * sent + 3000 * read + 2000 * written + 10 * received) / 1e6
     assert usage.cost_usd == pytest.approx(cost)
 
@@ -218,7 +198,7 @@ def test_a_prompt_remembers_how_far_its_context_reaches():
     assert prompt[: prompt.n_shared].rstrip() == inputs["context"]
     assert prompt[prompt.n_shared :].startswith("Task: ")
     # To all others it is a string like any other.
-    assert json.loads(json.dumps([system, user]))[1]["content"] == str(prompt)
+    assert loads(dumps([system, user]))[1]["content"] == str(prompt)
 
 
 class Calls:
@@ -237,8 +217,15 @@ class Calls:
             self.gates[name] = asyncio.get_running_loop().create_future()
             await self.gates[name]
 
-    def start(self, *names: str, **given: str) -> list[asyncio.Task[None]]:
-        return [asyncio.create_task(self.make(name, **given)) for name in names]
+    async def start(self, *names: str, **given: str) -> list[asyncio.Task[None]]:
+        tasks = [asyncio.create_task(self.make(name, **given)) for name in names]
+        await settle()
+        return tasks
+
+    async def end(self, *names: str) -> None:
+        for name in names:
+            self.gates[name].set_result(None)
+        await settle()
 
 
 async def settle() -> None:
@@ -248,33 +235,26 @@ async def settle() -> None:
 
 async def test_the_first_call_with_a_prefix_goes_alone_and_the_others_follow_together():
     calls = Calls()
-    tasks = calls.start("a", "b", "c") + calls.start("other", shared=SHARED[1:])
-    tasks += calls.start("schema", form="labels")
-    await settle()
+    await calls.start("a", "b", "c")
+    await calls.start("other", shared=SHARED[1:])
+    await calls.start("schema", form="labels")
     assert calls.begun == ["a", "other", "schema"], "each prefix has a first call of its own"
-    calls.gates["a"].set_result(None)
-    await settle()
+    await calls.end("a")
     assert calls.begun[3:] == ["b", "c"]
-    for gate in calls.gates.values():
-        if not gate.done():
-            gate.set_result(None)
-    await asyncio.gather(*tasks)
-    calls.start("d", "e")
-    await settle()
+    await calls.end("b", "c", "other", "schema")
+    await calls.start("d", "e")
     assert calls.begun[-2:] == ["d", "e"], "the prefix is cached by now"
 
 
 async def test_where_the_first_call_fails_the_next_takes_its_place():
     calls = Calls()
-    tasks = calls.start("a", "b", "c")
-    await settle()
+    tasks = await calls.start("a", "b", "c")
     calls.gates["a"].set_exception(ModelError("no"))
     await settle()
     assert calls.begun == ["a", "b"]
-    calls.gates["b"].set_result(None)
-    await settle()
+    await calls.end("b")
     assert calls.begun == ["a", "b", "c"]
-    calls.gates["c"].set_result(None)
+    await calls.end("c")
     found = await asyncio.gather(*tasks, return_exceptions=True)
     assert [type(one) for one in found] == [ModelError, type(None), type(None)]
 
@@ -283,14 +263,11 @@ async def test_a_prefix_that_was_not_used_for_long_has_a_first_call_again(monkey
     calls, now = Calls(), [1000.0]
     monkeypatch.setattr("ragassay.models.prompt_caching.time.monotonic", lambda: now[0])
     for name in ("a", "b", "c"):
-        (task,) = calls.start(name)
-        await settle()
-        calls.gates[name].set_result(None)
-        await task
+        await calls.start(name)
+        await calls.end(name)
         now[0] += 200.0  # each use keeps it for longer
     now[0] += 100.0
-    calls.start("d", "e")
-    await settle()
+    await calls.start("d", "e")
     assert calls.begun[3:] == ["d"]
 
 
@@ -298,6 +275,5 @@ async def test_a_prefix_that_was_not_used_for_long_has_a_first_call_again(monkey
 async def test_nobody_waits_where_nothing_is_cached(model):
     # Of claude-haiku-4-5, 4096 tokens are the least that is cached.
     calls = Calls(model)
-    calls.start("a", "b", shared=SHARED[:8000])
-    await settle()
+    await calls.start("a", "b", shared=SHARED[:8000])
     assert calls.begun == ["a", "b"]

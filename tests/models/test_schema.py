@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
-from typing import Any
 
 import jsonschema
 import pytest
+import schemas
 from case_tables import each_case
 from lazy import LazyModule
 from tiny_llama import tiny_model
@@ -21,17 +20,10 @@ torch = LazyModule("torch")
 
 
 def closed(**properties: object) -> str:
-    return json.dumps(
-        {
-            "type": "object",
-            "properties": properties,
-            "required": list(properties),
-            "additionalProperties": False,
-        }
-    )
+    return json.dumps(schemas.closed(**properties))
 
 
-RATING = closed(rating={"type": "integer", "enum": [1, 2, 3, 4, 5]})
+RATING = json.dumps(schemas.RATING)
 SCHEMAS = {
     "enum": closed(label={"enum": ["required", "unnecessary", "borderline"]}),
     "integers": closed(n={"type": "integer", "minimum": 3, "maximum": 17}),
@@ -46,44 +38,23 @@ def prompt(schema: str | None, text: str = "the trial", **options: int) -> Promp
     return Prompt((("user", text),), schema, **{"max_tokens": 100, **options})
 
 
-def test_replies_fit_their_schemas_alone_and_together(engine: Engine) -> None:
+def test_replies_fit_their_schemas_alone_and_together(engine):
     prompts = [prompt(schema, text) for schema in SCHEMAS.values() for text in ("a", "the b")]
     together = engine.answer([*prompts, prompt(None)])[:-1]
     for one, reply in zip(prompts, together, strict=True):
-        assert one.schema is not None
         jsonschema.validate(json.loads(reply.text), json.loads(one.schema))
         assert not reply.is_cut
         assert engine.answer([one])[0].text == reply.text
 
 
-def test_the_five_best_of_a_rating_are_the_five_ratings(engine: Engine, plain) -> None:
-    one = prompt(RATING)
-    reply = engine.answer([one])[0]
-    (choice,) = [token for token in reply.tokens if token.top]
-    assert sorted(text for text, _ in choice.top) == ["1", "2", "3", "4", "5"]
-    before = [token.text for token in reply.tokens[: reply.tokens.index(choice)]]
-    tokens = (*engine.chat.encode(one.messages), *map(engine.pieces.index, before))
-    ids = [engine.tokenizer.convert_tokens_to_ids(str(n)) for n in range(1, 6)]
-    row = plain.logits(tokens)[-1][ids]
-    expected = dict(zip("12345", torch.log_softmax(row, dim=0).tolist(), strict=True))
-    assert dict(choice.top) == pytest.approx(expected, abs=1e-4)
-    assert choice.logprob == choice.top[0][1]
-    assert sum(2.718281828459045**p for _, p in choice.top) == pytest.approx(1)
-
-
-def test_forced_tokens_are_certain(engine: Engine) -> None:
-    reply = engine.answer([prompt(RATING)])[0]
-    assert [t.logprob for t in reply.tokens if not t.top] == [0.0] * (len(reply.tokens) - 1)
-
-
-def test_a_wholly_forced_reply_is_given_beside_others(engine: Engine) -> None:
+def test_a_wholly_forced_reply_is_given_beside_others(engine):
     replies = engine.answer([prompt(SCHEMAS["constant"]), prompt(RATING)])
     assert replies[0].text == '{"only":"this"}'
     assert "".join(token.text for token in replies[1].tokens) == replies[1].text
 
 
 @each_case("schema", [RATING, SCHEMAS["text"], SCHEMAS["constant"]])
-def test_the_limit_holds_also_for_forced_tokens(engine: Engine, schema: Any) -> None:
+def test_the_limit_holds_also_for_forced_tokens(engine, schema):
     texts = [token.text for token in engine.answer([prompt(schema)])[0].tokens]
     for limit in range(1, 25):
         reply = engine.answer([prompt(schema, max_tokens=limit)])[0]
@@ -91,46 +62,38 @@ def test_the_limit_holds_also_for_forced_tokens(engine: Engine, schema: Any) -> 
         assert reply.is_cut is (len(texts) > limit), limit
 
 
-def test_no_alternatives_unless_asked(engine: Engine) -> None:
+def test_no_alternatives_unless_asked(engine):
     replies = engine.answer([prompt(None, n_top=0), prompt(None, n_top=2), prompt(RATING, n_top=0)])
-    assert {len(token.top) for token in replies[0].tokens} == {0}
-    assert {len(token.top) for token in replies[1].tokens} == {2}
-    assert {len(token.top) for token in replies[2].tokens} == {0}
+    assert [{len(token.top) for token in reply.tokens} for reply in replies] == [{0}, {2}, {0}]
 
 
 @pytest.mark.parametrize("schema", ["no json", '{"type": "nonsense"}', '{"$ref": "#/missing"}'])
-def test_an_unusable_schema_is_refused_in_words(
-    engine: Engine, schema: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unusable_schema_is_refused_in_words(engine, schema, capfd):
     with pytest.raises(RefusedError, match="invalid reply schema"):
         engine.check(prompt(schema))
     assert capfd.readouterr() == ("", "")
 
 
-def test_patterns_bind(engine: Engine) -> None:
-    reply = engine.answer([prompt(SCHEMAS["pattern"])])[0]
-    assert re.fullmatch("[A-C]{2,4}-[0-9]", json.loads(reply.text)["code"])
-
-
-def test_what_a_schema_forces_in_the_middle_is_seen_at_its_place(engine: Engine, plain) -> None:
+def test_the_five_best_of_a_rating_are_the_five_ratings_wherever_it_stands(engine, plain):
     digits = {"type": "integer", "enum": [1, 2, 3, 4, 5]}
+    ids = [engine.tokenizer.convert_tokens_to_ids(digit) for digit in "12345"]
     one = prompt(closed(first=digits, placebo=digits, trial_of_the_drug=digits))
     (reply, *_) = engine.answer([one, prompt(RATING, "the migraine")])
-    tokenizer = engine.tokenizer
-    ids = [tokenizer.convert_tokens_to_ids(str(n)) for n in range(1, 6)]
-    known = engine.chat.encode(one.messages)
-    n_compared = 0
+    known, n_compared = engine.chat.encode(one.messages), 0
     for token in reply.tokens:
         if token.top:
-            expected = torch.log_softmax(plain.logits(tuple(known))[-1][ids], dim=0).tolist()
-            found = dict(token.top)
-            assert [found[d] for d in "12345"] == pytest.approx(expected, abs=1e-4)
+            shares = torch.log_softmax(plain.logits(tuple(known))[-1][ids], dim=0).tolist()
+            expected = dict(zip("12345", shares, strict=True))
+            assert dict(token.top) == pytest.approx(expected, abs=1e-4)
+            assert token.logprob == token.top[0][1] == max(token.top[n][1] for n in range(5))
             n_compared += 1
+        else:
+            assert token.logprob == 0.0, "a forced token is certain"
         known = [*known, engine.pieces.index(token.text)]
     assert n_compared == 3
 
 
-def test_only_the_latest_schemas_are_kept(tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_latest_schemas_are_kept(tokenizer, monkeypatch):
     monkeypatch.setattr(engine_module, "N_SCHEMAS_KEPT", 3)
     engine = Engine(tiny_model(len(tokenizer)), tokenizer)
     compiled: list[str] = []

@@ -1,7 +1,5 @@
 """Small linear models from signals to ratings."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -23,12 +22,7 @@ JOB = "projects/p/locations/us-central1/batchPredictionJobs/77"
 
 
 class FakeVertex:
-    """A bucket and one batch prediction job, in the form of Google's documents.
-
-    Attributes:
-        rows: The requests of the job, in lines.
-        paths: The addresses that were asked.
-    """
+    """A bucket and one batch prediction job, in the form of Google's documents."""
 
     def __init__(self) -> None:
         self.rows: list[dict[str, Any]] = []
@@ -67,22 +61,18 @@ def _predict(row: dict[str, Any]) -> dict[str, Any]:
     asked = row["request"]["contents"][-1]["parts"][0]["text"]
     if "drug 2" in asked:
         return {**row, "status": "Internal error encountered.", "response": {}}
+    content = {"role": "model", "parts": [{"text": asked}]}
+    usage = {"promptTokenCount": 100, "candidatesTokenCount": 10, "totalTokenCount": 110}
     answer = {
-        "candidates": [
-            {"content": {"role": "model", "parts": [{"text": asked}]}, "finishReason": "STOP"}
-        ],
-        "usageMetadata": {
-            "promptTokenCount": 100,
-            "candidatesTokenCount": 10,
-            "totalTokenCount": 110,
-        },
+        "candidates": [{"content": content, "finishReason": "STOP"}],
+        "usageMetadata": usage,
         "modelVersion": "gemini-2.5-flash",
     }
     return {**row, "status": "", "response": answer}
 
 
 @pytest.fixture
-def vertex(monkeypatch: pytest.MonkeyPatch) -> FakeVertex:
+def vertex(monkeypatch) -> FakeVertex:
     import_litellm()
     from litellm.llms.vertex_ai.batches import handler
     from litellm.llms.vertex_ai.vertex_llm_base import VertexBase
@@ -104,9 +94,7 @@ def vertex(monkeypatch: pytest.MonkeyPatch) -> FakeVertex:
     return fake
 
 
-async def test_requests_of_gemini_go_through_the_bucket_and_find_their_replies(
-    vertex: FakeVertex, tmp_path: Path
-):
+async def test_requests_of_gemini_go_through_the_bucket_and_find_their_replies(vertex, tmp_path):
     lm = JudgeLM(load_settings(model="vertex_ai/gemini-2.5-flash", batch=True))
     questions = [f"Does drug {n} help?" for n in range(4)]
     async with batch_calls(tmp_path, RunLimiter(), lambda words: None):

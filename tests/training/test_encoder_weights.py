@@ -1,9 +1,5 @@
 """The weights of the package are the published ones, rounded."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
@@ -16,7 +12,7 @@ from training.encoder_weights import COPIED, published_folder, split, write
 pytestmark = pytest.mark.integration
 
 
-def test_the_packaged_files_are_those_that_the_script_makes(tmp_path: Path) -> None:
+def test_the_packaged_files_are_those_that_the_script_makes(tmp_path):
     parts = write(published_folder(), tmp_path)
     assert {path.name: compute_sha256(path) for path in parts} == MINILM_PARTS
     for name in (*COPIED, *MINILM_PARTS):
@@ -24,7 +20,7 @@ def test_the_packaged_files_are_those_that_the_script_makes(tmp_path: Path) -> N
     assert max(path.stat().st_size for path in parts) < 20_000_000
 
 
-def test_every_weight_is_the_published_one_in_half_precision() -> None:
+def test_every_weight_is_the_published_one_in_half_precision():
     published = load_file(published_folder() / "model.safetensors")
     del published["embeddings.position_ids"]
     found = minilm.read_minilm_weights()
@@ -34,7 +30,7 @@ def test_every_weight_is_the_published_one_in_half_precision() -> None:
         assert np.array_equal(found[name], rows.astype(np.float16))
 
 
-def test_a_matrix_goes_on_in_the_next_part() -> None:
+def test_a_matrix_goes_on_in_the_next_part():
     rows = {"a": np.ones((5, 2), np.float16), "b": np.ones(3, np.float16)}
     parts = list(split(rows, 2))
     assert [{name: len(part[name]) for name in part} for part in parts] == [
@@ -43,7 +39,7 @@ def test_a_matrix_goes_on_in_the_next_part() -> None:
     ]
 
 
-def test_a_damaged_part_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_part_is_refused(monkeypatch):
     monkeypatch.setitem(weights.MINILM_PARTS, "weights-2.safetensors", "00ff")
     minilm.read_minilm_weights.cache_clear()
     with pytest.raises(SettingsError, match=r"weights-2\.safetensors has SHA-256 14fb.*reinstall"):

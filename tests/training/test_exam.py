@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -32,7 +33,7 @@ def rows(n_queries: int = 12, noise: float = 0.5) -> list[Row]:
             kind = ("question", "nugget")[place % 2]
             signals = {"least": least, "bank": rng.gauss(0, 1), "settles": -least / 2}
             item = f"q{query}/{place % 20}"
-            found.append(Row(f"q{query}", 60 * query + place, item, kind, rating, signals))  # type: ignore[arg-type]
+            found.append(Row(f"q{query}", 60 * query + place, item, kind, rating, signals))
     return found
 
 
@@ -48,9 +49,7 @@ def test_what_tells_gets_the_weight_and_nothing_gets_a_negative_one():
 def test_no_query_is_graded_by_a_fit_that_saw_it():
     data = [row for row in rows() if row.kind == "nugget"]
     fits = held_out(data)
-    for row, one in zip(data, fits, strict=True):
-        assert one == fit([r for r in data if fold_of(r.query) != fold_of(row.query)])
-        break
+    assert fits[0] == fit([row for row in data if fold_of(row.query) != fold_of(data[0].query)])
     assert len({id(one) for one in fits}) == len({fold_of(row.query) for row in data})
     assert {fold_of(f"q{n}") for n in range(100)} == set(range(N_FOLDS))
 
@@ -61,11 +60,7 @@ def test_bounds_admit_what_is_right_and_nothing_of_noise():
     assert yes.threshold is None, "GPT-4o does not agree that such nuggets are mentioned"
     assert no.threshold is not None and no.precision is not None and no.precision > 0.75
     rng = random.Random(5)
-    shuffled = [
-        Row(row.query, row.passage, row.item, row.kind, rng.choice([0, 1]), row.signals)
-        for row in rows()
-        if row.kind == "nugget"
-    ]
+    shuffled = [replace(row, rating=rng.choice([0, 1])) for row in rows() if row.kind == "nugget"]
     assert all(one.threshold is None for one in bounds_of(shuffled))
 
 
@@ -77,18 +72,14 @@ def test_a_model_has_numbers_for_both_kinds_and_is_the_same_again():
 
 def graded(*answers: tuple[str, str]) -> QueryParagraphs:
     """A paragraph with what was extracted for items, and their ratings."""
-    of_nuggets = [name for name, _ in answers if not name.endswith("?")]
-    ratings = [
-        SelfRating(nugget_id=name_of(name), self_rating=1)
-        if name in of_nuggets
-        else SelfRating(question_id=name_of(name), self_rating=2)
+    ratings = tuple(
+        SelfRating(question_id=name_of(name), self_rating=2)
+        if name.endswith("?")
+        else SelfRating(nugget_id=name_of(name), self_rating=1)
         for name, _ in answers
-    ]
-    extracted = tuple((name_of(name), answer) for name, answer in answers)
-    grades = (
-        ParagraphExamGrade(self_ratings=tuple(ratings)),
-        ParagraphExamGrade(answers=extracted),
     )
+    extracted = tuple((name_of(name), answer) for name, answer in answers)
+    grades = (ParagraphExamGrade(self_ratings=ratings), ParagraphExamGrade(answers=extracted))
     return QueryParagraphs("q", (GradedParagraph(paragraph_id="1", text="t", exam_grades=grades),))
 
 
@@ -110,7 +101,7 @@ def kinds(query: QueryParagraphs) -> dict[str, str]:
         ("Are there any side effects?", "side effects"),
     ],
 )
-def test_a_text_that_was_copied_is_told_by_its_id(text: str, answer: str):
+def test_a_text_that_was_copied_is_told_by_its_id(text, answer):
     query = graded((text, answer), ("Something else", "unanswerable"))
     found = known_items(query, kinds(query))
     is_short = text == "Are there any risks?"  # A word alone is no statement.

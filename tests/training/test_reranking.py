@@ -3,7 +3,6 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,9 +30,7 @@ QRELS = st.dictionaries(
 
 
 @given(QRELS, st.integers(1, 5))
-def test_queries_that_share_an_abstract_are_in_one_fold(
-    qrels: dict[str, dict[str, int]], n_folds: int
-) -> None:
+def test_queries_that_share_an_abstract_are_in_one_fold(qrels, n_folds):
     folds = group_folds(qrels, n_folds, seed=1)
     assert folds.keys() == qrels.keys()
     assert all(0 <= fold < n_folds for fold in folds.values())
@@ -42,10 +39,11 @@ def test_queries_that_share_an_abstract_are_in_one_fold(
             assert folds[p] == folds[q] or left.keys().isdisjoint(right)
 
 
-def test_folds_are_of_one_size_where_nothing_is_shared() -> None:
-    folds = group_folds({f"q{i}": {f"d{i}": 1} for i in range(10)}, 5, seed=0)
+def test_folds_are_of_one_size_where_nothing_is_shared():
+    qrels = {f"q{i}": {f"d{i}": 1} for i in range(10)}
+    folds = group_folds(qrels, 5, seed=0)
     assert sorted(folds.values()) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
-    assert folds == group_folds({f"q{i}": {f"d{i}": 1} for i in range(10)}, 5, seed=0)
+    assert folds == group_folds(qrels, 5, seed=0)
 
 
 def candidates(relevant: int) -> Candidates:
@@ -56,12 +54,12 @@ def candidates(relevant: int) -> Candidates:
     return Candidates(("a", "b", "c"), table, np.eye(3)[relevant])
 
 
-def test_the_telling_feature_gets_the_weight() -> None:
+def test_the_telling_feature_gets_the_weight():
     weights = fit([candidates(i % 3) for i in range(30)])
     assert weights[0] > 3 * np.abs(weights[1:]).max()
 
 
-def test_the_fit_is_a_minimum_of_its_loss() -> None:
+def test_the_fit_is_a_minimum_of_its_loss():
     data = [candidates(i % 3) for i in range(9)]
 
     def loss(weights: np.ndarray) -> float:
@@ -76,13 +74,13 @@ def test_the_fit_is_a_minimum_of_its_loss() -> None:
         assert loss(best) < min(loss(best + step), loss(best - step))
 
 
-def test_queries_that_found_nothing_relevant_cannot_be_fitted_to() -> None:
+def test_queries_that_found_nothing_relevant_cannot_be_fitted_to():
     nothing = Candidates(("a",), np.zeros((1, 3)), np.zeros(1))
     with pytest.raises(ValueError, match="no query has a relevant hit"):
         fit([nothing])
 
 
-def test_a_fold_is_ranked_by_weights_fitted_without_it() -> None:
+def test_a_fold_is_ranked_by_weights_fitted_without_it():
     found = {f"q{i}": candidates(i % 3) for i in range(12)}
     folds = {query: i % 2 for i, query in enumerate(found)}
     run = cross_validated(found, folds)
@@ -90,7 +88,7 @@ def test_a_fold_is_ranked_by_weights_fitted_without_it() -> None:
     assert list(run["q0"].values()) == pytest.approx((found["q0"].table @ others).tolist())
 
 
-def test_scifact_is_read_searched_and_featured(tmp_path: Path) -> None:
+def test_scifact_is_read_searched_and_featured(tmp_path):
     folder = tmp_path / "data" / "scifact"
     folder.mkdir(parents=True)
     rows = [
@@ -124,9 +122,7 @@ class Tokens(WordEmbedder):
 
 
 @pytest.mark.parametrize("save_every", [1, 2, 100])
-def test_tokens_are_computed_once_and_kept_on_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save_every: int
-) -> None:
+def test_tokens_are_computed_once_and_kept_on_disk(tmp_path, monkeypatch, save_every):
     monkeypatch.setattr(tokens, "SAVE_EVERY", save_every)
     folder = tmp_path / "vectors"
     texts = ["a whale", "", "a stroke of luck", "a whale"]
@@ -147,7 +143,7 @@ def test_tokens_are_computed_once_and_kept_on_disk(
     assert all(path.suffix == ".npz" for path in folder.iterdir())
 
 
-def test_without_a_folder_tokens_stay_in_memory() -> None:
+def test_without_a_folder_tokens_stay_in_memory():
     embedder = Tokens()
     with CachedTokenEncoder(embedder) as encoder:
         encoder.encode_tokens(["a whale"])

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 from case_tables import each_case
-from echoes import ASK, HOSTED, EchoModel, client, figures
+from echoes import ASK, CHAT, HOSTED, EchoModel, client, figures
 from lazy import LazyModule
 
 from ragassay.errors import ModelError, PromptTooLongError, RefusedError, SettingsError
@@ -30,9 +30,7 @@ ASKED = [{"role": "user", "content": "a"}]
         (SettingsError("not installed"), 500, "internal_error"),
     ],
 )
-def test_errors_carry_the_status_that_they_deserve(
-    error: Exception, status: int, code: str
-) -> None:
+def test_errors_carry_the_status_that_they_deserve(error, status, code):
     wrapped = litellm.exceptions.APIConnectionError("lost", "ragassay", "judge")
     wrapped.__cause__ = error
     for raised in (error, wrapped):
@@ -41,13 +39,12 @@ def test_errors_carry_the_status_that_they_deserve(
     assert status == 500 or "server" not in refusal.error["error"]["type"]
 
 
-async def test_a_hosted_models_errors_pass_with_when_to_come_again() -> None:
-    limited = httpx.Response(
-        429, headers={"retry-after": "17"}, request=httpx.Request("POST", "http://gpu")
-    )
+async def test_a_hosted_models_errors_pass_with_when_to_come_again():
+    asked, headers = httpx.Request("POST", "http://gpu"), {"retry-after": "17"}
+    limited = httpx.Response(429, headers=headers, request=asked)
     trouble = litellm.exceptions.RateLimitError("too many", "openai", "gpt", response=limited)
     async with client(EchoModel(trouble)) as http:
-        reply = await http.post("/v1/chat/completions", json=HOSTED)
+        reply = await http.post(CHAT, json=HOSTED)
     assert reply.status_code == 429 and reply.headers["retry-after"] == "17"
     assert "too many" in reply.json()["error"]["message"]
 
@@ -69,15 +66,15 @@ async def test_a_hosted_models_errors_pass_with_when_to_come_again() -> None:
         ({"response_format": "json"}, "json_schema"),
     ],
 )
-async def test_what_a_local_model_cannot_do_is_said(asked: dict[str, Any], problem: str) -> None:
+async def test_what_a_local_model_cannot_do_is_said(asked, problem):
     model = EchoModel()
     async with client(model) as http:
-        reply = await http.post("/v1/chat/completions", json=ASK | asked)
+        reply = await http.post(CHAT, json=ASK | asked)
     assert reply.status_code == 400 and re.search(problem, reply.json()["error"]["message"])
     assert model.seen == []
 
 
-def test_what_it_can_do_passes() -> None:
+def test_what_it_can_do_passes():
     parts = [{"role": "system", "content": [{"type": "text", "text": "a"}]}, *ASKED]
     schema = {"type": "json_schema", "json_schema": {"schema": {"type": "object"}}}
     asked = {"messages": parts, "max_tokens": 5, "n": 1, "response_format": schema}
@@ -93,11 +90,11 @@ def events(reply: httpx.Response) -> list[Any]:
 
 
 @pytest.mark.parametrize("tells_usage", [False, True])
-async def test_a_local_stream_is_the_whole_reply_in_one_piece(tells_usage: bool) -> None:
+async def test_a_local_stream_is_the_whole_reply_in_one_piece(tells_usage):
     wanted = {"stream": True, "stream_options": {"include_usage": tells_usage}}
     model = EchoModel()
     async with client(model) as http:
-        piece, *rest = events(await http.post("/v1/chat/completions", json=ASK | wanted))
+        piece, *rest = events(await http.post(CHAT, json=ASK | wanted))
         assert 'ragassay_tokens_total{kind="prompt"' in await figures(http)
     (choice,) = piece["choices"]
     assert piece["object"] == "chat.completion.chunk" and choice["delta"]["content"] == "a"
@@ -126,11 +123,11 @@ class Pieces(EchoModel):
 
 
 @pytest.mark.parametrize("tells_usage", [False, True])
-async def test_a_hosted_stream_comes_as_it_is_written(tells_usage: bool) -> None:
+async def test_a_hosted_stream_comes_as_it_is_written(tells_usage):
     wanted = {"stream": True, "stream_options": {"include_usage": tells_usage}}
     model = Pieces()
     async with client(model) as http:
-        *pieces, end = events(await http.post("/v1/chat/completions", json=HOSTED | wanted))
+        *pieces, end = events(await http.post(CHAT, json=HOSTED | wanted))
         page = await figures(http)
     assert end == "[DONE]" and model.seen[0]["stream"] is True
     told = pieces[3:]
@@ -140,10 +137,8 @@ async def test_a_hosted_stream_comes_as_it_is_written(tells_usage: bool) -> None
     assert "ragassay_requests_in_flight 0.0" in page
 
 
-async def test_a_stream_that_breaks_off_says_so() -> None:
+async def test_a_stream_that_breaks_off_says_so():
     trouble = litellm.exceptions.ServiceUnavailableError("away", "openai", "gpt")
     async with client(Pieces(trouble)) as http:
-        *pieces, last = events(
-            await http.post("/v1/chat/completions", json=HOSTED | {"stream": True})
-        )
+        *pieces, last = events(await http.post(CHAT, json=HOSTED | {"stream": True}))
     assert len(pieces) == 3 and "away" in last["error"]["message"]

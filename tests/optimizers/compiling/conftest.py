@@ -10,7 +10,7 @@ from ragassay.settings import load_settings
 
 
 @pytest.fixture(autouse=True)
-def words(no_embedding_model: None) -> None:
+def words(no_embedding_model) -> None:
     """Compare texts by their words."""
 
 

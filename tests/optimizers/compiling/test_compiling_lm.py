@@ -13,6 +13,7 @@ import pytest
 from ragassay.errors import (
     BudgetError,
     FatalModelError,
+    InputError,
     RefusedError,
     StorageError,
     TransientModelError,
@@ -25,7 +26,8 @@ from ragassay.optimizers.compiling.compiling_lm import (
     Shared,
     open_loop,
 )
-from ragassay.optimizers.compiling.memory import Memory
+from ragassay.optimizers.compiling.memory import Memory, StoredReply, hash_request
+from ragassay.records import Usage
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 
@@ -44,9 +46,22 @@ def opened(
         yield CompilingLM(JudgeLM(settings), Shared(loop, memory, Budget(max_usd), 2))
 
 
+@pytest.fixture
+def model() -> Iterator[ScriptedModel]:
+    with ScriptedModel() as started:
+        yield started
+
+
 def ask(lm: CompilingLM, text: str, **options: object) -> list[str]:
     found = lm(messages=[{"role": "user", "content": text}], **options)
     return [one["text"] for one in found]
+
+
+def check_stopped(lm: CompilingLM, text: str, reason: type[Exception]) -> JobStopped:
+    with pytest.raises(JobStopped) as stopped:
+        ask(lm, text)
+    assert isinstance(stopped.value.reason, reason)
+    return stopped.value
 
 
 def test_threads_that_ask_the_same_at_once_ask_once(tmp_path):
@@ -58,18 +73,18 @@ def test_threads_that_ask_the_same_at_once_ask_once(tmp_path):
         assert lm.shared.memory.usage.n_calls == 2
 
 
-def test_a_later_start_asks_nothing_that_is_on_disk(tmp_path):
-    with ScriptedModel() as model:
-        with opened(model, tmp_path) as lm:
-            first = ask(lm, "Say one.")
-        with opened(model, tmp_path) as lm:
-            assert ask(lm, "Say one.") == first
-            assert (len(model.requests), lm.shared.memory.usage.n_calls) == (1, 1)
-            assert lm.shared.memory.n_asked == 0
+def test_a_later_start_asks_nothing_that_is_on_disk(model, tmp_path):
+    with opened(model, tmp_path) as lm:
+        (first,) = lm(messages=[{"role": "user", "content": "Say one."}])
+    with opened(model, tmp_path) as lm:
+        (again,) = lm(messages=[{"role": "user", "content": "Say one."}])
+        assert again["text"] == first["text"] and again["logprobs"].content[0].top_logprobs
+        assert (len(model.requests), lm.shared.memory.usage.n_calls) == (1, 1)
+        assert lm.shared.memory.n_asked == 0
 
 
-def test_several_draws_are_several_requests_and_another_temperature_another_one(tmp_path):
-    with ScriptedModel() as model, opened(model, tmp_path) as lm:
+def test_several_draws_are_several_requests_and_another_temperature_another_one(model, tmp_path):
+    with opened(model, tmp_path) as lm:
         assert len(ask(lm, "Say one.", n=3, temperature=1.0)) == 3
         assert len(model.requests) == 3
         ask(lm, "Say one.", n=2, temperature=1.0)
@@ -79,38 +94,25 @@ def test_several_draws_are_several_requests_and_another_temperature_another_one(
         assert [request.body["temperature"] for request in model.requests] == [1, 1, 1, 0, 1]
 
 
-def test_log_probabilities_come_back_from_disk(tmp_path):
-    with ScriptedModel() as model:
-        for _ in range(2):
-            with opened(model, tmp_path) as lm:
-                found = lm(messages=[{"role": "user", "content": "Say one."}])[0]
-                assert found["logprobs"].content[0].top_logprobs
-        assert len(model.requests) == 1
+def test_money_that_is_spent_stops_the_job_and_a_larger_budget_goes_on(model, tmp_path):
+    with opened(model, tmp_path) as lm:
+        ask(lm, "Say 0.")
+        price = lm.shared.memory.usage.cost_usd
+    with opened(model, tmp_path, max_usd=2.5 * price) as lm:
+        ask(lm, "Say 0.")
+        ask(lm, "Say 1.")
+        stopped = check_stopped(lm, "Say 2.", BudgetError)
+        assert "nothing is lost" in str(stopped.reason)
+        assert len(model.requests) == 2
+        assert ask(lm, "Say 1.")
+    with opened(model, tmp_path, max_usd=9 * price) as lm:
+        for n in range(3):
+            ask(lm, f"Say {n}.")
+    assert len(model.requests) == 3
 
 
-def test_money_that_is_spent_stops_the_job_and_a_larger_budget_goes_on(tmp_path):
-    with ScriptedModel() as model:
-        with opened(model, tmp_path) as lm:
-            ask(lm, "Say 0.")
-            price = lm.shared.memory.usage.cost_usd
-        assert price
-        with opened(model, tmp_path, max_usd=2.5 * price) as lm:
-            ask(lm, "Say 0.")
-            ask(lm, "Say 1.")
-            with pytest.raises(JobStopped) as stopped:
-                ask(lm, "Say 2.")
-            assert isinstance(stopped.value.reason, BudgetError)
-            assert "nothing is lost" in str(stopped.value.reason)
-            assert len(model.requests) == 2
-            assert ask(lm, "Say 1.")
-        with opened(model, tmp_path, max_usd=9 * price) as lm:
-            for n in range(3):
-                ask(lm, f"Say {n}.")
-        assert len(model.requests) == 3
-
-
-def test_a_limit_on_money_wants_a_known_price(tmp_path):
-    with ScriptedModel() as model, opened(model, tmp_path, "openai/scripted", 1.0) as lm:
+def test_a_limit_on_money_wants_a_known_price(model, tmp_path):
+    with opened(model, tmp_path, "openai/scripted", 1.0) as lm:
         ask(lm, "Say 0.")
         with pytest.raises(JobStopped, match=r"price of openai/scripted is unknown"):
             ask(lm, "Say 1.")
@@ -123,31 +125,24 @@ def test_trouble_that_passes_is_tried_again_and_what_does_not_pass_stops_the_job
     ]
     with ScriptedModel(faults=faults) as model, opened(model, tmp_path) as lm:
         assert ask(lm, "Fail once.")
-        with pytest.raises(JobStopped) as stopped:
-            ask(lm, "Fail for ever.")
-        assert isinstance(stopped.value.reason, TransientModelError)
-        with pytest.raises(JobStopped):
-            ask(lm, "Anything else.")
+        check_stopped(lm, "Fail for ever.", TransientModelError)
+        check_stopped(lm, "Anything else.", TransientModelError)
 
 
-def test_a_disk_that_takes_no_reply_stops_the_job(tmp_path, monkeypatch):
+def test_a_disk_that_takes_no_reply_stops_the_job(model, tmp_path, monkeypatch):
     def fail(reply):
         raise StorageError("no space left on device")
 
-    with ScriptedModel() as model, opened(model, tmp_path) as lm:
+    with opened(model, tmp_path) as lm:
         monkeypatch.setattr(lm.shared.memory, "keep", fail)
         for words in ("Say one.", "Say two."):
-            with pytest.raises(JobStopped) as stopped:
-                ask(lm, words)
-            assert isinstance(stopped.value.reason, StorageError)
+            check_stopped(lm, words, StorageError)
         assert len(model.requests) == 1
 
 
 def test_a_wrong_key_stops_the_job_at_once(tmp_path):
     with ScriptedModel(faults=[Fault("unauthorized")]) as model, opened(model, tmp_path) as lm:
-        with pytest.raises(JobStopped) as stopped:
-            ask(lm, "Say one.")
-        assert isinstance(stopped.value.reason, FatalModelError)
+        check_stopped(lm, "Say one.", FatalModelError)
         assert len(model.requests) == 1
 
 
@@ -161,13 +156,12 @@ def test_a_refusal_is_remembered_and_stops_nothing(tmp_path):
         assert len(model.requests) == 2
 
 
-def test_a_thread_that_still_asks_when_the_job_has_ended_is_stopped(tmp_path):
-    with ScriptedModel() as model:
-        with opened(model, tmp_path) as lm:
-            assert ask(lm, "Say one.")
-        with pytest.raises(JobStopped, match="has ended"):
-            ask(lm, "Say two.")
-        assert len(model.requests) == 1
+def test_a_thread_that_still_asks_when_the_job_has_ended_is_stopped(model, tmp_path):
+    with opened(model, tmp_path) as lm:
+        assert ask(lm, "Say one.")
+    with pytest.raises(JobStopped, match="has ended"):
+        ask(lm, "Say two.")
+    assert len(model.requests) == 1
 
 
 def test_a_thread_that_waits_when_the_job_fails_is_stopped(tmp_path):
@@ -180,3 +174,59 @@ def test_a_thread_that_waits_when_the_job_fails_is_stopped(tmp_path):
             raise ZeroDivisionError
         with pytest.raises(JobStopped, match="has ended"):
             waiting.result(timeout=3)
+
+
+def reply(key: str, cost_usd: float | None = 0.5) -> StoredReply:
+    return StoredReply(key=key, text=key, usage=Usage(n_calls=1, cost_usd=cost_usd))
+
+
+def test_what_was_kept_is_there_after_a_restart(tmp_path):
+    with Memory(tmp_path) as memory:
+        memory.keep(reply("a"))
+        assert (memory.n_asked, memory.usage.cost_usd) == (1, 0.5)
+    with Memory(tmp_path) as memory:
+        assert memory.find_reply("b") is None
+        assert memory.usage.n_calls == 0
+        assert memory.find_reply("a") == reply("a")
+        memory.find_reply("a")
+        assert (memory.n_asked, memory.usage.n_calls) == (0, 1)
+
+
+@pytest.mark.parametrize("n_bytes", [1, 5, 20])
+def test_a_line_that_a_kill_cut_off_is_asked_again_and_harms_no_other(tmp_path, n_bytes):
+    with Memory(tmp_path) as memory:
+        memory.keep(reply("a"))
+        memory.keep(reply("b"))
+    path = tmp_path / "replies.jsonl"
+    path.write_bytes(path.read_bytes()[:-n_bytes])
+    with Memory(tmp_path) as memory:
+        assert memory.find_reply("a") is not None
+        assert memory.find_reply("b") is None
+        memory.keep(reply("b"))
+    with Memory(tmp_path) as memory:
+        assert memory.find_reply("b") == reply("b")
+
+
+def test_an_unknown_price_makes_the_sum_unknown(tmp_path):
+    with Memory(tmp_path) as memory:
+        memory.keep(reply("a"))
+        memory.keep(reply("b", None))
+        assert memory.usage.cost_usd is None
+
+
+def test_only_one_job_at_a_time_holds_the_folder(tmp_path):
+    with Memory(tmp_path / "w"), pytest.raises(InputError, match="another job"):
+        Memory(tmp_path / "w").__enter__()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="is a file"):
+        Memory(tmp_path / "file")
+
+
+def test_the_key_is_of_all_that_a_reply_depends_on():
+    def key(model: str = "m", text: str = "x", **options: int) -> str:
+        messages = [{"role": "user", "content": text}]
+        return hash_request(model, messages, {"temperature": 0, "draw": 0, **options})
+
+    reordered = {"draw": 0, "temperature": 0}
+    assert key() == hash_request("m", [{"role": "user", "content": "x"}], reordered)
+    assert len({key(), key("n"), key(text="y"), key(temperature=1), key(draw=1)}) == 5

@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+from case_tables import each_case
 from lazy import LazyModule
 
 from ragassay.optimizers.compiling.items import CompileItem
@@ -22,6 +23,7 @@ from ragassay.optimizers.compiling.metrics import (
     mark_unusable,
 )
 from ragassay.optimizers.compiling.student import can_be_chance, is_better
+from ragassay.prompts.compiled import PromptComparison
 
 sklearn_metrics = LazyModule("sklearn.metrics")
 
@@ -51,32 +53,22 @@ def test_a_label_is_right_or_wrong_and_the_words_say_which():
     assert all(w in wrong.feedback for w in ("said supports", "neutral is right", "neither"))
 
 
-@pytest.mark.parametrize(
-    ("desired", "score", "whole", "value"),
+@each_case(
+    ("desired", "score", "whole", "value", "words"),
     [
         # |3 - 4| / 4 = 0.25
-        (4.0, 3.0, "", 0.75),
-        (4.0, 4.0, "", 1.0),
-        (1.0, 5.0, "", 0.0),
+        (4.0, 3.0, "", 0.75, ["1.0 off"]),
+        (4.0, 4.0, "", 1.0, ["Right: 4."]),
+        (1.0, 5.0, "", 0.0, ["4.0 off"]),
         # A perturbed answer wants 3 at most: 1 is as good, 4 is one too many.
-        (3.0, 1.0, "w", 1.0),
-        (3.0, 4.0, "w", 0.75),
+        (3.0, 1.0, "w", 1.0, ["Right"]),
+        (3.0, 4.0, "w", 0.75, ["3 at most", "perturbed on purpose"]),
     ],
 )
-def test_a_rating_is_worth_its_closeness(desired, score, whole, value):
-    found = rated(desired, score, whole).mark
-    assert found is not None and found.value == pytest.approx(value)
-
-
-def test_words_on_a_rating_name_the_desired_one_and_the_damage():
-    def words(*arguments, **named) -> str:
-        mark = rated(*arguments, **named).mark
-        return mark.feedback if mark else ""
-
-    assert "2.0 off" in words(4.0, 2.0)
-    assert "3 at most" in words(3.0, 5.0, whole="w")
-    assert "perturbed on purpose" in words(3.0, 5.0, whole="w")
-    assert words(4.0, 4.2).startswith("Right: 4.")
+def test_a_rating_is_worth_its_closeness_and_the_words_say_why(desired, score, whole, value, words):
+    mark = rated(desired, score, whole).mark
+    assert mark.value == pytest.approx(value)
+    assert all(one in mark.feedback for one in words), mark.feedback
 
 
 def test_nuggets_are_worth_their_f1_one_to_one():
@@ -98,6 +90,10 @@ def test_a_query_is_worth_its_recall():
 def test_an_unusable_reply_is_worth_nothing_inside_an_optimizer_and_says_why():
     assert mark_unusable("broken JSON").value == 0.0
     assert "broken JSON" in mark_unusable("broken JSON").feedback
+
+
+def compare_accuracy(before: list[ItemOutcome], after: list[ItemOutcome]) -> PromptComparison:
+    return compare(before, after, lambda outcomes: build_mean_figure("accuracy"))
 
 
 def value_of(figure, outcomes) -> float:
@@ -136,7 +132,7 @@ def test_a_gain_is_over_what_both_scored_and_unscored_is_counted_not_zero():
     right = ["supports"] * 4
     before = labelled(zip(right, ["neutral", "supports", None, "neutral"], strict=True))
     after = labelled(zip(right, ["supports", "supports", "supports", None], strict=True))
-    found = compare(before, after, lambda outcomes: build_mean_figure("accuracy"))
+    found = compare_accuracy(before, after)
     assert (found.before.value, found.before.n, found.before.n_unscored) == (0.3333, 3, 1)
     assert (found.after.value, found.after.n, found.after.n_unscored) == (1.0, 3, 1)
     # Both scored the first two: 1/2 before, 1 after.
@@ -146,7 +142,7 @@ def test_a_gain_is_over_what_both_scored_and_unscored_is_counted_not_zero():
 def test_interval_of_a_gain_draws_groups_of_both_together():
     before = labelled([("supports", s) for s in ("neutral", "supports", "neutral")])
     after = labelled([("supports", s) for s in ("supports", "supports", "neutral")])
-    found = compare(before, after, lambda outcomes: build_mean_figure("accuracy"))
+    found = compare_accuracy(before, after)
     # Gains 1, 0, 0. Three draws of three: all of gain 0 with (2/3)^3 = 0.30, all of gain 1 with
     # 1/27 = 0.037; both are more than 0.025. Drawn apart, it would reach down to -1.
     assert (found.gain.low, found.gain.high) == (0.0, 1.0)
@@ -154,13 +150,13 @@ def test_interval_of_a_gain_draws_groups_of_both_together():
 
 def test_items_of_one_group_are_drawn_together_so_one_group_has_no_interval():
     outcomes = labelled([("supports", "supports"), ("supports", "neutral")], lambda n: "q")
-    found = compare(outcomes, outcomes, lambda o: build_mean_figure("accuracy"))
+    found = compare_accuracy(outcomes, outcomes)
     assert (found.gain.value, found.gain.low) == (0.0, None)
 
 
 @pytest.mark.parametrize("outcomes", [[], labelled([("supports", None)])])
 def test_nothing_scored_has_no_value_and_is_no_better(outcomes):
-    found = compare(outcomes, outcomes, lambda o: build_mean_figure("accuracy"))
+    found = compare_accuracy(outcomes, outcomes)
     assert (found.before.value, found.gain.value) == (None, None)
     assert not is_better(found)
 
@@ -169,14 +165,9 @@ def test_better_is_a_gain_without_more_unscored_replies():
     before = labelled([("supports", "neutral"), ("supports", "supports")])
     risen = labelled([("supports", "supports"), ("supports", "supports")])
     gap = labelled([("supports", "supports"), ("supports", None)])
-
-    def of(first, second):
-        return compare(first, second, lambda o: build_mean_figure("accuracy"))
-
-    assert is_better(of(before, risen))
-    assert not is_better(of(before, before))
-    assert not is_better(of(risen, before))
-    assert not is_better(of(before, gap))
-    assert can_be_chance(of(before, risen))
-    all_wrong = labelled([("supports", "neutral")] * 3)
-    assert not can_be_chance(of(all_wrong, labelled([("supports", "supports")] * 3)))
+    assert is_better(compare_accuracy(before, risen))
+    for first, second in ((before, before), (risen, before), (before, gap)):
+        assert not is_better(compare_accuracy(first, second))
+    assert can_be_chance(compare_accuracy(before, risen))
+    wrong, right = (labelled([("supports", one)] * 3) for one in ("neutral", "supports"))
+    assert not can_be_chance(compare_accuracy(wrong, right))

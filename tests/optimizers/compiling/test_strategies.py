@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from case_tables import each_case
 from improvable import WISE, WORLDS, ImprovableJudge, write_corpus, write_world
+from jsonl import read_jsonl
 
 from ragassay.agents.agent_set import Agents
 from ragassay.errors import BudgetError, InputError
@@ -16,12 +17,10 @@ from ragassay.optimizers.compiling.job import (
     CompileResult,
     plan_compile_job,
     run_compile_job,
-    write_compiled,
 )
 from ragassay.optimizers.compiling.planning import AGENTS, OPTIMIZERS, UNCOMPILED, check_agent
 from ragassay.optimizers.compiling.searching import BetterInstruction, ProposalAdapter
 from ragassay.prompts import load_prompts
-from ragassay.prompts.compiled import read_compiled
 from ragassay.records import Document
 from ragassay.retrievers.literature import Corpus
 from ragassay.settings import Settings, load_settings
@@ -38,14 +37,7 @@ def job_of(folder: Path, agent: str, optimizer: str, n: int = 12, **more) -> Com
     dev = write_world(folder, agent, 1000, n, "dev.jsonl")
     gold = folder / "gold.jsonl"
     options = WORLDS[agent].task_options(gold if gold.exists() else None)
-    return CompileJob(agent, train, dev, optimizer, options=options, **more)  # type: ignore[arg-type]
-
-
-def corpus_of(folder: Path, agent: str) -> Corpus | None:
-    if agent != "query_writer":
-        return None
-    lines = write_corpus(folder / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
-    return Corpus([Document(**json.loads(line)) for line in lines])
+    return CompileJob(agent, train, dev, optimizer, options=options, **more)
 
 
 def settings_of(model: ScriptedModel, name: str = "openai/scripted") -> Settings:
@@ -55,7 +47,8 @@ def settings_of(model: ScriptedModel, name: str = "openai/scripted") -> Settings
 def compile_agent(folder: Path, agent: str, optimizer: str, reply, **more) -> CompileResult:
     with ScriptedModel(reply) as model:
         job = job_of(folder, agent, optimizer, **more)
-        corpus = corpus_of(folder, agent)
+        rows = read_jsonl(write_corpus(folder / "corpus.jsonl"))
+        corpus = Corpus([Document(**row) for row in rows]) if agent == "query_writer" else None
         return run_compile_job(job, settings_of(model), folder / "work", corpus)
 
 
@@ -68,10 +61,7 @@ def test_a_strategy_improves_a_judge_that_is_right_on_most(optimizer, tmp_path):
     assert (f1.after.value, accuracy.after.value, f1.after.n) == (1.0, 1.0, 30)
     assert f1.gain.low is not None and f1.gain.low > 0 and prompt.is_better
     assert WISE in prompt.predictor.instructions or prompt.predictor.demos
-    write_compiled(prompt, tmp_path / "prompt.json")
-    card = read_compiled(tmp_path / "prompt.json")
-    assert card == prompt and card.comparisons == prompt.comparisons
-    assert (card.optimizer, card.model, card.n_train) == (optimizer, "openai/scripted", 30)
+    assert (prompt.optimizer, prompt.model, prompt.n_train) == (optimizer, "openai/scripted", 30)
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -98,35 +88,36 @@ def with_writer(text: str, in_fields: bool):
     return reply
 
 
-USELESS = (
-    ("", False),
-    ("", True),
-    ("  \n", True),
-    ("I'm sorry, but I can't assist with that.", False),
-    ("I\u2019m unable to help with this request.", False),
+@pytest.mark.parametrize("optimizer", ["miprov2", "gepa", "copro"])
+@each_case(
+    ("text", "in_fields"),
+    [
+        ("", False),
+        ("", True),
+        ("  \n", True),
+        ("I'm sorry, but I can't assist with that.", False),
+        ("I\u2019m unable to help with this request.", False),
+    ],
 )
-FENCED = (
-    "```\nLook at the verb of it.\n```",
-    "Here is the instruction:\n\n```text\nLook at the verb of it.\n```",
-    "```\nLook at the verb of it.\n```\nThis is clearer.",
-)
-WRITERS = ("miprov2", "gepa", "copro")
-
-
-@pytest.mark.parametrize("optimizer", WRITERS)
-def test_a_writer_that_writes_nothing_ends_no_job_and_is_never_the_prompt(optimizer, tmp_path):
+def test_a_writer_that_writes_nothing_is_never_the_prompt(optimizer, text, in_fields, tmp_path):
+    found = compile_agent(tmp_path, "verifier", optimizer, with_writer(text, in_fields), n=6)
     shipped = load_prompts().agents["verifier_ternary"].task
-    for number, (text, in_fields) in enumerate(USELESS):
-        reply = with_writer(text, in_fields)
-        found = compile_agent(tmp_path / str(number), "verifier", optimizer, reply, n=6)
-        assert found.prompt.predictor.instructions == shipped, (text, in_fields)
+    assert found.prompt.predictor.instructions == shipped
 
 
-def test_an_instruction_in_a_fence_is_taken_out_of_it():
+@each_case(
+    "text",
+    [
+        "```\nLook at the verb of it.\n```",
+        "Here is the instruction:\n\n```text\nLook at the verb of it.\n```",
+        "```\nLook at the verb of it.\n```\nThis is clearer.",
+        "Look at the verb of it.",
+    ],
+)
+def test_an_instruction_in_a_fence_is_taken_out_of_it(text):
     adapter = ProposalAdapter("Compare.")
-    for text in (*FENCED, "Look at the verb of it."):
-        found = adapter.parse(BetterInstruction, text)
-        assert found == {"better_instruction": "Look at the verb of it."}, text
+    found = adapter.parse(BetterInstruction, text)
+    assert found == {"better_instruction": "Look at the verb of it."}
     assert adapter.parse(BetterInstruction, "``` \n```")["better_instruction"]
 
 

@@ -1,9 +1,6 @@
 """That what is saved of an adapter is what was trained."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from lazy import LazyModule
@@ -28,7 +25,7 @@ def test_the_temperature_mends_overconfidence():
     assert fit_temperature(logits, labels) == pytest.approx(4 / 1.0986, rel=1e-2)
 
 
-def test_no_other_training_goes_on_from_a_folders_checkpoints(tmp_path: Path):
+def test_no_other_training_goes_on_from_a_folders_checkpoints(tmp_path):
     work = tmp_path / "work"
     for _ in range(2):
         reserve_folder(work, {"data_sha256": "1", "layers": range(3)})
@@ -36,61 +33,55 @@ def test_no_other_training_goes_on_from_a_folders_checkpoints(tmp_path: Path):
         reserve_folder(work, {"data_sha256": "1", "layers": range(4)})
 
 
+RAISES = Example("Alpha raises pressure.", "Alpha lowered pressure.", CONTRADICTS)
+PAIR = (RAISES.claim, RAISES.passage)
+
+
+def predict(encoder, n_tokens: int, temperature: float):
+    """Return the probabilities of the pair from a model in training."""
+    with torch.inference_mode():
+        logits = encoder(encoder.build_batch([encoder.encode_pair(*PAIR, n_tokens)])).cpu()
+    return (logits[0] / temperature).double().softmax(-1).numpy()
+
+
 @pytest.mark.integration
 @pytest.mark.parametrize("base", sorted(PACKAGED))
-def test_the_saved_adapter_gives_what_was_trained(base: str, tmp_path: Path, weights_cache: Path):
+def test_the_saved_adapter_gives_what_was_trained(base, tmp_path, weights_cache):
     pytest.importorskip("peft", reason="training needs ragassay[train]")
     examples = [
         Example("Alpha lowers pressure.", "Alpha lowered pressure.", SUPPORTS),
-        Example("Alpha raises pressure.", "Alpha lowered pressure.", CONTRADICTS),
+        RAISES,
         Example("Alpha lowers pressure.", "The train was late.", NEUTRAL),
     ] * 2
     tuning, encoder = TUNINGS[base], load_pair_encoder(base, weights_cache)
     tensors = train(encoder, examples, tuning, tmp_path / "work", epochs=2, seed=0)
-    save_adapter(
-        tmp_path / "adapter",
-        tensors,
-        base=base,
-        base_sha256=encoder.base_sha256,
-        scale=SCALE,
-        n_tokens=tuning.n_tokens,
-        temperature=2.0,
-    )
     adapter = Adapter("test", tmp_path / "adapter")
-    pair = ("Alpha raises pressure.", "Alpha lowered pressure.")
-    with torch.inference_mode():
-        logits = encoder(encoder.build_batch([encoder.encode_pair(*pair, tuning.n_tokens)])).cpu()
-    wanted = (logits[0] / 2.0).double().softmax(-1).numpy()
-    untrained = [1 / 3] * 3
-    assert wanted != pytest.approx(untrained, abs=1e-3)
+    shape = {"base": base, "base_sha256": encoder.base_sha256, "n_tokens": tuning.n_tokens}
+    save_adapter(adapter.folder, tensors, scale=SCALE, temperature=2.0, **shape)
+    wanted = predict(encoder, tuning.n_tokens, 2.0)
+    assert wanted != pytest.approx([1 / 3] * 3, abs=1e-3), "it has learnt"
 
     fresh = load_pair_encoder(base, weights_cache)
-    weights = tmp_path / "adapter" / "adapter.safetensors"
+    weights = adapter.folder / "adapter.safetensors"
     saved = weights.read_bytes()
     weights.write_bytes(saved[:-1] + b"\1")
     with pytest.raises(SettingsError, match="SHA-256"):
         CrossEncoder.load(adapter, fresh)
 
-    # Half precision on disk.
     weights.write_bytes(saved)
-    found = CrossEncoder.load(adapter, fresh).predict_probabilities([pair])[0]
-    assert found == pytest.approx(wanted, abs=2e-3)
+    found = CrossEncoder.load(adapter, fresh).predict_probabilities([PAIR])[0]
+    assert found == pytest.approx(wanted, abs=2e-3), "half precision on disk"
 
 
 @pytest.mark.integration
-def test_a_training_begins_with_the_adapter_that_it_is_given(tmp_path: Path):
+def test_a_training_begins_with_the_adapter_that_it_is_given(tmp_path):
     pytest.importorskip("peft", reason="training needs ragassay[train]")
     still = replace(TUNINGS[MINILM], learning_rate=0.0, head_rate=0.0)
-    example = Example("Alpha raises pressure.", "Alpha lowered pressure.", CONTRADICTS)
     encoder = load_pair_encoder(MINILM, tmp_path)
-    train(encoder, [example], still, tmp_path / "work", 1, seed=0, start=WHOLE.folder)
-    with torch.inference_mode():
-        rows = [encoder.encode_pair(example.claim, example.passage, still.n_tokens)]
-        logits = encoder(encoder.build_batch(rows)).cpu()
+    train(encoder, [RAISES], still, tmp_path / "work", 1, seed=0, start=WHOLE.folder)
     shipped = CrossEncoder.load(WHOLE, load_pair_encoder(MINILM, tmp_path))
-    wanted = shipped.predict_probabilities([(example.claim, example.passage)])[0]
-    temperature = read_shape(WHOLE.folder).temperature
-    found = (logits[0] / temperature).double().softmax(-1).numpy()
+    wanted = shipped.predict_probabilities([PAIR])[0]
+    found = predict(encoder, still.n_tokens, read_shape(WHOLE.folder).temperature)
     assert found == pytest.approx(wanted, abs=1e-4)
 
 
@@ -98,12 +89,8 @@ def test_a_training_begins_with_the_adapter_that_it_is_given(tmp_path: Path):
     ("start", "rank", "problem"),
     [(SMOLLM2, 32, "for another base"), (WHOLE, 8, "has rank 64; set --rank")],
 )
-def test_an_adapter_that_does_not_fit_is_refused(
-    start: Adapter, rank: int, problem: str, tmp_path: Path
-):
+def test_an_adapter_that_does_not_fit_is_refused(start, rank, problem, tmp_path):
     pytest.importorskip("peft", reason="training needs ragassay[train]")
-    tuning = replace(TUNINGS[MINILM], rank=rank)
-    example = Example("Alpha.", "Beta.", NEUTRAL)
-    encoder = load_pair_encoder(MINILM, tmp_path)
+    tuning, encoder = replace(TUNINGS[MINILM], rank=rank), load_pair_encoder(MINILM, tmp_path)
     with pytest.raises(InputError, match=problem):
-        train(encoder, [example], tuning, tmp_path / "work", 1, seed=0, start=start.folder)
+        train(encoder, [RAISES], tuning, tmp_path / "work", 1, seed=0, start=start.folder)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
-from typing import Any
 
 import pytest
 from bases import ARCHITECTURES, save_base
-from typer.testing import CliRunner
+from finetuning import check_refused, finetune
+from jsonl import write_jsonl
+from typer.testing import CliRunner, Result
 
 from ragassay.cli import app
 from ragassay.evaluators.models import build_encoder, build_verifier_lm
@@ -34,13 +34,22 @@ HELD = [
 ]
 
 
-def run(*arguments: object) -> Any:
-    return CliRunner().invoke(app, ["finetune", "verifier", *map(str, arguments)])
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    pytest.importorskip("peft", reason="training needs ragassay[train]")
+    monkeypatch.chdir(tmp_path)
+    write_jsonl(tmp_path / "claims.jsonl", *LEARNT)
+    return tmp_path
 
 
-def write(path: Path, *rows: object) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+def train(*arguments: object) -> Result:
+    return finetune("verifier", "--data", "claims.jsonl", *arguments)
+
+
+def show(command: str, name: str) -> str:
+    done = CliRunner().invoke(app, ["models", command, name])
+    assert done.exit_code == 0, done.output
+    return " ".join(done.output.split())
 
 
 def claim(text: str, label: int, rationale: tuple[int, ...]) -> LabelledClaim:
@@ -62,87 +71,71 @@ def test_a_set_that_comes_twice_weighs_twice_with_the_same_contraries():
 
 
 @pytest.mark.integration
-def test_a_verifier_is_trained_measured_and_named_in_a_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    pytest.importorskip("peft", reason="training needs ragassay[train]")
-    monkeypatch.chdir(tmp_path)
-    data = write(tmp_path / "claims.jsonl", *LEARNT, {"claim": "?", "evidence": "!", "label": "x"})
-    dev = write(tmp_path / "held.jsonl", *HELD)
+def test_a_verifier_is_trained_measured_and_named_in_a_run(folder):
+    wrong = {"claim": "?", "evidence": "!", "label": "x"}
+    write_jsonl(folder / "claims.jsonl", *LEARNT, wrong)
+    dev = write_jsonl(folder / "held.jsonl", *HELD)
     small = ("--base", "all-MiniLM-L6-v2", "--steps", 1, "--rank", 2, "--seed", 3)
-    done = run("--data", data, "--data", data, "--dev", dev, "--out", "mine", *small)
+    done = train("--data", "claims.jsonl", "--dev", dev, "--out", "mine", *small)
     assert done.exit_code == 3, done.output
     assert "6 examples: supports 2, contradicts 2, neutral 2" in done.output
     assert "held.jsonl: accuracy" in done.output
-    assert (
-        "1 line of the training data" in done.output
-        and "To use the model, pass ragassay/mine" in done.output
-    )
-    training = read_shape(Path("mine")).training
-    assert training is not None and training.dev == "held.jsonl" and training.seed == 3
+    assert "1 line of the training data" in done.output
+    assert "To use the model, pass ragassay/mine" in done.output
+    mine = read_shape(Path("mine"))
+    training = mine.training
+    assert training.dev == "held.jsonl" and training.seed == 3
     assert training.data == ("claims.jsonl", "claims.jsonl") and training.n_examples == 6
     assert training.epochs == pytest.approx(16 / 6)  # one step of sixteen examples
 
     settings = load_settings(verifier="ragassay/mine")
     encoder = build_encoder(settings, Embedder())
-    assert encoder is not None and encoder.model.name == "ragassay/mine"
+    assert encoder.model.name == "ragassay/mine"
     assert build_verifier_lm(settings) is None
     assert encoder.compare("Zinc helps.", "Zinc helped.").confidence > 0
 
-    more = run("--data", data, "--start", "mine", "--out", "more", *small)
+    more = train("--start", "mine", "--out", "more", *small)
     assert more.exit_code == 3, more.output
-    made = read_shape(Path("more")).training
-    assert made is not None and made.start == read_shape(Path("mine")).weights_sha256
+    assert read_shape(Path("more")).training.start == mine.weights_sha256
 
     card = load_card("ragassay/mine")
-    assert card is not None and card.digest == read_shape(Path("mine")).weights_sha256
-    assert [(f.metric, f.data, f.n) for f in card.figures] == [
-        ("accuracy", "held.jsonl", 2),
-        ("macro-F1", "held.jsonl", 2),
-    ]
+    assert card.digest == mine.weights_sha256
+    figures = [(figure.metric, figure.data, figure.n) for figure in card.figures]
+    assert figures == [("accuracy", "held.jsonl", 2), ("macro-F1", "held.jsonl", 2)]
     again = shlex.split(card.figures[0].command)
     assert again[:3] == ["ragassay", "finetune", "verifier"] and again.count("--data") == 2
-    assert "starting from" in getattr(load_card("ragassay/more"), "description", "")
-    shown = CliRunner().invoke(app, ["models", "show", "mine"])
-    assert "6 examples from claims.jsonl, claims.jsonl" in " ".join(shown.output.split())
-    assert "held.jsonl" in shown.output and "accuracy" in shown.output
-    unmeasured = CliRunner().invoke(app, ["models", "show", "more"])
-    assert "It was not measured" in unmeasured.output and "Figures" not in unmeasured.output
-    checked = CliRunner().invoke(app, ["models", "check", "mine"])
-    assert checked.exit_code == 0 and "OK      ragassay/mine  adapter.safetensors" in checked.output
+    assert "starting from" in load_card("ragassay/more").description
+    shown, unmeasured = show("show", "mine"), show("show", "more")
+    assert "6 examples from claims.jsonl, claims.jsonl" in shown
+    assert "held.jsonl" in shown and "accuracy" in shown
+    assert "It was not measured" in unmeasured and "Figures" not in unmeasured
+    assert "OK ragassay/mine adapter.safetensors" in show("check", "mine")
 
 
 @pytest.mark.integration
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_any_base_learns_and_is_found_again(
-    architecture: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    pytest.importorskip("peft", reason="training needs ragassay[train]")
-    monkeypatch.chdir(tmp_path)
-    base = save_base(tmp_path / "base", architecture)
-    data = write(tmp_path / "claims.jsonl", *LEARNT)
-    options = ("--data", data, "--base", base, "--steps", 3, "--learning-rate", 0.1)
-    done = run(*options, "--out", "mine")
+def test_any_base_learns_and_is_found_again(architecture, folder):
+    base = save_base(folder / "base", architecture)
+    done = train("--base", base, "--steps", 3, "--learning-rate", 0.1, "--out", "mine")
     assert done.exit_code == 0, done.output
     changed = {name.split(".")[-2] for name in read_tensors(Path("mine")) if name.endswith(".b")}
     assert len(changed) == (4 if architecture == "bert" else 7)  # each matrix of a layer
     shape = read_shape(Path("mine"))
     assert (shape.base, shape.base_sha256) == (base, "")
-    found = open_entailment_model("ragassay/mine", tmp_path).predict_probabilities(
-        [("Tin.", "Tin helps.")]
-    )
+    model = open_entailment_model("ragassay/mine", folder)
+    found = model.predict_probabilities([("Tin.", "Tin helps.")])
     assert found.sum() == pytest.approx(1) and found[0] != pytest.approx([1 / 3] * 3, abs=1e-6)
-    other = save_base(tmp_path / "other", architecture)
-    refused = run("--data", data, "--base", other, "--start", "mine", "--out", "more")
+    other = save_base(folder / "other", architecture)
+    refused = train("--base", other, "--start", "mine", "--out", "more")
     assert refused.exit_code == 1 and "an adapter for another base" in refused.stderr
 
 
 def test_the_command_of_a_job_is_that_job():
     job = HeadJob(data=(Path("a b.jsonl"),), out=Path("out"), dev=Path("d.jsonl"), rank=4, steps=2)
-    assert shlex.split(job.command)[3:] == [
-        *("--data", "a b.jsonl", "--dev", "d.jsonl", "--base", "smollm2-135m", "--epochs", "3.0"),
-        *("--rank", "4", "--seed", "0", "--steps", "2", "--out", "out"),
-    ]
+    assert job.command == (
+        "ragassay finetune verifier --data 'a b.jsonl' --dev d.jsonl --base smollm2-135m "
+        "--epochs 3.0 --rank 4 --seed 0 --steps 2 --out out"
+    )
 
 
 @pytest.mark.parametrize(
@@ -155,21 +148,11 @@ def test_the_command_of_a_job_is_that_job():
         (["--method", "sft", "--dev", "claims.jsonl"], "--dev requires --method head"),
     ],
 )
-def test_mistakes_are_one_line(
-    arguments: list[str], problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    pytest.importorskip("peft", reason="training needs ragassay[train]")
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path / "claims.jsonl", *LEARNT)
-    write(tmp_path / "empty.jsonl", {"claim": "", "evidence": "", "label": ""})
-    done = run("--data", "claims.jsonl", "--out", "mine", *arguments)
-    assert done.exit_code == 1 and problem in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+def test_mistakes_are_one_line(arguments, problem, folder):
+    write_jsonl(folder / "empty.jsonl", {"claim": "", "evidence": "", "label": ""})
+    check_refused(problem, "verifier", "--data", "claims.jsonl", "--out", "mine", *arguments)
 
 
-def test_a_head_is_a_verifiers(tmp_path: Path):
-    done = CliRunner().invoke(
-        app,
-        ["finetune", "judge", "--method", "head", "--data", "x.jsonl", "--out", str(tmp_path)],
-    )
-    assert done.exit_code == 1 and "--method head trains a classifier" in done.stderr
+def test_a_head_is_a_verifiers(tmp_path):
+    arguments = ("judge", "--method", "head", "--data", "x.jsonl", "--out", tmp_path)
+    check_refused("--method head trains a classifier", *arguments)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from bases import save_base
+from finetuning import finetune
+from jsonl import write_jsonl
 from typer.testing import CliRunner
 
 from ragassay.cli import app
@@ -19,106 +20,88 @@ pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWa
 
 
 @pytest.fixture
-def base(tmp_path: Path) -> Path:
-    return Path(save_base(tmp_path / "base", "llama"))
+def base(tmp_path) -> str:
+    return save_base(tmp_path / "base", "llama")
 
 
-def run(*arguments: object) -> Any:
-    return CliRunner().invoke(app, ["finetune", *map(str, arguments)])
+def train(task: str, data: Path, out: Path, *options: object, code: int = 0) -> str:
+    """Return what the command prints."""
+    done = finetune(task, "--data", data, "--out", out, *options)
+    assert done.exit_code == code, done.output
+    return done.output
 
 
-def test_a_judge_is_trained_saved_and_answers(base: Path, answers: Path, tmp_path: Path) -> None:
+def test_a_judge_is_trained_saved_and_answers(base, answers, tmp_path):
     out = tmp_path / "judge"
     small = ("--base", base, "--steps", 1, "--rank", 2, "--limit", 4)
-    done = run("judge", "--data", answers, "--out", out, *small)
-    assert done.exit_code == 0, done.output
-    assert "4 examples" in done.output and "ragassay/" in done.output
+    told = train("judge", answers, out, *small)
+    assert "4 examples" in told and "ragassay/" in told
     note = find_tuned_note(f"ragassay/{out}")
-    assert note is not None and (note.task, note.method, note.n_examples) == ("judge", "sft", 4)
-    assert note.base == str(base) and note.data == ("t-answers.jsonl",)
+    assert (note.task, note.method, note.n_examples) == ("judge", "sft", 4)
+    assert note.base == base and note.data == ("t-answers.jsonl",)
     assert json.loads(note.recipe)["rank"] == 2
 
     schema = json.dumps({"type": "integer", "enum": [1, 2, 3, 4, 5]})
     [reply] = load_engine(str(out), tmp_path, "float32").answer([Prompt((("user", "x"),), schema)])
     assert reply.text in "12345"
 
-    more = run(
-        "judge", "--data", answers, "--method", "cpo", "--start", out, "--out", tmp_path / "cpo",
-        *small,
-    )  # fmt: skip
-    assert more.exit_code == 0, more.output
-    other = run("completeness", "--data", answers, "--start", out, "--out", tmp_path / "x", *small)
-    assert other.exit_code == 1 and "is a judge based on" in other.output
+    train("judge", answers, tmp_path / "cpo", "--method", "cpo", "--start", out, *small)
+    refused = train("completeness", answers, tmp_path / "x", "--start", out, *small, code=1)
+    assert "is a judge based on" in refused
 
 
-def test_a_judge_learns_from_replies_and_reads_sources(
-    base: Path, answers: Path, tmp_path: Path
-) -> None:
+def test_a_judge_learns_from_replies_and_reads_sources(base, answers, tmp_path):
     out = tmp_path / "judge"
     small = ("--base", base, "--steps", 1, "--rank", 2, "--limit", 40)
-    more = ("--targets", "replies", "--source-chars", 400)
-    done = run("judge", "--data", answers, "--out", out, *small, *more)
-    assert done.exit_code == 0, done.output
-    assert "use replies of judges" in done.output
+    told = train("judge", answers, out, *small, "--targets", "replies", "--source-chars", 400)
+    assert "use replies of judges" in told
     note = find_tuned_note(f"ragassay/{out}")
-    assert note is not None and (note.targets, note.source_chars) == ("replies", 400)
-    shown = CliRunner().invoke(app, ["models", "show", str(out)])
-    assert (
-        "that judges gave in the data; its prompts contain up to 400 characters of" in shown.output
-    )
+    assert (note.targets, note.source_chars) == ("replies", 400)
+    shown = CliRunner().invoke(app, ["models", "show", str(out)]).output
+    assert "that judges gave in the data; its prompts contain up to 400 characters of" in shown
 
-    wide = run("judge", "--data", answers, "--out", out, "--base", base, "--source-chars", 9000)
-    assert wide.exit_code == 1 and "increase --row-tokens" in wide.output
-    long = ("--source-chars", 9000, "--row-tokens", 10**6)
-    beyond = run("judge", "--data", answers, "--out", tmp_path / "b", "--base", base, *long)
-    assert beyond.exit_code == 1 and "context length of the base model" in beyond.output
-    other = run(
-        "completeness", "--data", answers, "--out", out, "--base", base, "--targets", "replies"
-    )
-    assert other.exit_code == 1 and "not for labeller" in other.output
+    wide = ("--base", base, "--source-chars", 9000)
+    assert "increase --row-tokens" in train("judge", answers, out, *wide, code=1)
+    long = train("judge", answers, tmp_path / "b", *wide, "--row-tokens", 10**6, code=1)
+    assert "context length of the base model" in long
+    targets = ("--base", base, "--targets", "replies")
+    assert "not for labeller" in train("completeness", answers, out, *targets, code=1)
 
 
-def test_a_labeller_learns_from_labelled_sentences(base: Path, tmp_path: Path) -> None:
+def test_a_labeller_learns_from_labelled_sentences(base, tmp_path):
     record = {"id": "a", "question": "Does it help?", "answer": "It helps. It is blue."}
-    labels = [
+    rows = [
         {"task": "relevance", "label": label, "record_id": "a", "sentence": n}
         for n, label in ((1, "required"), (2, "unnecessary"))
     ]
-    (tmp_path / "answers.jsonl").write_text(json.dumps(record) + "\n")
-    (tmp_path / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labels))
-    done = run(
-        "completeness", "--data", tmp_path / "answers.jsonl", "--labels", tmp_path / "labels.jsonl",
-        "--base", base, "--out", tmp_path / "out", "--steps", 1,
-    )  # fmt: skip
-    assert done.exit_code == 0, done.output
-    note = find_tuned_note(f"ragassay/{tmp_path / 'out'}")
-    assert note is not None and (note.task, note.n_examples) == ("labeller", 2)
+    answers = write_jsonl(tmp_path / "answers.jsonl", record)
+    labels = write_jsonl(tmp_path / "labels.jsonl", *rows)
+    out = tmp_path / "out"
+    train("completeness", answers, out, "--labels", labels, "--base", base, "--steps", 1)
+    note = find_tuned_note(f"ragassay/{out}")
+    assert (note.task, note.n_examples) == ("labeller", 2)
 
 
 @pytest.mark.integration
-def test_a_verifier_learns_from_claims_and_says_which_could_not_be_read(
-    base: Path, tmp_path: Path
-) -> None:
+def test_a_verifier_learns_from_claims_and_says_which_could_not_be_read(base, tmp_path):
     rows = [
         {"claim": "It helps.", "evidence": "It helped in most patients.", "label": "supports"},
         {"claim": "It harms.", "evidence": "No harm was seen.", "label": "REFUTE"},
         {"claim": "It is blue.", "evidence": "It helped.", "label": "perhaps"},
     ]
-    data = tmp_path / "claims.jsonl"
-    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    small = ("--base", base, "--steps", 1, "--method", "sft")
-    done = run("verifier", "--data", data, "--out", tmp_path / "v", *small)
-    assert done.exit_code == 3 and "1 line of the training data" in done.output
-    note = find_tuned_note(f"ragassay/{tmp_path / 'v'}")
-    assert note is not None and note.task == "verifier" and note.n_examples >= 2
+    data, out = write_jsonl(tmp_path / "claims.jsonl", *rows), tmp_path / "v"
+    told = train("verifier", data, out, "--base", base, "--steps", 1, "--method", "sft", code=3)
+    assert "1 line of the training data" in told
+    note = find_tuned_note(f"ragassay/{out}")
+    assert note.task == "verifier" and note.n_examples >= 2
 
 
-def test_bad_input_is_one_line(base: Path, answers: Path, tmp_path: Path) -> None:
+def test_bad_input_is_one_line(base, answers, tmp_path):
     out = tmp_path / "out"
-    missing = run("judge", "--data", tmp_path / "none.jsonl", "--out", out, "--base", base)
-    assert missing.exit_code == 1 and missing.output.startswith("error:")
-    start = run("judge", "--data", answers, "--out", out, "--base", base, "--start", tmp_path)
-    assert start.exit_code == 1 and "is not an adapter" in start.output
-    absent = run("judge", "--data", answers, "--out", out, "--base", tmp_path / "absent")
-    assert absent.exit_code == 1 and "absent is unavailable" in absent.output.splitlines()[-1]
-    assert run("poet", "--data", answers, "--out", out).exit_code == 2
+    missing = train("judge", tmp_path / "none.jsonl", out, "--base", base, code=1)
+    assert missing.startswith("error:")
+    start = train("judge", answers, out, "--base", base, "--start", tmp_path, code=1)
+    assert "is not an adapter" in start
+    absent = train("judge", answers, out, "--base", tmp_path / "absent", code=1)
+    assert "absent is unavailable" in absent.splitlines()[-1]
+    train("poet", answers, out, code=2)

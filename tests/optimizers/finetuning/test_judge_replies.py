@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from yescieval import ANSWER, PAPERS, REDUNDANT
+from jsonl import read_jsonl, write_jsonl
+from yescieval import write_answers
 
 from ragassay.agents.tuned_judge import render_papers
 from ragassay.errors import InputError
@@ -28,53 +31,54 @@ RATED = {
     "mild": (4, 4, 2),
     "blind": (5, 5, 5),
 }
+RUBRICS = {"benign": "Conciseness", "subtle": "Conciseness", "extreme": "Relevancy"}
 
 
-def rating(rubric: str, value: int, reason: str) -> dict[str, object]:
-    return {rubric: {"rating": value, "rationale": reason}}
+def write_rated(folder: Path) -> Path:
+    """Write ten questions as in the released files, each answer rated by three judges."""
+    ratings: dict[str, Any] = {}
+    for place, (variant, rubric) in enumerate(RUBRICS.items()):
+        reason = f"reason of {variant}. " + "It goes on at length. " * 12
+        ratings[variant] = {
+            judge: {rubric: {"rating": given[place], "rationale": reason}}
+            for judge, given in RATED.items()
+        }
+    return write_answers(folder, ratings)
 
 
 @pytest.fixture
-def replied(tmp_path: Path) -> Path:
-    """Ten questions as in the released files, each answer rated by three judges of our making."""
-    names = [f"question-{n}" for n in range(10)]
-    questions = [{"id": n, "question": "Does drug A help?", "papers": PAPERS} for n in names]
-    rows: list[dict[str, object]] = []
-    variants = (
-        ("benign", None, ANSWER, "Conciseness"),
-        ("subtle", "Conciseness", REDUNDANT, "Conciseness"),
-        ("extreme", "Relevancy", f"{ANSWER} The match was lost.", "Relevancy"),
-    )
-    for name in names:
-        for place, (variant, target, answer, rubric) in enumerate(variants):
-            reason = f"reason of {variant}. " + "It goes on at length. " * 12
-            ratings = {j: rating(rubric, given[place], reason) for j, given in RATED.items()}
-            row = {"question_id": name, "generator": "g", "variant": variant}
-            rows.append(row | {"target_rubric": target, "answer": answer, "ratings": ratings})
-    for name, lines in (("t-questions.jsonl", questions), ("t-answers.jsonl", rows)):
-        (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return tmp_path / "t-answers.jsonl"
+def replied(tmp_path) -> Path:
+    return write_rated(tmp_path)
 
 
-def ratings(examples: list[ChatExample]) -> list[tuple[str, int, int | None]]:
-    return [
-        (
-            e.kind,
-            json.loads(e.reply)["rating"],
-            json.loads(e.rejected)["rating"] if e.rejected else None,
-        )
-        for e in examples
-        if e.is_rating
+@pytest.fixture(scope="module")
+def preferences(tmp_path_factory) -> list[ChatExample]:
+    data = write_rated(tmp_path_factory.mktemp("rated"))
+    return build_replied_examples([data], SETTINGS, method="cpo")
+
+
+def rewrite(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    rows = read_jsonl(path)
+    for row in rows:
+        change(row)
+    write_jsonl(path, *rows)
+
+
+def count_ratings(examples: list[ChatExample]) -> Counter[tuple[str, int, int | None]]:
+    """Count kind, wanted and unwanted rating."""
+    rated = [one for one in examples if one.is_rating]
+    replies = [
+        [json.loads(t)["rating"] if t else None for t in (e.reply, e.rejected)] for e in rated
     ]
+    return Counter((e.kind, *values) for e, values in zip(rated, replies, strict=True))
 
 
-def test_a_low_rating_of_damage_is_wanted_and_a_higher_one_is_not(replied: Path) -> None:
-    found = build_replied_examples([replied], SETTINGS, method="cpo")
-    n_questions = len({e.group for e in found})
+def test_a_low_rating_of_damage_is_wanted_and_a_higher_one_is_not(preferences):
+    n_questions = len({e.group for e in preferences})
     assert 0 < n_questions < 10
     # Subtle, up to 3: harsh's 3 against 4 and 5. Extreme, up to 1: harsh's 1 against 2 and 5.
     # Whole: each of 5, 4, 5 against the one good rating of its perturbed version, 3.
-    assert Counter(ratings(found)) == {
+    assert count_ratings(preferences) == {
         ("conciseness, subtle", 3, 4): n_questions,
         ("conciseness, subtle", 3, 5): n_questions,
         ("relevancy, extreme", 1, 2): n_questions,
@@ -84,30 +88,29 @@ def test_a_low_rating_of_damage_is_wanted_and_a_higher_one_is_not(replied: Path)
     }
 
 
-def test_fine_tuning_learns_every_reply_on_whole_answers_alone(replied: Path) -> None:
+def test_fine_tuning_learns_every_reply_on_whole_answers_alone(replied):
     found = build_replied_examples([replied], SETTINGS, method="sft")
     n_questions = len({e.group for e in found})
-    assert Counter(ratings(found)) == {
+    assert count_ratings(found) == {
         ("conciseness, unperturbed", 5, None): 2 * n_questions,
         ("conciseness, unperturbed", 4, None): n_questions,
     }
     assert {e.kind.partition(",")[0] for e in found if not e.is_rating} >= {"fine", "subject"}
 
 
-def test_a_reason_is_the_judges_own_as_long_as_a_tuned_judge_may_write(replied: Path) -> None:
-    found = [e for e in build_replied_examples([replied], SETTINGS, method="cpo") if e.is_rating]
-    reasons = {json.loads(e.reply)["rationale"] for e in found}
+def test_a_reason_is_the_judges_own_as_long_as_a_tuned_judge_may_write(preferences):
+    reasons = {json.loads(e.reply)["rationale"] for e in preferences if e.is_rating}
     assert all(reason.startswith("Reason of ") and reason.endswith(".") for reason in reasons)
     assert all(60 < len(reason) <= 160 for reason in reasons)
 
 
-def test_without_a_reason_ours_stands_there_and_is_counted(replied: Path) -> None:
-    rows = [json.loads(line) for line in replied.read_text().splitlines()]
-    for row in rows:
+def test_without_a_reason_ours_stands_there_and_is_counted(replied):
+    def remove_reasons(row: dict[str, Any]) -> None:
         for by_rubric in row["ratings"].values():
             for given in by_rubric.values():
                 given["rationale"] = ""
-    replied.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    rewrite(replied, remove_reasons)
     told: list[str] = []
     found = build_replied_examples([replied], SETTINGS, method="cpo", say=told.append)
     subtle = [json.loads(e.reply) for e in found if e.is_rating and "subtle" in e.kind]
@@ -115,24 +118,23 @@ def test_without_a_reason_ours_stands_there_and_is_counted(replied: Path) -> Non
     assert told[-1].endswith("generated for 90 replies without a reason")
 
 
-def test_the_prompt_marks_what_was_added(replied: Path) -> None:
-    found = [e for e in build_replied_examples([replied], SETTINGS, method="cpo") if e.is_rating]
-    said = {e.kind: e.messages[-1][1].split("\nmarks: ")[1].splitlines()[0] for e in found}
-    assert said == {
+def test_the_prompt_marks_what_was_added(preferences):
+    prompts = {e.kind: e.messages[-1][1] for e in preferences if e.is_rating}
+    marks = {kind: text.split("\nmarks: ")[1].splitlines()[0] for kind, text in prompts.items()}
+    assert marks == {
         "conciseness, subtle": "4 again",
         "relevancy, extreme": "4 subject",
         "conciseness, unperturbed": "none",
     }
 
 
-def test_a_file_without_ratings_says_what_to_do(replied: Path) -> None:
-    rows = [json.loads(line) | {"ratings": {}} for line in replied.read_text().splitlines()]
-    replied.write_text("".join(json.dumps(row) + "\n" for row in rows))
+def test_a_file_without_ratings_says_what_to_do(replied):
+    rewrite(replied, lambda row: row["ratings"].clear())
     with pytest.raises(InputError, match="use --targets made"):
         build_replied_examples([replied], SETTINGS, method="cpo")
 
 
-def test_a_judge_that_reads_sources_is_shown_what_fits(replied: Path) -> None:
+def test_a_judge_that_reads_sources_is_shown_what_fits(replied):
     record = read_answers(replied).records[0]
     case = convert_to_case(record, SETTINGS, Corpus())
     whole = render_papers(case, 10_000)
@@ -149,7 +151,7 @@ def test_a_judge_that_reads_sources_is_shown_what_fits(replied: Path) -> None:
             assert ("The throat was irritated." in example.messages[-1][1]) == example.is_rating
 
 
-def test_the_released_files_have_the_papers_number_of_examples(shared: Path) -> None:
+def test_the_released_files_have_the_papers_number_of_examples(shared):
     path = shared / "data" / "yescieval" / "bioasq-train-answers.jsonl.gz"
     found = read_judge_replies(path)
     whole = {name: one for name, one in found.items() if name.endswith("/benign")}
