@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ragassay.errors import InputError
 from ragassay.files import limit_line_length
-from ragassay.formats import read_corpus, read_records
+from ragassay.formats import read_records
 from ragassay.formats.items import MAX_CONTENT
 
 GOOD = '{"id": "good", "question": "Q", "answer": "A"}'
@@ -112,60 +112,6 @@ def test_a_damaged_gzip_file_is_reported(write):
     result = read_records(path)
     assert [record.id for record in result.records] == ["good"]
     assert "damaged" in result.rejections[0].problem
-
-
-@each_case("read", [read_records, read_corpus])
-@each_case("content", [b"", b"\n \n", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0)])
-def test_an_empty_file_is_an_input_error(read, content, write):
-    path = write(content, name="empty.jsonl", end=b"")
-    with pytest.raises(InputError, match="empty"):
-        read(path)
-
-
-@pytest.mark.parametrize("read", [read_records, read_corpus])
-def test_a_missing_file_and_a_folder_are_input_errors(read, tmp_path: Path):
-    with pytest.raises(InputError, match=r"nowhere\.jsonl does not exist"):
-        read(tmp_path / "nowhere.jsonl")
-    with pytest.raises(InputError, match="is a folder"):
-        read(tmp_path)
-
-
-@each_case(
-    "content",
-    [
-        b'{"query": "Q", "qid": "1", "nuggets": []}',
-        b'{"query_id": "1", "query_text": "Q", "items": []}',
-        b'{"results": [{"title": "T"}]}',
-        b'{"id": "1", "question": "Q", "papers": []}',
-        b"{}",
-        b"[]",
-        b"[1, 2, 3]",
-        b"PK\x03\x04 not text at all",
-    ],
-)
-def test_a_file_in_no_known_format_is_an_input_error_that_names_the_formats(write, content):
-    path = write(content)
-    with pytest.raises(InputError) as caught:
-        read_records(path)
-    message = str(caught.value)
-    assert str(path) in message
-    if content != b"[]":
-        for name in ("ragassay", "ragas", "biogen-2025-b", "yescieval", "user_input"):
-            assert name in message
-
-
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        (b"\xff\xfe{\x00}\x00", ":1: the file is in UTF-16; expected UTF-8: save it as UTF-8"),
-        (b"\x1f\x8b\x08\x00 no gzip", ":1: the file is truncated or damaged here"),
-    ],
-)
-def test_a_file_that_cannot_be_read_at_all_is_an_input_error_in_one_line(write, content, why):
-    with pytest.raises(InputError) as caught:
-        read_records(path := write(content))
-    assert str(caught.value).startswith(f"{path}{why}")
-    assert "\n" not in str(caught.value)
 
 
 ROW = {"user_input": "Q", "response": "A", "retrieved_contexts": ['a "]" [{ \\ b', "c,d"]}
