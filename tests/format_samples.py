@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from hypothesis import strategies as st
 
 from ragassay.records import Rejection
 
@@ -32,3 +33,13 @@ def both(read: Callable[[Path], Any], name: str) -> Read:
         return getattr(found, name), found.rejections
 
     return read_both
+
+
+TEXT = st.text(
+    st.one_of(
+        st.characters(exclude_categories=["Cs"], exclude_characters="\x00"),
+        st.sampled_from('\n\r\u2028\ufeff"\\[]{}.'),
+    ),
+    max_size=12,
+)
+IDS = TEXT.filter(str.strip)

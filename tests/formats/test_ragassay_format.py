@@ -11,17 +11,10 @@ from lazy import LazyModule
 
 from ragassay.errors import InputError
 from ragassay.formats import read_records, read_records_from_rows
-from ragassay.records import Document
 
 pd = LazyModule("pandas")
 
 MINIMAL = {"question": "Does it help?", "answer": "It does [1].", "sources": ["It helped."]}
-
-
-def test_plain_sources_are_numbered_and_a_missing_id_is_the_line(write):
-    result = read_records(write(MINIMAL, "", MINIMAL))
-    assert [record.id for record in result.records] == ["line-1", "line-3"]
-    assert result.records[0].sources == (Document(id="1", text="It helped."),)
 
 
 def test_a_made_up_id_steps_aside_for_an_id_that_is_taken(write):

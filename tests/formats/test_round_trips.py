@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from case_tables import each_case
-from format_samples import Read, both
+from format_samples import IDS, TEXT, Read, both
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -46,14 +46,6 @@ from ragassay.formats import (
 from ragassay.formats.labels import LABELS_OF_TASK
 from ragassay.records import Document, HumanLabel, Nugget, Record, SentenceInput
 
-TEXT = st.text(
-    st.one_of(
-        st.characters(exclude_categories=["Cs"], exclude_characters="\x00"),
-        st.sampled_from('\n\r\u2028\ufeff"\\[]{}.'),
-    ),
-    max_size=12,
-)
-IDS = TEXT.filter(str.strip)
 CELLS = st.text(
     st.characters(exclude_categories=["Cs", "Z", "Cc", "Cf"]), min_size=1, max_size=8
 ).filter(lambda cell: cell.split() == [cell])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from case_tables import each_case
+from format_samples import IDS, TEXT
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -136,14 +137,6 @@ def test_a_listed_number_that_is_an_id_is_written_as_that_id(tmp_path):
 
 
 RUN = Record(id="a", question="Q", answer=(SentenceInput(text="S"),), system="t/r", topic="1")
-TEXT = st.text(
-    st.one_of(
-        st.characters(exclude_categories=["Cs"], exclude_characters="\x00"),
-        st.sampled_from('\n\r\u2028\ufeff"\\[]{}.'),
-    ),
-    max_size=12,
-)
-IDS = TEXT.filter(str.strip)
 
 
 def test_biogen_citations_by_position_become_document_ids(tmp_path: Path):
