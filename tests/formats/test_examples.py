@@ -40,8 +40,9 @@ def dump(models) -> list[dict[str, Any]]:
     return [one.model_dump(mode="json", exclude_defaults=True) for one in models]
 
 
-def check_rejections(found, expected) -> None:
-    assert [[one.line, one.field] for one in found] == [one[:2] for one in expected]
+def check_rejections(found, path, expected) -> None:
+    places = [[one.file, one.line, one.field] for one in found]
+    assert places == [[str(path), *one[:2]] for one in expected]
     for one, (_, _, problem, *more) in zip(found, expected, strict=True):
         assert problem in one.problem and one.expected
         assert not more or more[0] in one.expected
@@ -50,16 +51,19 @@ def check_rejections(found, expected) -> None:
 @each_case("name", list_cases("records"))
 def test_rows_give_these_records(write, put_questions, name):
     case = CASES[name]
-    found = read_records(write(*case["rows"]), questions=put_questions(case))
+    path, questions = write(*case["rows"]), put_questions(case)
+    found = read_records(path, questions=questions)
     assert found.format == name.partition(",")[0]
     assert dump(found.records) == case["records"]
-    check_rejections(found.rejections, case.get("rejected", []))
+    of_questions = case.get("rejected questions", [])
+    check_rejections(found.rejections[: len(of_questions)], questions, of_questions)
+    check_rejections(found.rejections[len(of_questions) :], path, case.get("rejected", []))
 
 
 @each_case("name", list_cases("labels"))
 def test_rows_give_these_labels(write, name):
     case = CASES[name]
-    found = read_labels(write(*case["rows"]))
+    found = read_labels(path := write(*case["rows"]))
     assert found.format == name.partition(",")[0]
     records = {one["id"]: one for one in case.get("records", [])}
     wanted = [
@@ -69,7 +73,7 @@ def test_rows_give_these_labels(write, name):
         for task, label, *more in labels
     ]
     assert sorted(dump(found.labels), key=wanted.index) == wanted
-    check_rejections(found.rejections, case.get("rejected labels", []))
+    check_rejections(found.rejections, path, case.get("rejected labels", []))
 
 
 @each_case("name", list_cases("records"))
@@ -88,13 +92,12 @@ def test_rows_are_read_in_any_layout_under_any_name_and_from_memory(write, put_q
     ]
     if name != "rubric-workbench":
         results.append(read_records_from_rows(rows, questions=questions))
+    rejected = case.get("rejected questions", []) + case.get("rejected", [])
     for found in results:
         assert found.format == name.partition(",")[0]
         shown = json.dumps(dump(found.records)).replace("item-", "line-").replace("row-", "line-")
         assert json.loads(shown) == case["records"]
-        assert [one.field for one in found.rejections] == [
-            field for _, field, *_ in case.get("rejected", [])
-        ]
+        assert [one.field for one in found.rejections] == [field for _, field, *_ in rejected]
 
 
 @each_case(("name", "change", "field", "problem"), list_bad_rows("bad"))
@@ -104,17 +107,18 @@ def test_a_row_that_does_not_fit_is_rejected_alone(
     case = CASES[name]
     row, questions = case["rows"][0], put_questions(case)
     good = read_records(write(row), questions=questions)
-    found = read_records(write(row, row | change), questions=questions)
+    found = read_records(path := write(row, row | change), questions=questions)
     assert found.records == good.records
-    check_rejections(found.rejections, [[2, field, problem]])
+    check_rejections(found.rejections, path, [[2, field, problem]])
 
 
 @each_case(("name", "change", "field", "problem"), list_bad_rows("bad labels"))
 def test_a_label_that_does_not_fit_is_rejected_alone(write, name, change, field, problem):
     row = CASES[name]["rows"][0]
-    found = read_labels(write(row, row | change))
-    assert found.labels == read_labels(write(row)).labels
-    check_rejections(found.rejections, [[2, field, problem]])
+    alone = read_labels(write(row)).labels
+    found = read_labels(path := write(row, row | change))
+    assert found.labels == alone
+    check_rejections(found.rejections, path, [[2, field, problem]])
 
 
 def test_a_misspelt_field_does_not_hide_the_format(write):
@@ -122,10 +126,7 @@ def test_a_misspelt_field_does_not_hide_the_format(write):
     questions = write(CASES["yescieval"]["questions"][0], name="q.jsonl")
     for row, expected in (
         ({"user_inptu": "Q", "response": "A"}, "ragas"),
-        (
-            {name: rated[name] for name in rated if name != "variant"} | {"varient": "x"},
-            "yescieval",
-        ),
+        ({key: rated[key] for key in rated if key != "variant"} | {"varient": ""}, "yescieval"),
         ({"metadata": answer["metadata"], "response": []}, "biogen-2025-b"),
     ):
         found = read_records(write(row), questions=questions if "varient" in row else None)

@@ -215,9 +215,9 @@ def test_a_line_that_does_not_fit_is_rejected_alone(write, kind, line, field, pr
     read, first, last, _ = BAD_LINES[kind]
     name = "lines.jsonl" if kind == "queries" else "lines"
     alone, _ = read(write(first, last, name=name))
-    found, (rejection,) = read(write(first, b"", line, last, name=name))
+    found, (rejection,) = read(path := write(first, b"", line, last, name=name))
     assert found == alone and len(str(alone)) > 10
-    assert (rejection.line, rejection.field) == (3, field)
+    assert (rejection.file, rejection.line, rejection.field) == (str(path), 3, field)
     assert problem in rejection.problem and rejection.expected
     assert 0 < len(rejection.content) <= MAX_CONTENT
     rejection.model_dump_json().encode("utf-8")

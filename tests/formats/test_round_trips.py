@@ -153,22 +153,14 @@ Kind = tuple[st.SearchStrategy, Callable[[Any, Path], object], Read]
 KINDS: dict[str, Kind] = {
     "records": (some(RECORDS, "id"), write_records, both(read_records, "records")),
     "labels": (tuples(labels(), min_size=1), write_labels, both(read_labels, "labels")),
-    "assignments": (
-        some(ASSIGNMENTS, "topic", "system"),
-        write_assignments,
-        read_assignments,
-    ),
+    "assignments": (some(ASSIGNMENTS, "topic", "system"), write_assignments, read_assignments),
     "gold": (some(GOLD, "topic"), write_nugget_banks, read_nugget_banks),
     "banks": (
         some(BANKS, "query_id", "facet_id", "kind"),
         write_test_banks,
         both(read_test_banks, "banks"),
     ),
-    "qrels": (
-        st.dictionaries(CELLS, GRADES, min_size=1, max_size=3),
-        write_qrels,
-        read_qrels,
-    ),
+    "qrels": (st.dictionaries(CELLS, GRADES, min_size=1, max_size=3), write_qrels, read_qrels),
     "runs": (
         st.builds(RetrievalRun, CELLS, st.dictionaries(CELLS, RANKINGS, min_size=1, max_size=3)),
         write_run,
