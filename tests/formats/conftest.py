@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,10 +30,6 @@ def write(tmp_path: Path) -> Write:
 
 
 @pytest.fixture
-def shared_data() -> Path:
+def shared_data(shared: Path) -> Path:
     """The folder with real data; the test is skipped where it is absent."""
-    beside = Path(__file__).resolve().parents[2].parent / "shared"
-    folder = Path(os.environ.get("RAGASSAY_SHARED", beside)) / "data"
-    if not folder.is_dir():
-        pytest.skip(f"no real data: set RAGASSAY_SHARED to the folder that holds it, not {folder}")
-    return folder
+    return shared / "data"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from ragassay.errors import InputError, NoRecordError
@@ -61,12 +63,16 @@ def test_rows_are_counted_like_lines():
     assert [(r.file, r.line) for r in found.rejections] == [("rows", 2)]
 
 
-def test_a_gold_file_of_questions_has_nothing_to_evaluate(write):
-    gold = {"questions": [{"id": "1", "type": "yesno", "body": "Q?", "ideal_answer": ["R."]}]}
-    path = write(gold)
-    assert [r.reference for r in read_records(path).records] == ["R."]
-    with pytest.raises(NoRecordError, match="found an empty answer"):
+def test_what_may_be_a_submission_is_told_how_it_is_read(write):
+    gold = {"id": "q1", "type": "factoid", "body": "Is it?", "ideal_answer": ["It is."]}
+    path, questions = write({"questions": [gold]}), write({"questions": [gold]}, name="gold.json")
+    told = "a system's submission is read with --questions GOLD.json"
+    with pytest.raises(NoRecordError, match=re.escape(told)) as caught:
         read_records(path, answered=True)
+    (rejection,) = caught.value.rejections
+    assert (rejection.field, rejection.problem) == ("questions.0.answer", "found an empty answer")
+    (record,) = read_records(path, questions=questions, answered=True).records
+    assert record.answer == "It is."
 
 
 def test_a_rejection_does_not_steer_the_terminal():

@@ -1,21 +1,25 @@
-"""Files that authors released: YESciEval's workbooks, RAGChecker's pairs, SummEval's means, claims.
+"""Files that authors released: YESciEval's answers and workbooks, ratings of texts, claims.
 
 Modelled on the programs that wrote or read them (YESciEval's `refactor_dataset.py`,
-`adversarial_creation.py` and `qualitative_eval_cleanup.py`; RAGChecker's `human_labeled_data.json`
-and `meta_eval.py`; UniEval's and G-Eval's `summeval.json`; Evidence Inference's README of its
+`adversarial_creation.py` and `qualitative_eval_cleanup.py`; Evidence Inference's README of its
 annotations; SciFact's claims); the texts are ours.
 """
 
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 
 import pytest
+from format_samples import CASES, sample
 
 from ragassay.errors import InputError
-from ragassay.formats import read_corpus, read_labels, read_records
+from ragassay.formats import read_corpus, read_labels, read_records, read_records_from_rows
 from ragassay.formats.claims import iter_claims
+from ragassay.formats.items import Item, Place
+from ragassay.formats.rated_texts import USR_SCALES, AnnotatorRow, read_summeval_labels
+from ragassay.prompts import load_rubrics
 from ragassay.records import Document, Rejection
 
 GENERATOR, JUDGE = "meta-llama-3.1-8b-instruct", "qwen2.5-72b-instruct"
@@ -39,26 +43,6 @@ EXTREME = QUESTION | {
     f"{GENERATOR}_extreme_relevancy": "It helps (1). A match was won.",
     f"{JUDGE}_{GENERATOR}_Cohesion": "2.0",
     f"{JUDGE}_{GENERATOR}_Relevancy": "7",
-}
-PAIR = {
-    "instance_id": 3,
-    "dataset": "bioasq",
-    "query_id": "41",
-    "query": "Does iron help?",
-    "gt_answer": "Yes.",
-    "model1": {"model_name": "bm25", "response": "No.", "critiques": "secret"},
-    "model2": {"model_name": "e5", "response": "It does.", "critiques": "secret"},
-    "correctness_label": 2,
-    "completeness_label": 0,
-    "overall_label": -1,
-}
-MEANS = {
-    "doc_id": "dm-1",
-    "system_id": "M11",
-    "source": "A long article.",
-    "reference": "Short.",
-    "system_output": "An article.",
-    "scores": {"coherence": 1.5, "consistency": 5.0, "fluency": 4.33, "overall": 3.6},
 }
 FINDING = {
     "pmcid": "1",
@@ -134,83 +118,37 @@ def test_a_folder_without_tables_says_so(tmp_path):
         read_records(tmp_path)
 
 
-def test_yescievals_refactored_rows_have_each_answer_once(write):
-    row = {
-        "sample_id": "s",
-        "eval_type": "original",
-        "quality": "Cohesion",
-        "synthesizer_model": GENERATOR,
-        "evaluator_model": JUDGE,
-        "research_question": "Q?",
-        "synthesizer_synthesis": "A.",
-        "synthesis_evaluation_rating": 4,
-        "synthesis_evaluation_rationale": ["secret"],
-        "papers": [{"title": "T", "abstract": "P"}],
-        "original-synthesis": "A.",
-        "evaluation": "secret",
-    }
-    damaged = row | {"eval_type": "subtle", "synthesizer_synthesis": "B."}
-    path = write(json.dumps([row, row | {"quality": "Relevancy"}, damaged]), name="r.json")
-    found = read_records(path)
-    assert found.format == "yescieval-refactored"
-    assert [(r.id, r.answer) for r in found.records] == [
-        (f"s/{GENERATOR}/benign", "A."),
-        (f"s/{GENERATOR}/subtle/cohesion", "B."),
-    ]
-    assert "secret" not in str(found)
-    labels = read_labels(path).labels
-    assert [one.item for one in labels] == ["cohesion", "relevancy", "cohesion"]
-    assert {one.reason for one in labels} == {"secret"}
+@pytest.mark.parametrize("name", ["bio-questions.jsonl", "bio-questions.jsonl.gz"])
+def test_yescieval_answers_find_their_questions_beside_them(write, name):
+    lines = json.dumps(CASES["yescieval"]["questions"][0]).encode()
+    write(gzip.compress(lines) if name.endswith(".gz") else lines, name=name, end=b"")
+    found = read_records(write(sample("yescieval"), name="bio-answers.jsonl"))
+    assert found.rejections == ()
+    assert [(one.id, one.question) for one in found.records] == [("q1/gen/subtle/Cohesion", "Q?")]
 
 
-def test_ragcheckers_pairs_become_two_answers_and_their_preferences(write):
-    path = write(json.dumps([PAIR, PAIR | {"overall_label": 1}]), name="human.json")
-    found = read_records(path)
-    assert (found.format, found.rejections) == ("ragchecker-pairs", ())
-    assert [(r.id, r.answer, r.reference) for r in found.records] == [
-        ("3/bm25", "No.", "Yes."),
-        ("3/e5", "It does.", "Yes."),
-    ]
-    assert "secret" not in str(found)
-    said = [
-        (one.record_id, one.item, one.label, one.annotator)
-        for one in read_labels(path).labels
-        if one.item == "preference.overall"
-    ]
-    assert said == [
-        ("3/bm25", "preference.overall", "1", "annotator 1"),
-        ("3/e5", "preference.overall", "-1", "annotator 1"),
-        ("3/bm25", "preference.overall", "-1", "annotator 2"),
-        ("3/e5", "preference.overall", "1", "annotator 2"),
-    ]
+def test_yescieval_answers_without_questions_name_the_mend(write):
+    rated = sample("yescieval")
+    for name in ("bio-answers.jsonl", "else.jsonl"):
+        with pytest.raises(InputError, match="`questions`"):
+            read_records(write(rated, name=name))
+    with pytest.raises(InputError, match="no YESciEval question"):
+        read_records(write(rated), questions=write(sample("ragas"), name="q.jsonl"))
+    with pytest.raises(InputError, match="require a questions file; pass `questions`"):
+        read_records_from_rows([rated])
 
 
-def test_a_preference_beyond_its_scale_is_rejected(write):
-    found = read_labels(write(json.dumps([PAIR | {"overall_label": 3}, PAIR]), name="h.json"))
-    assert [(r.field, r.problem) for r in found.rejections] == [
-        ("overall_label", "found the number 3")
-    ]
-    assert len(found.labels) == 6
+def test_scales_of_the_formats_are_those_of_the_rubrics():
+    assert dict(USR_SCALES) == {name: r.bounds for name, r in load_rubrics("usr").items()}
+    assert list(AnnotatorRow.model_fields) == list(load_rubrics("summeval"))
+    assert {r.bounds for r in load_rubrics("summeval").values()} == {(1, 5)}
 
 
-def test_summevals_means_become_ratings(write):
-    path = write(json.dumps([MEANS]), name="summeval.json")
-    found = read_records(path)
-    assert found.format == "summeval-means"
-    (record,) = found.records
-    assert (record.id, record.topic, record.reference) == ("dm-1/M11", "dm-1", "Short.")
-    result = read_labels(path)
-    assert [(one.item, one.label) for one in result.labels] == [
-        ("coherence", "2"),
-        ("consistency", "5"),
-        ("fluency", "4"),
-    ]
-    assert {one.record_id for one in result.labels} == {record.id}
-    wrong = MEANS | {"scores": {"coherence": 9, "charm": 1}}
-    assert [r.field for r in read_labels(write(json.dumps([wrong, MEANS]))).rejections] == [
-        "scores.coherence",
-        "scores.charm",
-    ]
+def test_crowd_workers_ratings_are_labels_where_they_are_wanted():
+    item = Item(Place("f", 1, "line-1", ""), sample("summeval"))
+    labels = read_summeval_labels(item, turkers=True)
+    assert len(labels) == 7 + 4
+    assert {one.annotator for one in labels} == {"expert 1", "expert 2", "turker 1"}
 
 
 WANTED = [
@@ -275,16 +213,6 @@ def test_claims_that_cite_documents_are_joined_with_the_corpus_beside_them(write
     assert not isinstance(first, Rejection)
     assert first.fields["evidence_sentences"] == [0, 1]
     assert read_corpus(corpus).documents[0] == Document(id="5", text="One. Two.", title="T")
-
-
-def test_pubmedqa_is_read_as_questions_with_a_reference(write):
-    row = {
-        **{"pmid": "1", "question": "Q?", "contexts": ["c"], "long_answer": "Yes."},
-        **{"final_decision": "yes", "year": "2000"},
-    }
-    (record,) = read_records(write(row)).records
-    assert (record.id, record.answer, record.reference) == ("1", "", "Yes.")
-    assert record.metadata == {"final_decision": "yes", "year": "2000"}
 
 
 @pytest.mark.parametrize(

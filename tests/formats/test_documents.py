@@ -10,7 +10,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragassay.errors import InputError
 from ragassay.formats import read_records
 from ragassay.formats.documents import ROW_FIELDS, ROW_LISTS
 
@@ -75,12 +74,6 @@ def test_json_lines_whose_first_line_is_broken_are_no_document(write):
         result = read_records(write(bad, good))
         assert [record.id for record in result.records] == ["1"], bad
         assert [one.line for one in result.rejections] == [1], bad
-
-
-@pytest.mark.parametrize("rows", ["[]", "null", "3", '["text", 4]', "[[]]"])
-def test_a_document_without_rows_is_an_input_error(write, rows):
-    with pytest.raises(InputError):
-        read_records(write('{"run": "t", "results": ' + rows + "}"))
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)

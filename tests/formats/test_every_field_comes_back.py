@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from format_samples import ASSIGNED, BANK, GRADED, NULLS, RAG24, RAG25, RETRIEVED, RUN24, TASK_A
+from format_samples import CASES, sample
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -35,8 +35,6 @@ from ragassay.formats import (
     write_test_banks,
 )
 
-QUERY = {"qid": "1", "text": "Q?"}
-DOC = {"url": "u", "segment": "S", "title": "T"}
 CREATED = {
     "query": "Q?",
     "qid": "1",
@@ -46,23 +44,22 @@ CREATED = {
         {"text": "n3", "importance": "failed"},
     ],
 }
+DOCUMENT = {"url": "u", "segment": "S", "title": "T"}
 CREATE = {
-    "query": QUERY,
+    "query": {"qid": "1", "text": "Q?"},
     "candidates": [
-        {"docid": "d", "score": 1.5, "judgment": 1, "doc": DOC},
+        {"docid": "d", "score": 1.5, "judgment": 1, "doc": DOCUMENT},
         {"docid": "d", "score": 0.5, "doc": {"segment": "S2"}},
     ],
 }
-BIOGEN_B = {
-    "metadata": {
-        **{"team_id": "t", "run_id": "r", "topic_id": "116"},
-        **{"question": "Q?", "answer": "S1."},
-    },
-    "responses": [{"text": "S1.", "citations": ["1", "2"]}],
-}
+RUN24 = sample("biogen-2024")
+ABOUT = {"team_id": "t", "run_id": "r", "topic_id": "116", "question": "Q?", "answer": "S1."}
+FAILED = sample("nuggetizer-assign, with labels that failed", 1)
+FIRST, NULLS = CASES["graded paragraphs"]["rows"]
+Through = Callable[[Path, Path], object]
 
 
-def answers(form: str) -> Callable[[Path, Path], object]:
+def answers(form: str) -> Through:
     def through(given: Path, again: Path) -> None:
         topics = given.with_name("topics.json")
         topics.write_text('{"116": "Q?", "117": "Q?"}')
@@ -73,23 +70,33 @@ def answers(form: str) -> Callable[[Path, Path], object]:
     return through
 
 
-Through = Callable[[Path, Path], object]
+def assignments(given: Path, again: Path) -> None:
+    write_assignments(read_assignments(given)[0], again)
+
+
 FORMS: dict[str, tuple[object, Through]] = {
     "create": (CREATE, answers("nuggetizer-create")),
     "created": (CREATED, lambda a, b: write_nugget_banks(read_nugget_banks(a)[0], b)),
-    "assigned": (ASSIGNED, lambda a, b: write_assignments(read_assignments(a)[0], b)),
-    "retrieved": (RETRIEVED, lambda a, b: write_assignments(read_assignments(a)[0], b)),
-    "rag-2024": (RAG24, answers("trec-rag-2024")),
+    # A nugget without an importance is written with one that failed.
+    "assigned": (FAILED | {"nuggets": FAILED["nuggets"][:4]}, assignments),
+    "retrieved": (sample("nuggetizer-assign-retrieval"), assignments),
+    "rag-2024": (sample("trec-rag-2024"), answers("trec-rag-2024")),
     "rag-2025": (
-        RAG25 | {"answer": [{"text": "S1.", "citations": [2, 0, "d9"]}]},
+        sample("trec-rag-2025") | {"answer": [{"text": "S1.", "citations": [2, 0, "d9"]}]},
         answers("trec-rag-2025"),
     ),
-    "biogen-2024": (RUN24, answers("biogen-2024")),
-    "biogen-2025-a": (TASK_A, answers("biogen-2025-a")),
-    "biogen-2025-b": (BIOGEN_B, answers("biogen-2025-b")),
-    "bank": (BANK, lambda a, b: write_test_banks(read_test_banks(a).banks, b)),
+    "biogen-2024": (RUN24 | {"results": RUN24["results"][:2]}, answers("biogen-2024")),
+    "biogen-2025-a": (sample("biogen-2025-a"), answers("biogen-2025-a")),
+    "biogen-2025-b": (
+        {"metadata": ABOUT, "responses": [{"text": "S1.", "citations": ["1", "2"]}]},
+        answers("biogen-2025-b"),
+    ),
+    "bank": (
+        sample("rubric-test-bank"),
+        lambda a, b: write_test_banks(read_test_banks(a).banks, b),
+    ),
     "graded": (
-        ["q", [GRADED, NULLS | {"paragraph_id": "p2"}]],
+        ["q", [FIRST, NULLS]],
         lambda a, b: write_graded_paragraphs(read_graded_paragraphs(a).queries, b),
     ),
 }

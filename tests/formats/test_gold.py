@@ -6,12 +6,8 @@ import gzip
 import json
 from pathlib import Path
 
-import pytest
 from case_tables import each_case
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from ragassay.errors import InputError
 from ragassay.formats import (
     BankItem,
     NuggetBank,
@@ -58,23 +54,20 @@ PLAIN = (Nugget(text="n1"), Nugget(text="n2"))
     ("content", "expected", "question"),
     [
         ({"116": ["n1", "n2"]}, PLAIN, ""),
-        ({"116": [{"text": "n1", "importance": "vital"}, {"text": "n2", "importance": "okay"}]},
-         GRADED, ""),
+        ({"116": CREATED["nuggets"]}, GRADED, ""),
         (CREATED, GRADED, "Q?"),
         (ASSIGNED, GRADED, "Q?"),
         (BANK, PLAIN, "Q?"),
     ],
 )  # fmt: skip
-@each_case("indent", [None, 1])
-@each_case("packed", [False, True])
-def test_every_form_gives_the_nuggets_of_its_topics(
-    write, content, expected, question, indent, packed
-):
-    path = write(json.dumps(content, indent=indent), name="gold")
-    if packed:
-        path.write_bytes(gzip.compress(path.read_bytes()))
-    assert read_nugget_banks(path) == ((NuggetBank("116", question, expected),), ())
-    assert read_nuggets(path) == ({"116": expected}, [])
+def test_every_form_gives_the_nuggets_of_its_topics(write, content, expected, question):
+    answers = write({"question": "Q", "answer": "A", "topic": "116"})
+    for indent in (None, 1):
+        data = json.dumps(content, indent=indent).encode()
+        for path in (write(data, name="gold"), write(gzip.compress(data), name="packed", end=b"")):
+            assert read_nugget_banks(path) == ((NuggetBank("116", question, expected),), ())
+            assert read_nuggets(path) == ({"116": expected}, [])
+            assert read_records(answers, nuggets=path).records[0].nuggets == expected
 
 
 def test_a_failed_importance_of_a_mapping_keeps_its_nugget(write):
@@ -85,10 +78,7 @@ def test_a_failed_importance_of_a_mapping_keeps_its_nugget(write):
     assert first.metadata == {"nuggets.0.importance": "failed", "nuggets.1.importance": '["vital"]'}
     assert second.metadata == {"nuggets.0.note": "x"}
     assert (rejection.field, rejection.expected) == ("116.0.importance", "vital or okay")
-    assert (
-        rejection.problem
-        == 'found the text "failed" (and 1 more): the nuggets are used without this field'
-    )
+    assert 'text "failed" (and 1 more): the nuggets are used without this' in rejection.problem
     write_nugget_banks((first, second), path)
     assert [json.loads(line)["nuggets"] for line in path.read_text().splitlines()] == [
         [*odd[:1], {"text": "n2", "importance": ["vital"]}, {"text": "n3"}],
@@ -99,14 +89,6 @@ def test_a_failed_importance_of_a_mapping_keeps_its_nugget(write):
 def test_assignments_of_several_runs_give_the_nuggets_once(write):
     path = write(ASSIGNED, {**ASSIGNED, "run_id": "other"})
     assert read_nuggets(path) == ({"116": GRADED}, [])
-
-
-def test_other_nuggets_for_a_topic_are_rejected(write):
-    path = write(CREATED, {**CREATED, "nuggets": [{"text": "n3"}]}, {**CREATED, "qid": "117"})
-    nuggets, (rejection,) = read_nuggets(path)
-    assert list(nuggets) == ["116", "117"]
-    assert rejection.line == 2
-    assert "line 1" in rejection.problem
 
 
 def test_facets_of_a_test_bank_are_joined(write):
@@ -122,79 +104,6 @@ def test_a_bank_of_exam_questions_holds_no_nuggets_and_says_so(write):
     assert rejection.field == "items.0.question_text"
     assert "exam questions" in rejection.problem
     assert "nugget_text" in rejection.expected
-
-
-def test_answers_take_their_nuggets_from_any_form(write):
-    answers = write({"question": "Q", "answer": "A", "topic": "116"})
-    for content in (CREATED, BANK):
-        gold = write(content, name="gold.jsonl", end=b"")
-        result = read_records(answers, nuggets=gold)
-        assert result.rejections == ()
-        assert [nugget.text for nugget in result.records[0].nuggets] == ["n1", "n2"]
-
-
-@each_case(
-    ("line", "field", "problem"),
-    [
-        ({**CREATED, "nuggets": [{"text": ""}]}, "nuggets.0.text", "empty text"),
-        ({**CREATED, "nuggets": "n1"}, "nuggets", "the text"),
-        ({**CREATED, "qid": [1]}, "qid", "a list of 1"),
-    ],
-    ids=lambda value: repr(value)[:40],
-)  # fmt: skip
-def test_a_bad_line_is_rejected_and_the_others_are_read(write, line, field, problem):
-    nuggets, (rejection,) = read_nuggets(write(CREATED, line, {**CREATED, "qid": "117"}))
-    assert list(nuggets) == ["116", "117"]
-    assert rejection.line == 2
-    assert rejection.field == field
-    assert problem in rejection.problem
-
-
-@each_case(
-    "content",
-    [b"", b"\n", b"[]", b"[1]", b"{}", b'{"116": "n1"}', b"n1\nn2", 
-     b'{"question": "Q", "answer": "A"}', b'{"116": ["a"]}\n{"117": ["b"]}'],
-)  # fmt: skip
-def test_a_file_without_nuggets_is_an_input_error_that_names_the_forms(write, content):
-    path = write(content, name="gold", end=b"")
-    with pytest.raises(InputError, match="expected") as caught:
-        read_nuggets(path)
-    assert "nuggetizer-nuggets" in str(caught.value)
-
-
-TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=10)
-FILLED = TEXT.filter(str.strip)
-NUGGETS = st.builds(
-    Nugget, text=TEXT.filter(bool), importance=st.sampled_from(["vital", "okay", None])
-)
-
-
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.lists(
-        st.builds(NuggetBank, FILLED, TEXT, st.lists(NUGGETS, max_size=3).map(tuple)),
-        min_size=1,
-        max_size=3,
-        unique_by=lambda bank: bank.topic,
-    )
-)
-def test_nugget_banks_are_read_back_equal(tmp_path: Path, banks: list[NuggetBank]):
-    path = tmp_path / "gold.jsonl.gz"
-    write_nugget_banks(banks, path)
-    assert read_nugget_banks(path) == (tuple(banks), ())
-
-
-def test_created_nuggets_are_written_as_the_nuggetizer_writes_them(tmp_path: Path):
-    path = tmp_path / "gold.jsonl"
-    write_nugget_banks([NuggetBank("116", "Q?", GRADED)], path)
-    assert json.loads(path.read_text()) == {**CREATED, "qid": "116"}
-
-
-@pytest.mark.parametrize("topics", [["a", "a"], [" "]])
-def test_banks_without_a_topic_of_their_own_are_refused(tmp_path: Path, topics):
-    with pytest.raises(InputError, match="topic"):
-        write_nugget_banks([NuggetBank(topic) for topic in topics], tmp_path / "gold")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_ids_of_bank_items_are_those_of_the_paper():
@@ -214,59 +123,10 @@ def test_test_banks_of_nuggets_and_questions_are_read(write):
     assert first.info == '{"prompt_target": "nuggets"}'
 
 
-@pytest.mark.parametrize(
-    ("change", "field", "problem"),
-    [
-        ({"items": [{"query_id": "1"}]}, "items.0", "neither a nugget nor a question"),
-        ({"items": [*BANK["items"], *QUESTIONS["items"]]}, "items.0", "both nuggets and questions"),
-        ({"items": [{"nugget_text": ""}]}, "items.0.nugget_text", "empty text"),
-        ({"items": {}}, "items", "empty object"),
-        ({"items": [{"query_id": "1", "nugget_text": "n"}]}, "items.0.query_id", "not the bank's"),
-        ({"query_id": " "}, "query_id", "empty id"),
-        ({}, "query_id", "line 1"),
-    ],
-)
-def test_a_bad_bank_is_rejected(write, change, field, problem):
-    result = read_test_banks(write(BANK, {**BANK, **change}, {**BANK, "facet_id": "f"}))
-    assert len(result.banks) == 2
-    (rejection,) = result.rejections
-    assert (rejection.line, rejection.field) == (2, field)
-    assert problem in rejection.problem
-
-
-def test_a_file_that_is_no_test_bank_is_an_input_error(write):
-    with pytest.raises(InputError, match="rubric-test-bank"):
-        read_test_banks(write(CREATED))
-
-
-BANKS = st.builds(
-    RubricBank,
-    query_id=FILLED,
-    query_text=TEXT,
-    kind=st.sampled_from(["nuggets", "questions"]),
-    items=st.lists(
-        st.builds(
-            BankItem, text=FILLED, id=FILLED, info=st.sampled_from(["", '{"a": null}', "[1, 2.5]"])
-        ),
-        min_size=1,
-        max_size=3,
-        unique_by=lambda item: item.id,
-    ).map(tuple),
-    facet_id=st.one_of(st.just(""), FILLED),
-    test_collection=TEXT,
-    info=st.sampled_from(["", '{"prompt_target": "nuggets"}']),
-)
-
-
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.lists(BANKS, min_size=1, max_size=3, unique_by=lambda b: (b.query_id, b.facet_id, b.kind))
-)
-def test_test_banks_are_read_back_equal(tmp_path: Path, banks: list[RubricBank]):
-    path = tmp_path / "bank.jsonl.gz"
-    write_test_banks(banks, path)
-    result = read_test_banks(path)
-    assert (result.banks, result.rejections) == (tuple(banks), ())
+def test_created_nuggets_are_written_as_the_nuggetizer_writes_them(tmp_path: Path):
+    path = tmp_path / "gold.jsonl"
+    write_nugget_banks([NuggetBank("116", "Q?", GRADED)], path)
+    assert json.loads(path.read_text()) == {**CREATED, "qid": "116"}
 
 
 def test_items_without_an_id_are_given_one(tmp_path: Path):
@@ -279,31 +139,11 @@ def test_items_without_an_id_are_given_one(tmp_path: Path):
     assert read_test_banks(path).banks[0].items[0].id == build_bank_item_id("q", "n")
 
 
-@pytest.mark.parametrize(
-    ("banks", "message"),
-    [
-        ([RubricBank("q", "", "nuggets"), RubricBank("q", "", "nuggets")], "occurs twice"),
-        ([RubricBank(" ", "", "nuggets")], "has no query"),
-        ([RubricBank("q", "", "nuggets", (BankItem("n"), BankItem("n ")))], "two items"),
-        ([RubricBank("q", "", "nuggets", (BankItem(" "),))], "no text"),
-        ([RubricBank("q", "", "nuggets", info="{")], "not JSON"),
-    ],
-)
-def test_banks_that_could_not_be_read_back_are_refused(tmp_path: Path, banks, message):
-    with pytest.raises(InputError, match=message):
-        write_test_banks(banks, tmp_path / "bank")
-
-
 def test_a_hostile_topic_does_not_take_the_others_with_it(write):
     text = '{"116": ["n1", "n2"], "117": ["\\ud800"], "118": [NaN], "119": ["n"], " ": ["n"]}'
     nuggets, rejections = read_nuggets(write(text))
     assert list(nuggets) == ["116", "119"]
     assert [one.field for one in rejections] == ["117.0", "118.0", " "]
-
-
-def test_a_topic_that_stands_there_twice_is_not_silently_lost(write):
-    with pytest.raises(InputError, match='"116" occurs twice'):
-        read_nuggets(write('{"116": ["n1"], "116": ["n2"]}'))
 
 
 def test_the_first_line_may_be_bad(write):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from pathlib import Path
 
 import pytest
 from case_tables import each_case
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 
 from ragassay.errors import InputError
 from ragassay.files import limit_line_length
-from ragassay.formats import read_corpus, read_records
+from ragassay.formats import read_records
 from ragassay.formats.items import MAX_CONTENT
 
 GOOD = '{"id": "good", "question": "Q", "answer": "A"}'
@@ -32,18 +31,14 @@ LAST = '{"id": "last", "question": "Q", "answer": "A"}'
         (b'"text"', "", 'the text "text"'),
         (b"{}", "question", "missing"),
         (b'{"question": "Q", "answer": "\xff\xfe"}', "", "not UTF-8: byte 0xff"),
-        (b'{"question": "Q\x00", "answer": "A"}', "", "a NUL byte"),
         (b'{"question": "Q\\u0000", "answer": "A"}', "question", "NUL character"),
         (b'{"question": "Q", "answer": "\\ud800"}', "answer", "lone surrogate (\\ud800)"),
         (b'{"question": "Q", "answer": ["\\udfff"]}', "answer.0", "lone surrogate (\\udfff)"),
         (b'{"question": "Q", "answer": "A", "\\ud800": 1}', "", "lone surrogate"),
         (b'{"question": "Q", "answer": "A", "score": NaN}', "score", "NaN"),
         (b'{"question": "Q", "answer": "A", "x": {"y": -Infinity}}', "x.y", "an infinite number"),
-        (b'{"question": "Q", "answer": "A", "x": 1e999}', "x", "an infinite number"),
-        (b'{"question": "Q", "answer": "A", "x": ' + b"9" * 5000 + b"}", "", "too many digits"),
         (b"[" * 100_000, "", "nested too deeply"),
         (b'{"a":' * 100_000, "", "nested too deeply"),
-        (b'{"question": "Q", "answer": ' + b"[" * 300 + b"]" * 300 + b"}", None, "too deeply"),
         (b"x" * 5_000_000, "", "not JSON"),
         (b'{"question": "Q", "question": "P", "answer": "A"}', "", '"question" occurs twice'),
         (b'{"question": "Q", "answer": "A", "x": [{"y": 1, "y": 1}]}', "", '"y" occurs twice'),
@@ -54,8 +49,7 @@ def test_a_bad_line_is_rejected_and_the_others_are_read(write, line, field, prob
     result = read_records(write(GOOD, line, LAST))
     assert [record.id for record in result.records] == ["good", "last"]
     (rejection,) = result.rejections
-    assert rejection.line == 2
-    assert field is None or rejection.field == field
+    assert (rejection.line, rejection.field) == (2, field)
     assert problem in rejection.problem
     assert rejection.expected
     assert 0 < len(rejection.content) <= MAX_CONTENT
@@ -96,15 +90,6 @@ def test_a_line_separator_in_text_ends_no_line(write):
     assert read_records(write(line)).records[0].answer == text
 
 
-def test_gzip_is_told_by_content(tmp_path: Path):
-    packed = tmp_path / "answers.jsonl"
-    packed.write_bytes(gzip.compress(GOOD.encode()))
-    plain = tmp_path / "answers.jsonl.gz"
-    plain.write_text(GOOD)
-    assert read_records(packed).records == read_records(plain).records
-    assert read_records(packed).records[0].id == "good"
-
-
 def test_a_damaged_gzip_file_is_reported(write):
     packed = bytearray(gzip.compress((GOOD + "\n").encode()))
     packed[-6] ^= 0xFF
@@ -112,60 +97,6 @@ def test_a_damaged_gzip_file_is_reported(write):
     result = read_records(path)
     assert [record.id for record in result.records] == ["good"]
     assert "damaged" in result.rejections[0].problem
-
-
-@each_case("read", [read_records, read_corpus])
-@each_case("content", [b"", b"\n \n", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0)])
-def test_an_empty_file_is_an_input_error(read, content, write):
-    path = write(content, name="empty.jsonl", end=b"")
-    with pytest.raises(InputError, match="empty"):
-        read(path)
-
-
-@pytest.mark.parametrize("read", [read_records, read_corpus])
-def test_a_missing_file_and_a_folder_are_input_errors(read, tmp_path: Path):
-    with pytest.raises(InputError, match=r"nowhere\.jsonl does not exist"):
-        read(tmp_path / "nowhere.jsonl")
-    with pytest.raises(InputError, match="is a folder"):
-        read(tmp_path)
-
-
-@each_case(
-    "content",
-    [
-        b'{"query": "Q", "qid": "1", "nuggets": []}',
-        b'{"query_id": "1", "query_text": "Q", "items": []}',
-        b'{"results": [{"title": "T"}]}',
-        b'{"id": "1", "question": "Q", "papers": []}',
-        b"{}",
-        b"[]",
-        b"[1, 2, 3]",
-        b"PK\x03\x04 not text at all",
-    ],
-)
-def test_a_file_in_no_known_format_is_an_input_error_that_names_the_formats(write, content):
-    path = write(content)
-    with pytest.raises(InputError) as caught:
-        read_records(path)
-    message = str(caught.value)
-    assert str(path) in message
-    if content != b"[]":
-        for name in ("ragassay", "ragas", "biogen-2025-b", "yescieval", "user_input"):
-            assert name in message
-
-
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        (b"\xff\xfe{\x00}\x00", ":1: the file is in UTF-16; expected UTF-8: save it as UTF-8"),
-        (b"\x1f\x8b\x08\x00 no gzip", ":1: the file is truncated or damaged here"),
-    ],
-)
-def test_a_file_that_cannot_be_read_at_all_is_an_input_error_in_one_line(write, content, why):
-    with pytest.raises(InputError) as caught:
-        read_records(path := write(content))
-    assert str(caught.value).startswith(f"{path}{why}")
-    assert "\n" not in str(caught.value)
 
 
 ROW = {"user_input": "Q", "response": "A", "retrieved_contexts": ['a "]" [{ \\ b', "c,d"]}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import create_model
 
 from ragassay.formats import read_graded_paragraphs, write_graded_paragraphs
 from ragassay.formats.workbench.paragraphs import GradedParagraph, QueryParagraphs
@@ -23,104 +23,62 @@ LOST = Failure(reason="unparsable", detail="no JSON object")
 OPEN = Failure(reason="undecided", detail="leans to 4 at 0.50")
 
 
-class Rating(BaseModel):
-    """What the original reads of a graded file; unknown fields are ignored."""
-
-    question_id: str | None = None
-    nugget_id: str | None = None
-    self_rating: int
-
-
-class ResponseError(BaseModel):
-    failure_reason: str
-    caught_exception: Any | None
-
-
-class Exam(BaseModel):
-    correctAnswered: list[str]
-    wrongAnswered: list[str]
-    answers: list[tuple[str, str]]
-    llm_response_errors: dict[str, ResponseError] | None = None
-    llm: str
-    llm_options: dict[str, Any]
-    exam_ratio: float
-    prompt_info: dict[str, Any] | None = None
-    self_ratings: list[Rating] | None = None
-    prompt_type: str | None = None
-    relevance_label: int | None = None
-
-
-class Direct(BaseModel):
-    correctAnswered: bool
-    answer: str
-    llm_response_error: str | None = None
-    llm: str
-    llm_options: dict[str, Any]
-    prompt_info: dict[str, Any] | None = None
-    self_ratings: int | None = None
-    prompt_type: str | None = None
-    relevance_label: int | None = None
+# What the original reads of a graded file: unknown fields are ignored.
+Text, Number, Info = (str | None, None), (int | None, None), (dict[str, Any] | None, None)
+Rating = create_model("Rating", question_id=Text, nugget_id=Text, self_rating=(int, ...))
+Error = create_model("Error", failure_reason=(str, ...), caught_exception=(Any, ...))
+Grade = create_model(
+    "Grade", llm=(str, ...), llm_options=(dict[str, Any], ...), prompt_info=Info,
+    prompt_type=Text, relevance_label=Number,
+)  # fmt: skip
+Exam = create_model(
+    "Exam", __base__=Grade, correctAnswered=(list[str], ...), wrongAnswered=(list[str], ...),
+    answers=(list[tuple[str, str]], ...), exam_ratio=(float, ...),
+    llm_response_errors=(dict[str, Error] | None, None), self_ratings=(list[Rating] | None, None),
+)  # fmt: skip
+Direct = create_model(
+    "Direct", __base__=Grade, correctAnswered=(bool, ...), answer=(str, ...),
+    llm_response_error=Text, self_ratings=Number,
+)  # fmt: skip
+Judgment = create_model(
+    "Judgment", paragraphId=(str, ...), query=(str, ...), relevance=(int, ...),
+    titleQuery=(str, ...),
+)  # fmt: skip
+Ranking = create_model(
+    "Ranking", method=(str, ...), paragraphId=(str, ...), queryId=(str, ...), rank=(int, ...),
+    score=(float, ...),
+)  # fmt: skip
+Data = create_model("Data", judgments=(list[Judgment], ...), rankings=(list[Ranking], ...))
+Paragraph = create_model(
+    "Paragraph", paragraph_id=(str, ...), text=(str, ...), paragraph=(Any, None),
+    paragraph_data=(Data, ...), exam_grades=(list[Exam] | None, None),
+    grades=(list[Direct] | None, None),
+)  # fmt: skip
+Queries = list[tuple[str, list[Any]]]
 
 
-class Judgment(BaseModel):
-    paragraphId: str
-    query: str
-    relevance: int
-    titleQuery: str
-
-
-class Ranking(BaseModel):
-    method: str
-    paragraphId: str
-    queryId: str
-    rank: int
-    score: float
-
-
-class Data(BaseModel):
-    judgments: list[Judgment]
-    rankings: list[Ranking]
-
-
-class Paragraph(BaseModel):
-    paragraph_id: str
-    text: str
-    paragraph: Any = None
-    paragraph_data: Data
-    exam_grades: list[Exam] | None = None
-    grades: list[Direct] | None = None
-
-
-def theirs(path: Path, n: int | None = None) -> list[tuple[str, list[Paragraph]]]:
+def theirs(path: Path, n: int | None = None) -> Queries:
     """Read a file's queries, or the first `n`, as the original does."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         lines = [json.loads(line) for line in islice(file, n)]
     return [(query, [Paragraph.model_validate(one) for one in found]) for query, found in lines]
 
 
-def passage(**fields: Any) -> GradedParagraph:
-    return GradedParagraph.model_validate(
-        {
-            "paragraph_id": "p",
-            "text": "It began in 1950.",
-            "paragraph": "",
-            "paragraph_data": {
-                "judgments": [
-                    {"paragraphId": "p", "query": "q", "relevance": 2, "titleQuery": "q"}
-                ],
-                "rankings": [
-                    {"method": "a", "paragraphId": "p", "queryId": "q", "rank": 1, "score": 0.5}
-                ],
-            },
-            **fields,
-        }
-    )
+PASSAGE = {
+    "paragraph_id": "p",
+    "text": "It began in 1950.",
+    "paragraph": "",
+    "paragraph_data": {
+        "judgments": [{"paragraphId": "p", "query": "q", "relevance": 2, "titleQuery": "q"}],
+        "rankings": [{"method": "a", "paragraphId": "p", "queryId": "q", "rank": 1, "score": 0.5}],
+    },
+}
 
 
-def our_file(path: Path, *, like_original: bool = False) -> list[tuple[str, list[Paragraph]]]:
+def our_file(path: Path, *, like_original: bool = False) -> Queries:
     """A passage with every kind of grade that ragassay gives, read as the original reads it."""
     one = add_grades(
-        passage(),
+        GradedParagraph.model_validate(PASSAGE),
         (WHO, WHEN, ROOTS),
         [
             ExamGrade(exam_item="q/who", rating=0, score=0.2, is_correct=False),

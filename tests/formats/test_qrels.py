@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from ragassay.errors import InputError
 from ragassay.formats.retrieval import read_qrels, read_queries
 
 
@@ -36,42 +35,3 @@ def test_queries_as_json_lines_or_columns(tmp_path: Path) -> None:
     (tmp_path / "q.tsv").write_text("1\ta b\nx\tc\n")
     expected = ({"1": "a b", "x": "c"}, [])
     assert read_queries(tmp_path / "q.jsonl") == read_queries(tmp_path / "q.tsv") == expected
-
-
-@pytest.mark.parametrize(
-    ("name", "line", "problem", "expected"),
-    [
-        ("q.jsonl", '{"id": 1}', "an object", "an id"),
-        ("q.jsonl", "{", "not JSON", ""),
-        ("q.jsonl", '{"id": "a", "text": "c"}', "already appeared", "unique ids"),
-        ("q.tsv", "1 a b", "found 1 columns", "`qid TAB text`"),
-        ("q.tsv", "a\tc", "already appeared", "unique ids"),
-    ],
-)
-def test_a_bad_query_is_rejected_alone(
-    write, name: str, line: str, problem: str, expected: str
-) -> None:
-    good = ('{"id": "a", "text": "b"}', '{"id": "z", "text": "y"}')
-    first, last = good if name == "q.jsonl" else ("a\tb", "z\ty")
-    path = write(f"{first}\n{line}\n{last}", name=name)
-    queries, (rejection,) = read_queries(path)
-    assert queries == {"a": "b", "z": "y"}
-    assert rejection.line == 2
-    assert problem in rejection.problem
-    assert expected in rejection.expected
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("q.jsonl", '{"id": 1}\n', "no queries.*q.jsonl:1: .* expected an id"),
-        ("q.tsv", "1 a b\n", ":1: found 1 columns, expected `qid TAB text`"),
-        ("q.tsv", "", "no queries$"),
-    ],
-)
-def test_a_file_without_a_query_is_refused(
-    tmp_path: Path, name: str, text: str, message: str
-) -> None:
-    (tmp_path / name).write_text(text)
-    with pytest.raises(InputError, match=message):
-        read_queries(tmp_path / name)

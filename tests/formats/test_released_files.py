@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import gzip
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from case_tables import each_case
+from format_samples import Read, both
 
 from ragassay.formats import (
     read_assignments,
@@ -31,9 +32,6 @@ from ragassay.formats.exam_queries import read_exam_queries
 from ragassay.formats.topics import read_topics
 from ragassay.optimizers.finetuning.claims import read_claims
 from ragassay.qa.evaluate import read_paper_pairs
-from ragassay.records import Rejection
-
-Read = tuple[int, Sequence[Rejection]]
 
 read_graded = functools.cache(read_graded_paragraphs)
 """Some take seconds to read, and two tests read them."""
@@ -46,120 +44,82 @@ def _forget() -> Iterator[None]:
     read_graded.cache_clear()
 
 
-def records(path: Path) -> Read:
-    found = read_records(path)
-    return len(found.records), found.rejections
-
-
-def labels(path: Path) -> Read:
-    found = read_labels(path)
-    return len(found.labels), found.rejections
-
-
-def banks(path: Path) -> Read:
-    found = read_test_banks(path)
-    return sum(len(bank.items) for bank in found.banks), found.rejections
-
-
-def nuggets(path: Path) -> Read:
-    found, rejections = read_nugget_banks(path)
-    return sum(len(bank.nuggets) for bank in found), rejections
-
-
-def pairs(read: Callable[[Path], tuple[object, Sequence[Rejection]]]) -> Callable[[Path], Read]:
-    def count(path: Path) -> Read:
-        found, rejections = read(path)
-        return len(found), rejections  # type: ignore[arg-type]
-
-    return count
-
-
-def qrels(path: Path) -> Read:
-    found, rejections = read_qrels(path)
-    return sum(map(len, found.values())), rejections
-
-
-def corpus(path: Path) -> Read:
-    found = read_corpus(path)
-    return len(found.documents), found.rejections
-
-
-def graded(path: Path) -> Read:
-    found = read_graded(path)
-    return sum(len(query.paragraphs) for query in found.queries), found.rejections
-
-
-def queries(path: Path) -> Read:
-    found = read_exam_queries(path)
-    return len(found.queries), found.rejections
-
-
-def claims(path: Path) -> Read:
-    found, rejections = read_claims(path)
-    return len(found), rejections
-
-
-def paper_pairs(path: Path) -> Read:
-    found = read_paper_pairs(path)
-    return len(found.pairs), found.rejections
-
-
 def rows(path: Path) -> list[Any]:
-    """Return the lines of a file, parsed where they are JSON; of one document its parts."""
+    """Return the lines of a file, parsed where they are JSON."""
     data = path.read_bytes()
-    text = gzip.decompress(data) if path.name.endswith(".gz") else data
-    if path.name.endswith(".json"):
-        document = json.loads(text)
-        return document["topics"] if "topics" in document else list(document.items())
-    lines = text.splitlines()
+    lines = (gzip.decompress(data) if path.name.endswith(".gz") else data).splitlines()
     return [json.loads(line) for line in lines] if ".jsonl" in path.name else lines
 
 
-def parts(key: str | int) -> Callable[[Path], int]:
-    return lambda path: sum(len(row[key]) for row in rows(path))
+def parts(read: Read, name: str) -> Read:
+    """A reader of the parts of the values, which are in the attribute of this name."""
+
+    def read_parts(path: Path) -> Any:
+        values, rejections = read(path)
+        return [part for value in values for part in getattr(value, name)], rejections
+
+    return read_parts
 
 
-def each(path: Path) -> int:
-    return len(rows(path))
+def qrels(path: Path) -> Any:
+    found, rejections = read_qrels(path)
+    return [grade for grades in found.values() for grade in grades.values()], rejections
 
 
-assignments, topics = pairs(read_assignments), pairs(read_topics)
-FILES: dict[str, tuple[Callable[[Path], Read], Callable[[Path], int], int]] = {
-    "bioasq/questions.jsonl.gz": (records, each, 0),
-    "bioasq/snippet_documents.jsonl.gz": (corpus, each, 0),
-    "medaesqa/accurate_machine_answers.jsonl.gz": (records, each, 0),
-    "medaesqa/contradicting_evidence.jsonl.gz": (records, each, 0),
-    "medaesqa/expert_answers.jsonl.gz": (records, each, 0),
-    "medaesqa/inaccurate_machine_answers.jsonl.gz": (records, each, 0),
-    "medaesqa/neutral_evidence.jsonl.gz": (records, each, 0),
-    "nuggetizer/assignments-gpt4o.jsonl.gz": (assignments, each, 13),
-    "nuggetizer/nuggets-mistral.jsonl.gz": (nuggets, parts("nuggets"), 7),
-    "nuggetizer/trec-rag-2025-queries.jsonl": (topics, each, 0),
-    "trec-biogen/topics2024.json": (topics, each, 0),
-    "workbench/dl20-fagb.qrel.gz": (qrels, each, 0),
-    "workbench/dl20-nuggets.jsonl.gz": (banks, parts("items"), 0),
-    "workbench/dl20-queries.json": (queries, each, 0),
-    "workbench/dl20-questions.jsonl.gz": (banks, parts("items"), 0),
-    "workbench/dl20-self-rated.qrel.gz": (qrels, each, 0),
-    "workbench/graded-llmjudge-test.jsonl.gz": (graded, parts(1), 0),
-}
-"""What reads a file, what it is made of, and on how many lines a label cannot be used."""
-
-COUNTED: dict[str, tuple[tuple[Callable[[Path], Read], int, int], ...]] = {
-    "yescieval/orkg-synthesis-train-answers.jsonl.gz": ((records, 10108, 0), (labels, 57456, 0)),
-    "usr/topical_chat.json": ((records, 360, 0), (labels, 3600, 0)),
+records, labels = both(read_records, "records"), both(read_labels, "labels")
+corpus, queries = both(read_corpus, "documents"), both(read_exam_queries, "queries")
+paper_pairs, nuggets = both(read_paper_pairs, "pairs"), parts(read_nugget_banks, "nuggets")
+banks = parts(both(read_test_banks, "banks"), "items")
+graded = parts(both(read_graded, "queries"), "paragraphs")
+FILES: dict[str, tuple[tuple[Read, int, int], ...]] = {
+    "bioasq/questions.jsonl.gz": ((records, 1867, 0),),
+    "bioasq/snippet_documents.jsonl.gz": ((corpus, 13449, 0),),
+    "medaesqa/accurate_machine_answers.jsonl.gz": ((records, 261, 0),),
+    "medaesqa/contradicting_evidence.jsonl.gz": ((records, 69, 0),),
+    "medaesqa/expert_answers.jsonl.gz": ((records, 10, 0),),
+    "medaesqa/inaccurate_machine_answers.jsonl.gz": ((records, 39, 0),),
+    "medaesqa/neutral_evidence.jsonl.gz": ((records, 214, 0),),
+    "nuggetizer/assignments-gpt4o.jsonl.gz": (
+        (read_assignments, 301, 13),
+        (records, 301, 14),
+        (labels, 6118, 8),
+        (nuggets, 6143, 7),
+    ),
+    "nuggetizer/nuggets-mistral.jsonl.gz": ((nuggets, 6145, 7),),
+    "nuggetizer/trec-rag-2025-queries.jsonl": ((read_topics, 105, 0),),
+    "trec-biogen/topics2024.json": ((read_topics, 65, 0),),
+    "workbench/dl20-fagb.qrel.gz": ((qrels, 16101, 0),),
+    "workbench/dl20-nuggets.jsonl.gz": ((banks, 540, 0),),
+    "workbench/dl20-queries.json": ((queries, 54, 0),),
+    "workbench/dl20-questions.jsonl.gz": ((banks, 540, 0),),
+    "workbench/dl20-self-rated.qrel.gz": ((qrels, 16101, 0),),
+    "workbench/graded-llmjudge-test.jsonl.gz": ((graded, 4423, 0),),
+    "yescieval/bioasq-train-answers.jsonl.gz": (
+        (records, 3876, 0),
+        (labels, 19910, 0),
+    ),
+    "yescieval/orkg-synthesis-train-answers.jsonl.gz": (
+        (records, 10108, 0),
+        (labels, 57456, 0),
+    ),
+    "usr/topical_chat.json": (
+        (records, 360, 0),
+        (labels, 3600, 0),
+    ),
     "sciqag/papers.jsonl.gz": ((paper_pairs, 350, 0),),
-    "evidence-inference/train.jsonl.gz": ((claims, 6572, 0),),
-    "evidence-inference/dev.jsonl.gz": ((claims, 796, 0),),
-    "scifact/claims_train.jsonl": ((claims, 919, 0),),
-    "scifact/pairs_train.jsonl": ((claims, 918, 1),),
+    "evidence-inference/train.jsonl.gz": ((read_claims, 6572, 0),),
+    "evidence-inference/dev.jsonl.gz": ((read_claims, 796, 0),),
+    "scifact/claims_train.jsonl": ((read_claims, 919, 0),),
+    "scifact/pairs_train.jsonl": ((read_claims, 918, 1),),
     "scifact/corpus.jsonl.gz": ((corpus, 5183, 0),),
     "scifact/qrels_train.tsv": ((qrels, 919, 0),),
-    "citation-integrity/claims_train.jsonl": ((claims, 2138, 0),),
-    "citation-integrity/claims_dev.jsonl": ((claims, 316, 0),),
+    "citation-integrity/claims_train.jsonl": ((read_claims, 2138, 0),),
+    "citation-integrity/claims_dev.jsonl": ((read_claims, 316, 0),),
     "citation-integrity/corpus.jsonl.gz": ((corpus, 3063, 0),),
-    "healthver/dev.jsonl": ((claims, 1917, 0),),
+    "healthver/dev.jsonl": ((read_claims, 1917, 0),),
     "pubmedqa/train.jsonl.gz": ((records, 500, 0),),
+    "expertqa/dev.jsonl.gz": ((records, 260, 0),),
+    "corpus/abstracts.jsonl.gz": ((corpus, 31931, 1),),
 }
 """How much of each file each reader reads, and rejects."""
 
@@ -169,54 +129,48 @@ WITH_OTHERS = {
 }
 """Files that are read with their answers."""
 
-BY_OTHERS = {"yescieval/bioasq-train-answers.jsonl.gz", "corpus/abstracts.jsonl.gz"}
-"""Files that test_labels.py and test_other_formats.py read whole."""
-
 REFERENCE = {"nuggetizer/scores-gpt4o.jsonl"}
 """Figures of other tools, which tests compare with ours; no command reads them."""
 
-FOLDERS = (
-    *("bioasq", "medaesqa", "nuggetizer", "trec-biogen", "workbench", "yescieval", "usr"),
-    *("sciqag", "evidence-inference", "scifact", "citation-integrity", "healthver", "pubmedqa"),
-    "corpus",
-)
 
-
-@each_case("name", sorted(FILES))
-def test_a_released_file_is_read_whole(shared_data: Path, name: str):
-    read, count, n_rejected = FILES[name]
-    n_read, rejections = read(shared_data / name)
-    assert n_read == count(shared_data / name)
-    assert len(rejections) == n_rejected
-    assert all(one.line and one.field and one.problem and one.expected for one in rejections)
-
-
-@each_case("name", COUNTED)
-def test_a_counted_file_is_read_whole_or_rejected_by_line_and_reason(shared_data: Path, name: str):
-    for read, n_read, n_rejected in COUNTED[name]:
+@each_case("name", FILES)
+def test_a_released_file_is_read_whole_or_rejected_by_line_and_reason(shared_data: Path, name: str):
+    for read, n_read, n_rejected in FILES[name]:
         found, rejections = read(shared_data / name)
-        assert (found, len(rejections)) == (n_read, n_rejected)
-        assert all(one.line and one.problem and one.expected for one in rejections)
+        assert (len(found), len(rejections)) == (n_read, n_rejected)
+        assert all(one.line and one.field and one.problem and one.expected for one in rejections)
 
 
 def test_no_released_file_is_left_out(shared_data: Path):
-    files = (path for folder in FOLDERS for path in (shared_data / folder).iterdir())
+    folders = {name.partition("/")[0] for name in FILES}
+    files = (path for folder in folders for path in (shared_data / folder).iterdir())
     there = {f"{path.parent.name}/{path.name}" for path in files}
-    assert there == FILES.keys() | COUNTED.keys() | WITH_OTHERS | BY_OTHERS | REFERENCE
+    assert there == FILES.keys() | WITH_OTHERS | REFERENCE
 
 
-@pytest.mark.parametrize("read", [records, labels, nuggets])
-def test_assignments_are_read_whole_by_every_reader(shared_data: Path, read):
-    path = shared_data / "nuggetizer" / "assignments-gpt4o.jsonl.gz"
-    n_read, rejections = read(path)
-    given = [nugget for row in rows(path) for nugget in row["nuggets"]]
-    known = ("support", "partial_support", "not_support")
-    expected = {
-        records: (301, 14),
-        labels: (sum(nugget["assignment"] in known for nugget in given), 8),
-        nuggets: (len(given), 7),
-    }
-    assert (n_read, len(rejections)) == expected[read]
+def test_answers_of_yescieval_have_their_sources_and_ratings(shared_data: Path):
+    path = shared_data / "yescieval" / "bioasq-train-answers.jsonl.gz"
+    answers, ratings = read_records(path).records, read_labels(path).labels
+    assert answers[0].id == "bioasq-train-0/meta-llama-3.1-8b-instruct/benign"
+    assert [source.id for source in answers[0].sources[:3]] == ["1", "2", "3"]
+    assert all(record.sources and record.metadata["variant"] for record in answers)
+    assert {one.record_id for one in ratings} <= {record.id for record in answers}
+    assert (len({one.annotator for one in ratings}), len({one.item for one in ratings})) == (4, 9)
+    assert {one.label for one in ratings} == set("12345")
+
+
+def test_the_reduced_form_of_expertqa_has_its_sources_and_claims(shared_data: Path):
+    found = read_records(shared_data / "expertqa/dev.jsonl.gz").records
+    assert sum(len(one.sources) for one in found) == 818
+    assert sum(len(json.loads(one.metadata["claims"])) for one in found) == 1496
+    assert all(one.system and one.metadata["field"] for one in found)
+
+
+def test_each_abstract_of_the_corpus_has_a_text(shared_data: Path):
+    found = read_corpus(shared_data / "corpus" / "abstracts.jsonl.gz")
+    assert all(document.text for document in found.documents)
+    # One PMID stands there twice.
+    assert [one.field for one in found.rejections] == ["pmid"]
 
 
 def test_the_released_assignments_give_the_nuggetizers_own_scores(shared_data: Path):

@@ -1,66 +1,257 @@
-"""What is written is read back."""
+"""What is written is read back, and what could not be read back is refused."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
+from case_tables import each_case
+from format_samples import IDS, TEXT, Read, both
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragassay.errors import InputError
-from ragassay.formats import read_records, write_answers, write_records
-from ragassay.records import Document, Nugget, Record, SentenceInput
-
-TEXT = st.text(
-    st.one_of(
-        st.characters(exclude_categories=["Cs"], exclude_characters="\x00"),
-        st.sampled_from('\n\r\u2028\ufeff"\\[]{}.'),
-    ),
-    max_size=12,
+from ragassay.formats import (
+    AssignedAnswer,
+    AssignedNugget,
+    BankItem,
+    GradedParagraph,
+    NuggetBank,
+    NuggetScores,
+    QueryParagraphs,
+    RankedDocument,
+    RetrievalRun,
+    RubricBank,
+    read_assignments,
+    read_labels,
+    read_nugget_banks,
+    read_qrels,
+    read_records,
+    read_run,
+    read_test_banks,
+    write_assignments,
+    write_graded_paragraphs,
+    write_nugget_banks,
+    write_nugget_scores,
+    write_qrels,
+    write_records,
+    write_run,
+    write_test_banks,
 )
-IDS = TEXT.filter(str.strip)
-SENTENCES = st.builds(SentenceInput, text=TEXT, citations=st.lists(IDS, max_size=3).map(tuple))
+from ragassay.formats.labels import LABELS_OF_TASK
+from ragassay.records import Document, HumanLabel, Nugget, Record, SentenceInput
+
+CELLS = st.text(
+    st.characters(exclude_categories=["Cs", "Z", "Cc", "Cf"]), min_size=1, max_size=8
+).filter(lambda cell: cell.split() == [cell])
+IMPORTANCES = st.sampled_from(["vital", "okay", None])
+
+
+def tuples(values: st.SearchStrategy, max_size: int = 3, **options: Any) -> st.SearchStrategy:
+    return st.lists(values, max_size=max_size, **options).map(tuple)
+
+
+DOCUMENTS = tuples(st.builds(Document, id=IDS, text=TEXT, title=TEXT), unique_by=lambda d: d.id)
+NUGGETS = st.builds(
+    Nugget,
+    text=TEXT.filter(bool),
+    importance=IMPORTANCES,
+    origin=st.sampled_from(["gold", "answer", "reference"]),
+    method=st.sampled_from(["given", "model", "extractive"]),
+    sentence=st.none() | st.integers(1, 9),
+)
 RECORDS = st.builds(
     Record,
     id=IDS,
     question=TEXT,
-    answer=TEXT | st.lists(SENTENCES, max_size=3).map(tuple),
-    sources=st.lists(
-        st.builds(Document, id=IDS, text=TEXT, title=TEXT), max_size=3, unique_by=lambda d: d.id
-    ).map(tuple),
-    nuggets=st.lists(
-        st.builds(
-            Nugget,
-            text=TEXT.filter(bool),
-            importance=st.sampled_from(["vital", "okay", None]),
-            origin=st.sampled_from(["gold", "answer", "reference"]),
-            method=st.sampled_from(["given", "model", "extractive"]),
-            sentence=st.none() | st.integers(1, 9),
-        ),
-        max_size=2,
-    ).map(tuple),
+    answer=TEXT | tuples(st.builds(SentenceInput, text=TEXT, citations=tuples(IDS))),
+    sources=DOCUMENTS,
+    nuggets=tuples(NUGGETS, 2),
     reference=st.none() | TEXT,
     system=st.none() | TEXT,
     topic=st.none() | IDS,
     metadata=st.dictionaries(TEXT, TEXT, max_size=2),
 )
+ASSIGNED = st.builds(
+    AssignedNugget,
+    text=TEXT.filter(bool),
+    importance=IMPORTANCES,
+    assignment=st.sampled_from(["support", "partial_support", "not_support", None]),
+)
+ASSIGNMENTS = st.builds(
+    AssignedAnswer,
+    topic=IDS,
+    question=TEXT,
+    answer=TEXT,
+    system=IDS,
+    nuggets=tuples(ASSIGNED),
+    n_words=st.none() | st.integers(1000, 2000),
+)
+GOLD = st.builds(
+    NuggetBank,
+    IDS,
+    TEXT,
+    tuples(st.builds(Nugget, text=TEXT.filter(bool), importance=IMPORTANCES)),
+)
+ITEMS = st.builds(BankItem, text=IDS, id=IDS, info=st.sampled_from(["", '{"a": null}', "[1, 2.5]"]))
+BANKS = st.builds(
+    RubricBank,
+    query_id=IDS,
+    query_text=TEXT,
+    kind=st.sampled_from(["nuggets", "questions"]),
+    items=tuples(ITEMS, min_size=1, unique_by=lambda item: item.id),
+    facet_id=st.just("") | IDS,
+    test_collection=TEXT,
+    info=st.sampled_from(["", '{"prompt_target": "nuggets"}']),
+)
+RANKED = st.builds(
+    RankedDocument,
+    id=CELLS,
+    rank=st.integers(0, 10**6),
+    score=st.floats(allow_nan=False, allow_infinity=False),
+)
+RANKINGS = tuples(RANKED, min_size=1, unique_by=lambda document: document.id)
+GRADES = st.dictionaries(CELLS, st.integers(-9, 9), min_size=1, max_size=3)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(RECORDS, min_size=1, max_size=4, unique_by=lambda record: record.id))
-def test_ragassay_json_lines_lose_nothing(tmp_path: Path, records: list[Record]):
-    path = tmp_path / "records.jsonl"
-    write_records(records, path)
-    result = read_records(path)
-    assert result.rejections == ()
-    assert result.records == tuple(records)
+@st.composite
+def labels(draw) -> HumanLabel:
+    task = draw(st.sampled_from(["accuracy", "relevance", "citation", "nugget", "rubric"]))
+    known = LABELS_OF_TASK.get(task)
+    label = draw(st.sampled_from(known) if known else st.integers(-2, 5).map(str))
+    by_id = draw(st.booleans())
+    return HumanLabel(
+        task=task,
+        label=label,
+        record_id=draw(IDS) if by_id else None,
+        topic=draw(IDS) if not by_id else draw(st.none() | IDS),
+        system=draw(IDS) if not by_id else draw(st.none() | IDS),
+        sentence=draw(st.none() | st.integers(1, 99)),
+        item=draw(TEXT),
+        annotator=draw(TEXT),
+    )
+
+
+def write_labels(values: tuple[HumanLabel, ...], path: Path) -> None:
+    lines = [label.model_dump_json(exclude_defaults=True) for label in values]
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
+
+
+def some(values: st.SearchStrategy, *keys: str) -> st.SearchStrategy:
+    """Several values that differ in these attributes."""
+    return tuples(
+        values, min_size=1, unique_by=lambda value: tuple(getattr(value, key) for key in keys)
+    )
+
+
+Kind = tuple[st.SearchStrategy, Callable[[Any, Path], object], Read]
+KINDS: dict[str, Kind] = {
+    "records": (some(RECORDS, "id"), write_records, both(read_records, "records")),
+    "labels": (tuples(labels(), min_size=1), write_labels, both(read_labels, "labels")),
+    "assignments": (some(ASSIGNMENTS, "topic", "system"), write_assignments, read_assignments),
+    "gold": (some(GOLD, "topic"), write_nugget_banks, read_nugget_banks),
+    "banks": (
+        some(BANKS, "query_id", "facet_id", "kind"),
+        write_test_banks,
+        both(read_test_banks, "banks"),
+    ),
+    "qrels": (st.dictionaries(CELLS, GRADES, min_size=1, max_size=3), write_qrels, read_qrels),
+    "runs": (
+        st.builds(RetrievalRun, CELLS, st.dictionaries(CELLS, RANKINGS, min_size=1, max_size=3)),
+        write_run,
+        read_run,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["values.jsonl", "values.jsonl.gz"])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_values_are_read_back_equal(tmp_path: Path, kind: str, name: str, data: st.DataObject):
+    values, write, read = KINDS[kind]
+    given_values = data.draw(values)
+    write(given_values, tmp_path / name)
+    found, rejections = read(tmp_path / name)
+    assert found == given_values and not rejections
 
 
 RECORD = Record(id="a", question="Q", answer="A")
-RUN = Record(id="a", question="Q", answer=(SentenceInput(text="S"),), system="t/r", topic="1")
+ANSWER = AssignedAnswer("1", "", "", "r", ())
+QUESTIONS = RubricBank("q", "", "nuggets")
+TWICE = GradedParagraph(paragraph_id="p", text="T")
+
+
+def run(*ranking: RankedDocument, tag: str = "t") -> RetrievalRun:
+    return RetrievalRun(tag, {"q": ranking})
+
+
+def record(**change: object) -> list[Record]:
+    # Pydantic itself refuses half characters; a record may still hold one by way of a copy.
+    return [RECORD, RECORD.model_copy(update={"id": "b", **change})]
+
+
+BAD_CELLS = ["", "a b", "a\n", "\u00a0", "\x00", "\ud800", "\ufeffa"]
+REFUSED: list[tuple[Callable[[Any, Path], object], object, str]] = [
+    (write_records, record(id=" "), "empty id"),
+    (write_records, record(answer="\ud800"), "answer: found text with a lone surrogate"),
+    (write_records, record(question="\x00"), "NUL"),
+    (write_records, [RECORD, RECORD], "already appeared"),
+    (write_assignments, [ANSWER] * 2, "occurs twice"),
+    (
+        write_assignments,
+        [AssignedAnswer("", "", "", "r", ())],
+        "no topic, or neither system nor document",
+    ),
+    (write_assignments, [AssignedAnswer("1", "", "", "r", (AssignedNugget(""),))], "no text"),
+    (write_assignments, [AssignedAnswer("1", "\ud800", "", "r", ())], "lone surrogate"),
+    (
+        write_assignments,
+        [AssignedAnswer("1", "", "", "r", (), document="d")],
+        "both a system and a document",
+    ),
+    (write_graded_paragraphs, [QueryParagraphs("a", ())] * 2, "blank or occurs twice"),
+    (write_graded_paragraphs, [QueryParagraphs(" ", ())], "blank or occurs twice"),
+    (write_graded_paragraphs, [QueryParagraphs("q", (TWICE, TWICE))], "blank or occurs twice"),
+    (write_nugget_scores, [NuggetScores("1", math.nan, 0, 0, 0)], "NaN"),
+    (write_nugget_scores, [], "no scores"),
+    (write_nugget_banks, [NuggetBank("a"), NuggetBank("a")], "topic"),
+    (write_nugget_banks, [NuggetBank(" ")], "topic"),
+    (write_test_banks, [QUESTIONS, QUESTIONS], "occurs twice"),
+    (write_test_banks, [RubricBank(" ", "", "nuggets")], "has no query"),
+    (
+        write_test_banks,
+        [RubricBank("q", "", "nuggets", (BankItem("n"), BankItem("n ")))],
+        "two items",
+    ),
+    (write_test_banks, [RubricBank("q", "", "nuggets", (BankItem(" "),))], "no text"),
+    (write_test_banks, [RubricBank("q", "", "nuggets", info="{")], "not JSON"),
+    (write_run, run(RankedDocument("d", 1, 1.0), RankedDocument("d", 2, 0.5)), "cannot be written"),
+    (write_run, run(RankedDocument("d", -1, 1.0)), "cannot be written"),
+    (write_run, run(RankedDocument("d", 1, math.inf)), "cannot be written"),
+    *[(write_qrels, {cell: {"d": 1}}, "contains whitespace") for cell in BAD_CELLS],
+    *[
+        (write_run, run(RankedDocument("d", 1, 1.0), tag=cell), "contains whitespace")
+        for cell in BAD_CELLS
+    ],
+]
+
+
+@each_case(("write", "values", "message"), REFUSED)
+def test_values_that_could_not_be_read_back_leave_the_file_as_it_was(
+    tmp_path: Path, write, values, message
+):
+    path = tmp_path / "values"
+    path.write_text("before")
+    with pytest.raises(InputError, match=message):
+        write(values, path)
+    assert path.read_text() == "before"
+    assert [one.name for one in tmp_path.iterdir()] == ["values"]
 
 
 def test_a_packed_file_is_gzip_and_the_same_each_time(tmp_path: Path):
@@ -75,152 +266,8 @@ def test_a_packed_file_is_gzip_and_the_same_each_time(tmp_path: Path):
     }
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"id": " "}, "empty id"),
-        ({"answer": "\ud800"}, "answer: found text with a lone surrogate"),
-        ({"question": "\x00"}, "NUL"),
-    ],
-)
-def test_a_record_that_could_not_be_read_back_is_refused(tmp_path: Path, change, message):
-    path = tmp_path / "records.jsonl"
-    path.write_text("before")
-    # Pydantic itself refuses half characters; a record may still hold one by way of a copy.
-    with pytest.raises(InputError, match=message):
-        write_records([RECORD, RECORD.model_copy(update={"id": "b", **change})], path)
-    assert path.read_text() == "before"
-    assert [one.name for one in tmp_path.iterdir()] == ["records.jsonl"]
-
-
-def test_two_records_with_one_id_are_refused(tmp_path: Path):
-    with pytest.raises(InputError, match="already appeared"):
-        write_records([RECORD, RECORD], tmp_path / "records.jsonl")
-
-
 def test_a_place_that_cannot_be_written_is_an_input_error(tmp_path: Path):
-    with pytest.raises(InputError, match="cannot be written"):
-        write_records([RECORD], tmp_path / "nowhere" / "records.jsonl")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(InputError, match="cannot be written"):
-        write_records([RECORD], tmp_path / "folder")
-
-
-def test_biogen_citations_by_position_become_document_ids(tmp_path: Path):
-    record = RUN.model_copy(
-        update={
-            "sources": (Document(id="31452104", text="T"),),
-            "answer": (SentenceInput(text="S", citations=("1", "999")),),
-        }
-    )
-    path = tmp_path / "run.jsonl"
-    write_answers([record], path, "biogen-2025-b")
-    assert json.loads(path.read_text()) == {
-        "metadata": {"team_id": "t", "run_id": "r", "topic_id": "1", "question": "Q"},
-        "responses": [{"text": "S", "citations": ["31452104", "999"]}],
-    }
-
-
-NAMES = IDS.filter(lambda name: "/" not in name)
-CITED = st.one_of(IDS, st.sampled_from(["references[7]", "references[0]", "1", "31452104"]))
-CITING_SENTENCES = st.lists(
-    st.builds(SentenceInput, text=TEXT, citations=st.lists(CITED, max_size=3).map(tuple)),
-    max_size=3,
-).map(tuple)
-METADATA = st.dictionaries(
-    st.one_of(TEXT, st.sampled_from(["metadata.type", "answer.0.x", "responses.0.x", "metadata"])),
-    st.one_of(TEXT, st.sampled_from(["1", "1.0", "[1]", '{"a": null}', "true", "null", "NaN"])),
-    max_size=3,
-)
-
-
-def records(system):
-    return st.builds(
-        lambda topic, **fields: Record(id="-", topic=topic, **fields),
-        topic=IDS,
-        question=TEXT.filter(bool),
-        answer=CITING_SENTENCES,
-        system=system,
-        metadata=METADATA,
-    )
-
-
-TEAMS = st.builds("{}/{}".format, NAMES, IDS)
-SETTINGS = settings(
-    max_examples=150,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much],
-)
-
-
-def assert_nothing_lost(path: Path, record: Record, form: str) -> None:
-    try:
-        result = write_answers([record], path, form)
-    except InputError as error:
-        assert "the citations would be read back as different citations" in str(error)
-        assume(False)
-        return
-    found = read_records(path)
-    assert found.rejections == ()
-    changed = {
-        name
-        for name in Record.model_fields
-        if getattr(record, name) != getattr(found.records[0], name)
-    }
-    assert changed == set(result.left_out)
-    assert changed <= {"metadata"}, "all but metadata with names of the format's own fields"
-
-
-@SETTINGS
-@given(records(TEAMS))
-@example(RUN.model_copy(update={"metadata": {"is_ragtime": "", "note": "kept"}}))
-@example(RUN.model_copy(update={"metadata": {"documents": "", "metadata.task": "x"}}))
-@example(RUN.model_copy(update={"metadata": {"metadata.narrative_id": "1"}}))
-def test_runs(tmp_path: Path, record: Record):
-    record = record.model_copy(update={"id": f"{record.system}/{record.topic}"})
-    for form in ("trec-rag-2024", "trec-rag-2025", "biogen-2025-a", "biogen-2025-b"):
-        assert_nothing_lost(tmp_path / "run", record, form)
-
-
-@SETTINGS
-@given(st.lists(st.integers(0, 10**17), max_size=6), records(TEAMS), TEXT)
-def test_biogen_2024(tmp_path: Path, pmids: list[int], record: Record, email: str):
-    listed = ", ".join(str(pmid) for pmid in pmids[:3])
-    answer = f"{record.question} [{listed}]" if listed else record.question
-    metadata = {"contact_email": email} if email else {}
-    if pmids[3:]:
-        metadata["references"] = json.dumps([str(pmid) for pmid in dict.fromkeys(pmids)])
-    record = record.model_copy(
-        update={"id": f"{record.system}/{record.topic}", "answer": answer, "metadata": metadata}
-    )
-    path, topics = tmp_path / "run", tmp_path / "topics"
-    topics.write_text(json.dumps({record.topic: record.question}))
-    assume(record.topic not in ("topics",))
-    result = write_answers([record], path, "biogen-2024")
-    (again,) = read_records(path, questions=topics).records
-    if "[" not in record.question:
-        assert result.left_out == ({} if again == record else {"metadata": 1})
-        assert again.model_copy(update={"metadata": {}}) == record.model_copy(
-            update={"metadata": {}}
-        )
-
-
-@SETTINGS
-@given(
-    IDS,
-    TEXT,
-    st.lists(
-        st.builds(Document, id=IDS, text=TEXT, title=TEXT), max_size=3, unique_by=lambda d: d.id
-    ),
-)
-def test_nuggetizer_input(tmp_path: Path, topic: str, question: str, sources: list[Document]):
-    record = Record(id=topic, topic=topic, question=question, answer="", sources=tuple(sources))
-    assert write_answers([record], tmp_path / "create", "nuggetizer-create").left_out == {}
-    assert read_records(tmp_path / "create").records == (record,)
-
-
-@pytest.mark.parametrize("form", ["trec-rag-2024", "trec-rag-2025"])
-def test_a_position_that_would_point_to_another_reference_is_refused(tmp_path: Path, form):
-    sentence = SentenceInput(text="S", citations=("a", "references[0]"))
-    record = Record(id="t/r/1", topic="1", question="Q", answer=(sentence,), system="t/r")
-    with pytest.raises(InputError, match="read back as different citations"):
-        write_answers([record], tmp_path / "run", form)
+    for path in (tmp_path / "nowhere" / "records.jsonl", tmp_path / "folder"):
+        with pytest.raises(InputError, match="cannot be written"):
+            write_records([RECORD], path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from case_tables import each_case
 
-from ragassay.errors import InputError
 from ragassay.formats.exam_queries import read_exam_queries
 from ragassay.formats.topics import read_topics
 
@@ -68,6 +67,31 @@ def test_a_rejected_topic_names_its_place(write, content: str, line: int, field:
     assert (rejection.line, rejection.field) == (line, field)
 
 
-def test_lines_without_a_topic_are_an_input_error(write):
-    with pytest.raises(InputError, match="no topic"):
-        read_topics(write("a\t \nb\t"))
+def test_the_real_topics_are_questions(shared_data):
+    questions, _ = read_topics(shared_data / "trec-biogen" / "topics2024.json")
+    assert questions["117"] == "What will mutation in runx2 affect in the future?"
+
+
+REQUEST = {
+    "request_id": "28",
+    "title": "Shells",
+    "problem_statement": "How do shells work?",
+    "background": "I teach.",
+    "collection_ids": ["c"],
+    "limit": 2000,
+}
+
+
+@each_case(
+    ("change", "question"),
+    [
+        ({"title": None}, "How do shells work?\nI teach."),
+        ({"background": ""}, "Shells\nHow do shells work?"),
+        ({"problem_statement": None}, "Shells\nI teach."),
+        ({"question": "Own?"}, "Own?"),
+    ],
+)
+def test_a_request_of_ragtime_is_its_title_problem_and_background(write, change, question):
+    whole = "Shells\nHow do shells work?\nI teach."
+    path = write(REQUEST, REQUEST | {"request_id": 29} | change)
+    assert read_topics(path) == ({"28": whole, "29": question}, [])

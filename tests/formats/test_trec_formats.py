@@ -1,12 +1,15 @@
-"""Runs of TREC RAG 2024 and 2025 and of TREC BioGen 2024 and 2025."""
+"""Runs of TREC RAG and BioGen, and input of the nuggetizer, as they are written and read back."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from case_tables import each_case
-from format_samples import RAG24, RAG25, RUN24, TASK_A
+from format_samples import IDS, TEXT
+from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import strategies as st
 
 from ragassay.errors import InputError
 from ragassay.formats import (
@@ -15,181 +18,6 @@ from ragassay.formats import (
 )
 from ragassay.formats.write import WRITABLE_FORMATS
 from ragassay.records import Document, Record, SentenceInput
-
-
-@pytest.fixture
-def topics(write):
-    return write(
-        {"topics": [{"id": 116, "question": "Q116?"}, {"id": "117", "question": "Q117?"}]},
-        name="topics.json",
-    )
-
-
-def test_a_trec_rag_2024_answer_becomes_a_record(write):
-    result = read_records(write(RAG24))
-    assert (result.format, result.rejections) == ("trec-rag-2024", ())
-    (record,) = result.records
-    assert (record.id, record.topic, record.system) == ("r/2024-1", "2024-1", "r")
-    assert record.question == "Q?"
-    assert record.answer == (
-        SentenceInput(text="One two.", citations=("d1", "d2")),
-        SentenceInput(text="Three."),
-    )
-    assert record.metadata == {}
-
-
-def test_references_that_nobody_cites_and_another_length_are_kept(write):
-    (record,) = read_records(
-        write({**RAG24, "references": ["d1", "d2", "d3"], "response_length": 7, "extra": [1]})
-    ).records
-    assert record.metadata == {
-        "references": '["d1", "d2", "d3"]',
-        "response_length": "7",
-        "extra": "[1]",
-    }
-
-
-def test_a_trec_rag_2025_answer_becomes_a_record(write):
-    result = read_records(write(RAG25))
-    assert (result.format, result.rejections) == ("trec-rag-2025", ())
-    (record,) = result.records
-    assert (record.id, record.topic, record.system) == ("t/r/14", "14", "t/r")
-    assert [sentence.citations for sentence in record.answer] == [("d3", "d1"), ("references[9]",)]
-    assert record.metadata == {
-        "metadata.type": "automatic",
-        "metadata.prompt": "P",
-        "references": '["d1", "d2", "d3"]',
-    }
-
-
-@each_case(
-    ("citation", "found"),
-    [
-        (0, "31452104"),
-        ("0", "31452104"),
-        (31452104, "31452104"),
-        ("31452104", "31452104"),
-        (1.0, "d"),
-        (2, "references[2]"),
-        (-1, "references[-1]"),
-        ("msmarco#2", "msmarco#2"),
-        ("7", "7"),
-    ],
-)
-def test_citations_in_the_wild_are_positions_or_ids(write, citation, found):
-    line = {**RAG24, "references": [31452104, "d"],
-            "answer": [{"text": "S", "citations": [citation]}]}  # fmt: skip
-    (record,) = read_records(write(line)).records
-    assert record.answer[0].citations == (found,)
-
-
-def test_narratives_and_topics_may_stand_beside_the_run(write):
-    bare = {**RAG25, "metadata": {**RAG25["metadata"], "narrative": None}}
-    topics = ({"id": "14", "narrative": "N?"}, {"id": 15, "narrative": "other"})
-    for narratives in (write(list(topics), name="n.json"), write(*topics, name="n.jsonl")):
-        (record,) = read_records(write(bare), questions=narratives).records
-        assert record.question == "N?"
-    broken = write(*topics, '{"id": 16, "narrative": NaN}', "{", name="n.jsonl")
-    result = read_records(write(bare), questions=broken)
-    assert [one.line for one in result.rejections] == [3, 4]
-    (rejection,) = read_records(write({**RAG24, "topic": None})).rejections
-    assert rejection.field == "topic"
-
-
-@pytest.mark.parametrize("indent", [None, 1])
-def test_a_biogen_2024_run_is_read_however_it_is_laid_out(write, topics, indent):
-    result = read_records(write(json.dumps(RUN24, indent=indent)), questions=topics)
-    assert (result.format, result.rejections) == ("biogen-2024", ())
-    first, second = result.records
-    assert (first.id, first.topic, first.system) == ("t/r/116", "116", "t/r")
-    assert first.question == "Q116?"
-    assert first.answer == "S1 [111, 222, 333]. S2 [111]."
-    assert first.metadata == {
-        "uncut_answer": "S1 [111,222, 333,444]. S2 [111].",
-        "contact_email": "a@b.c",
-    }
-    assert second.metadata == {"references": '["9"]', "contact_email": "a@b.c"}
-
-
-def test_bad_results_of_a_biogen_2024_run_are_named_with_their_line(write, topics):
-    results = [
-        *RUN24["results"],
-        {"topic_id": 118, "answer": "A"},
-        {"topic_id": 116, "answer": 3},
-        {"topic_id": 116, "answer": "again"},
-    ]
-    text = json.dumps({**RUN24, "results": results}, indent=0)
-    result = read_records(write(text), questions=topics)
-    assert [record.topic for record in result.records] == ["116", "117"]
-    assert [one.field for one in result.rejections] == [
-        "results.2.topic_id",
-        "results.3.answer",
-        "results.4",
-    ]
-    lines = text.splitlines()
-    assert all(lines[one.line - 1] == "{" for one in result.rejections)
-
-
-def test_a_biogen_2024_run_without_a_name_or_topics_names_the_mend(write, topics):
-    (rejection,) = read_records(write({**RUN24, "results": RUN24["results"][:1]})).rejections
-    assert "questions file" in rejection.expected
-    nameless = {**RUN24, "run_name": None}
-    rejections = read_records(write(nameless), questions=topics).rejections
-    assert len(rejections) == 2
-    assert "run_name of the run" in rejections[0].problem
-
-
-@pytest.mark.parametrize(
-    "wild",
-    [
-        json.dumps(TASK_A),
-        json.dumps([TASK_A], indent=2).replace('"111"', "111"),
-        json.dumps(TASK_A).replace('"metadata"', '"meta_data"'),
-        json.dumps(TASK_A).replace("contradicted", "contradicting"),
-    ],
-)
-def test_a_biogen_2025_task_a_answer_becomes_a_record(write, wild):
-    result = read_records(write(wild))
-    assert (result.format, result.rejections) == ("biogen-2025-a", ())
-    (record,) = result.records
-    assert (record.id, record.topic, record.system) == ("t/r/116", "116", "t/r")
-    assert record.answer == (
-        SentenceInput(text="S1.", citations=("111", "222")),
-        SentenceInput(text="S2."),
-    )
-    assert record.metadata == {
-        "contradicted_citations": '[["333"], []]',
-        "metadata.existing_supported_citations": "[1, 2]",
-        "answer.1.existing_supported_citations": '["5"]',
-    }
-
-
-@each_case(
-    ("row", "change", "field", "problem"),
-    [
-        (RAG24, {"answer": "text"}, "answer", "the text"),
-        (RAG24, {"answer": [{"text": "S", "citations": [None]}]}, "answer.0.citations.0", "null"),
-        (RAG24, {"answer": [{"text": "S", "citations": [1.5]}]}, "answer.0.citations.0", "1.5"),
-        (RAG24, {"references": ["", "x"]}, "references.0", "empty id"),
-        (RAG24, {"response_length": "3"}, "response_length", "the text"),
-        (RAG24, {"run_id": {}}, "run_id", "an empty object"),
-        (RAG25, {"metadata": {"team_id": "t", "narrative_id": 1}}, "metadata.run_id", "missing"),
-        (RAG25, {"references": "d1"}, "references", "the text"),
-        (TASK_A, {"answer": [{"text": "S", "supported_citations": [1, 2, 3, 4]}]},
-         "answer.0.supported_citations", "4 entries"),
-        (TASK_A, {"answer": [{"text": "S", "contradicted_citations": [True]}]},
-         "answer.0.contradicted_citations.0", "true"),
-        (TASK_A, {"metadata": {"qa_id": "1", "team_id": "t", "run_id": "r"}},
-         "metadata.question", "not in the file"),
-    ],
-)  # fmt: skip
-def test_an_answer_that_does_not_fit_is_rejected(write, row, change, field, problem):
-    result = read_records(write(row, {**row, **change}))
-    assert len(result.records) == 1
-    (rejection,) = result.rejections
-    assert (rejection.line, rejection.field) == (2, field)
-    assert problem in rejection.problem
-
 
 PLAIN = Record(id="a", question="Q", answer="A [1].", system="t/r", topic="1")
 CITING = PLAIN.model_copy(
@@ -306,3 +134,120 @@ def test_a_listed_number_that_is_an_id_is_written_as_that_id(tmp_path):
     write_answers([record], tmp_path / "run.jsonl", "biogen-2025-b")
     (response,) = json.loads((tmp_path / "run.jsonl").read_text())["responses"]
     assert response["citations"] == ["1", "31452104"]
+
+
+RUN = Record(id="a", question="Q", answer=(SentenceInput(text="S"),), system="t/r", topic="1")
+
+
+def test_biogen_citations_by_position_become_document_ids(tmp_path: Path):
+    record = RUN.model_copy(
+        update={
+            "sources": (Document(id="31452104", text="T"),),
+            "answer": (SentenceInput(text="S", citations=("1", "999")),),
+        }
+    )
+    path = tmp_path / "run.jsonl"
+    write_answers([record], path, "biogen-2025-b")
+    assert json.loads(path.read_text()) == {
+        "metadata": {"team_id": "t", "run_id": "r", "topic_id": "1", "question": "Q"},
+        "responses": [{"text": "S", "citations": ["31452104", "999"]}],
+    }
+
+
+DOCUMENT = st.builds(Document, id=IDS, text=TEXT, title=TEXT)
+NAMES = IDS.filter(lambda name: "/" not in name)
+CITED = st.one_of(IDS, st.sampled_from(["references[7]", "references[0]", "1", "31452104"]))
+CITING_SENTENCES = st.lists(
+    st.builds(SentenceInput, text=TEXT, citations=st.lists(CITED, max_size=3)), max_size=3
+)
+METADATA = st.dictionaries(
+    st.one_of(TEXT, st.sampled_from(["metadata.type", "answer.0.x", "responses.0.x", "metadata"])),
+    st.one_of(TEXT, st.sampled_from(["1", "1.0", "[1]", '{"a": null}', "true", "null", "NaN"])),
+    max_size=3,
+)
+
+
+def records(system):
+    return st.builds(
+        lambda topic, **fields: Record(id="-", topic=topic, **fields),
+        topic=IDS,
+        question=TEXT.filter(bool),
+        answer=CITING_SENTENCES,
+        system=system,
+        metadata=METADATA,
+    )
+
+
+TEAMS = st.builds("{}/{}".format, NAMES, IDS)
+SETTINGS = settings(
+    max_examples=150,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much],
+)
+
+
+def assert_nothing_lost(path: Path, record: Record, form: str) -> None:
+    try:
+        result = write_answers([record], path, form)
+    except InputError as error:
+        assert "the citations would be read back as different citations" in str(error)
+        assume(False)
+        return
+    found = read_records(path)
+    assert found.rejections == ()
+    changed = {
+        name
+        for name in Record.model_fields
+        if getattr(record, name) != getattr(found.records[0], name)
+    }
+    assert changed == set(result.left_out)
+    assert changed <= {"metadata"}, "all but metadata with names of the format's own fields"
+
+
+@SETTINGS
+@given(records(TEAMS))
+@example(RUN.model_copy(update={"metadata": {"is_ragtime": "", "note": "kept"}}))
+@example(RUN.model_copy(update={"metadata": {"documents": "", "metadata.task": "x"}}))
+@example(RUN.model_copy(update={"metadata": {"metadata.narrative_id": "1"}}))
+def test_runs(tmp_path: Path, record: Record):
+    record = record.model_copy(update={"id": f"{record.system}/{record.topic}"})
+    for form in ("trec-rag-2024", "trec-rag-2025", "biogen-2025-a", "biogen-2025-b"):
+        assert_nothing_lost(tmp_path / "run", record, form)
+
+
+@SETTINGS
+@given(st.lists(st.integers(0, 10**17), max_size=6), records(TEAMS), TEXT)
+def test_biogen_2024(tmp_path: Path, pmids: list[int], record: Record, email: str):
+    listed = ", ".join(str(pmid) for pmid in pmids[:3])
+    answer = f"{record.question} [{listed}]" if listed else record.question
+    metadata = {"contact_email": email} if email else {}
+    if pmids[3:]:
+        metadata["references"] = json.dumps([str(pmid) for pmid in dict.fromkeys(pmids)])
+    record = record.model_copy(
+        update={"id": f"{record.system}/{record.topic}", "answer": answer, "metadata": metadata}
+    )
+    path, topics = tmp_path / "run", tmp_path / "topics"
+    topics.write_text(json.dumps({record.topic: record.question}))
+    assume(record.topic not in ("topics",))
+    result = write_answers([record], path, "biogen-2024")
+    (again,) = read_records(path, questions=topics).records
+    if "[" not in record.question:
+        assert result.left_out == ({} if again == record else {"metadata": 1})
+        assert again.model_copy(update={"metadata": {}}) == record.model_copy(
+            update={"metadata": {}}
+        )
+
+
+@SETTINGS
+@given(IDS, TEXT, st.lists(DOCUMENT, max_size=3, unique_by=lambda one: one.id))
+def test_nuggetizer_input(tmp_path: Path, topic: str, question: str, sources: list[Document]):
+    record = Record(id=topic, topic=topic, question=question, answer="", sources=tuple(sources))
+    assert write_answers([record], tmp_path / "create", "nuggetizer-create").left_out == {}
+    assert read_records(tmp_path / "create").records == (record,)
+
+
+@pytest.mark.parametrize("form", ["trec-rag-2024", "trec-rag-2025"])
+def test_a_position_that_would_point_to_another_reference_is_refused(tmp_path: Path, form):
+    sentence = SentenceInput(text="S", citations=("a", "references[0]"))
+    record = Record(id="t/r/1", topic="1", question="Q", answer=(sentence,), system="t/r")
+    with pytest.raises(InputError, match="read back as different citations"):
+        write_answers([record], tmp_path / "run", form)

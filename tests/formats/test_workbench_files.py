@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from format_samples import NULLS
+from format_samples import sample
 
 from ragassay.formats import (
     build_bank_item_id,
@@ -26,9 +26,10 @@ def nugget(name: str, text: str, **more: object) -> dict[str, object]:
 
 
 def test_files_that_differ_in_nulls_only_are_merged(write):
-    bare = {name: value for name, value in NULLS.items() if value is not None}
+    nulls = sample("graded paragraphs", 1)
+    bare = {name: value for name, value in nulls.items() if value is not None}
     bare["paragraph_data"] = {"judgments": [{"paragraphId": "p", "query": "q", "relevance": 1}]}
-    one = read_graded_paragraphs(write(["q", [NULLS]])).queries
+    one = read_graded_paragraphs(write(["q", [nulls]])).queries
     two = read_graded_paragraphs(write(["q", [bare]], name="b.jsonl")).queries
     ((merged,),) = (query.paragraphs for query in merge_grades([one, two]))
     assert len(merged.paragraph_data.judgments) == 1
