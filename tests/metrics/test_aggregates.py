@@ -1,6 +1,8 @@
-"""Averages over questions and over verdicts."""
+"""Averages over answers, over questions and over verdicts, and means with what they rest on."""
 
 from __future__ import annotations
+
+import math
 
 import pytest
 from answers import answer
@@ -10,10 +12,13 @@ from ragassay.metrics.stats.aggregates import (
     average_by_question,
     average_question_score,
     average_question_scores,
+    average_scores,
+    build_clustered_score,
     pool_scores,
 )
+from ragassay.metrics.stats.intervals import compute_mean_interval
 from ragassay.metrics.stats.summary import summarize
-from ragassay.records import Evaluation, Score, Summary
+from ragassay.records import Evaluation, Finding, Score, Summary, Usage
 
 KEY = "citations.support"
 
@@ -130,3 +135,135 @@ def test_summary_of_an_earlier_version_is_read():
     old = '{"n_records": 1, "n_evaluated": 1, "n_failed": 0, "n_rejected": 0}'
     found = Summary.model_validate_json(old)
     assert (found.by_question, found.pooled) == ({}, {})
+
+
+def scored(
+    value: float | None = None,
+    n_unscored: int = 0,
+    key: str = "evidence.support",
+    system: str | None = None,
+    topic: str | None = None,
+    **fields: float,
+) -> Evaluation:
+    score = Score(value=value, n=int(value is not None), n_unscored=n_unscored, judge="j", **fields)  # type: ignore[arg-type]
+    return Evaluation(
+        record_id="r",
+        question=f"Q{topic}",
+        answer="A.",
+        system=system,
+        topic=topic,
+        scores={key: score},
+        findings=(Finding(kind="unscored", message="m"),) if n_unscored else (),
+        usage=Usage(n_calls=2),
+    )
+
+
+def mean_of(evaluations: list[Evaluation]) -> Score:
+    return average_scores(evaluations)["evidence.support"]
+
+
+def test_mean_worked_by_hand():
+    # (.2 + .6 + 1) / 3
+    found = mean_of([scored(v, topic=str(v)) for v in (0.2, 0.6, 1.0)])
+    assert (found.value, found.n, found.n_unscored, found.judge) == (0.6, 3, 0, "j")
+    assert (found.worst, found.best) == (0.6, 0.6)
+    assert found.low is not None and found.high is not None
+    assert found.low <= 0.6 <= found.high
+
+
+def test_unscored_answer_is_left_out_counted_and_bounds_the_mean():
+    # .5 and 1 are known; the third may be 0 or 1: 1.5 / 3 to 2.5 / 3.
+    found = mean_of([scored(0.5), scored(1.0), scored(None, 4)])
+    assert (found.value, found.n, found.n_unscored) == (0.75, 2, 1)
+    assert (found.worst, found.best) == (0.5, 0.8333)
+
+
+def test_worst_is_high_where_less_is_better():
+    key = "citations.contradict"
+    found = average_scores([scored(0.5, key=key), scored(None, 1, key=key)])[key]
+    assert (found.worst, found.best) == (0.75, 0.25)
+
+
+def test_what_is_unscored_within_an_answer_bounds_the_mean_too():
+    # Worst .4 and .8, best .8 and .8.
+    some = scored(0.6, 2, worst=0.4, best=0.8)
+    found = mean_of([some, scored(0.8)])
+    assert (found.value, found.n_unscored, found.worst, found.best) == (0.7, 0, 0.6, 0.8)
+
+
+def test_answer_that_the_score_does_not_apply_to_is_not_unscored():
+    found = mean_of([scored(0.5), scored(None), scored(1.0, key="other")])
+    assert (found.n, found.n_unscored, found.worst) == (1, 0, 0.5)
+
+
+def test_mean_that_nobody_has_has_no_value():
+    found = mean_of([scored(None)])
+    assert (found.value, found.n, found.low, found.worst, found.best) == (None, 0, None, None, None)
+    assert average_scores([]) == {}
+
+
+def test_answers_to_one_question_are_one_cluster():
+    # Two questions, five systems each: every resample has a mean of 0, .5 or 1.
+    both = [scored(float(t), topic=str(t), system=f"s{n}") for t in (0, 1) for n in range(5)]
+    found = mean_of(both)
+    assert (found.low, found.high) == (0.0, 1.0)
+    one = mean_of(both[:5])
+    assert (one.low, one.high) == (None, None)
+
+
+def test_likert_bounds_are_the_scale():
+    keyed = {"key": "rubric.cohesion", "scale": (1.0, 5.0)}
+    found = average_scores([scored(4.0, **keyed), scored(None, 1, **keyed)])  # type: ignore[arg-type]
+    assert (found["rubric.cohesion"].worst, found["rubric.cohesion"].best) == (2.5, 4.5)
+
+
+def test_summary_counts_systems_findings_and_usage():
+    named = [scored(0.2, system="b"), scored(0.4, 1, system="a"), scored(0.9, system="b")]
+    found = summarize([*named, scored(1.0)], n_records=6, n_failed=2, n_rejected=1)
+    assert list(found.systems) == ["a", "b"]
+    assert found.systems["b"]["evidence.support"].value == 0.55
+    assert found.scores["evidence.support"].value == 0.625
+    assert found.findings == {"unscored": 1}
+    assert found.usage.n_calls == 8
+    assert (found.n_records, found.n_evaluated, found.n_failed, found.n_rejected) == (6, 4, 2, 1)
+
+
+def test_summary_of_nothing():
+    found = summarize([], 0, 0, 0)
+    assert (found.scores, found.systems, found.usage) == ({}, {}, Usage())
+
+
+def test_a_mean_with_its_bounds_by_hand():
+    found = build_clustered_score([4.0, 5.0, 3.0, None], ["a", "a", "b", "c"], (1.0, 5.0), "judge")
+    # 12/3; the missing one as a 1 or a 5: 13/4 and 17/4.
+    assert (found.value, found.worst, found.best) == (4.0, 3.25, 4.25)
+    assert (found.n, found.n_unscored, found.judge) == (3, 1, "judge")
+    interval = compute_mean_interval([4.0, 5.0, 3.0], ["a", "a", "b"])
+    assert interval is not None
+    assert (found.low, found.high) == tuple(pytest.approx(end, abs=1e-4) for end in interval)
+
+
+def test_where_lower_is_better_the_worst_is_high():
+    found = build_clustered_score([1.0, None], ["a", "b"], (0.0, 2.0), lower_is_better=True)
+    assert (found.worst, found.best) == (1.5, 0.5)
+
+
+def test_a_scale_without_an_end_leaves_no_bound():
+    found = build_clustered_score([1.0, None], ["a", "b"], (0.0, math.inf), lower_is_better=True)
+    assert (found.worst, found.best) == (None, 0.5)
+
+
+def test_nothing_unscored_leaves_the_mean_as_its_bounds():
+    found = build_clustered_score([1.0, 3.0], ["a", "b"], scale=(0.0, math.inf))
+    assert (found.value, found.worst, found.best) == (2.0, 2.0, 2.0)
+
+
+def test_no_value_has_no_mean():
+    found = build_clustered_score([None] * 2, ["a", "b"], (1.0, 5.0))
+    assert (found.value, found.n, found.worst, found.best) == (None, 0, 1.0, 5.0)
+    nothing = build_clustered_score([], [])
+    assert (nothing.value, nothing.worst, nothing.low) == (None, None, None)
+
+
+def test_one_question_has_no_interval():
+    assert build_clustered_score([1.0, 2.0], ["a", "a"]).low is None
