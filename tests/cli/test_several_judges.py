@@ -16,11 +16,6 @@ from ragassay.testing import ScriptedModel, default_reply
 pytestmark = pytest.mark.usefixtures("no_embedding_model")
 
 
-@pytest.fixture(autouse=True)
-def no_signals(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAGASSAY_EVALUATION__SIGNALS", "false")
-
-
 @pytest.fixture
 def judges() -> Iterator[tuple[str, str]]:
     """Two judges at two endpoints: the first always gives 2, the second 5."""
