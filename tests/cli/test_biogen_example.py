@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from calls import run
 from conftest import ROOT
-from fakes import WordEmbedder
-from typer.testing import CliRunner
 
 import ragassay
-from ragassay.cli import app
 from ragassay.testing import ScriptedModel
 from ragassay.testing.chat_completions import JsonSchema, Message, last_user_text
 from ragassay.testing.replies import build_instance
@@ -39,38 +37,23 @@ def judge(messages: Sequence[Message], schema: JsonSchema | None) -> str | Mappi
     return reply
 
 
-def call(*arguments: object, code: int = 0) -> str:
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.stderr
-    return result.stdout
-
-
-@pytest.fixture
-def model() -> Iterator[ScriptedModel]:
-    with ScriptedModel(judge) as started:
-        yield started
-
-
 @pytest.mark.integration
-def test_a_leaderboard_of_three_systems(
-    model: ScriptedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
+@pytest.mark.usefixtures("no_embedding_model")
+def test_a_leaderboard_of_three_systems(tmp_path: Path):
     out, board = tmp_path / "run", tmp_path / "board"
-    call(
-        *("evaluate", EXAMPLE / "runs.jsonl", "--nuggets", EXAMPLE / "nuggets.json"),
-        *("--corpus", ROOT / "examples" / "sample" / "abstracts.jsonl", "--out", out),
-        *("--only", "nuggets", "--only", "citations", "--only", "sentences", "--quiet"),
-        *("--model", model.model_name, "--api-base", model.base_url),
-    )
+    with ScriptedModel(judge) as model:
+        run(
+            *("evaluate", EXAMPLE / "runs.jsonl", "--nuggets", EXAMPLE / "nuggets.json"),
+            *("--corpus", ROOT / "examples" / "sample" / "abstracts.jsonl", "--out", out),
+            *("--only", "nuggets,citations,sentences", "--quiet"),
+            *("--model", model.model_name, "--api-base", model.base_url),
+        )
     evaluations = [json.loads(line) for line in (out / "evaluations.jsonl").open()]
     assert len(evaluations) == 12
     # Every answer to a question with three answers has the scores that need the other two.
     for evaluation in evaluations:
         assert {"sentences.recall", "citations.document_recall"} <= set(evaluation["scores"])
-    shown = call("compare", out, "--score", "citations.support", "--out", board)
+    shown, _ = run("compare", out, "--score", "citations.support", "--out", board)
     assert "south/hasty" in shown
     with (board / "leaderboard.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["score"] == "citations.support"]
@@ -80,9 +63,10 @@ def test_a_leaderboard_of_three_systems(
     assert (board / "leaderboard.tex").read_text().count("south") >= 1
     assert list(board.glob("*.svg"))
     agreement = tmp_path / "agreement"
-    shown = call(*("meta-evaluate", out, "--human", EXAMPLE / "labels.jsonl", "--out", agreement))
+    labels = EXAMPLE / "labels.jsonl"
+    shown, _ = run("meta-evaluate", out, "--human", labels, "--out", agreement)
     assert "citation" in shown.lower()
     boards = ragassay.compare([str(out)], ["citations.support"]).boards
     assert [board.key for board in boards] == ["citations.support"]
-    assert ragassay.meta_evaluate(str(out), str(EXAMPLE / "labels.jsonl")).n_labels == 94
+    assert ragassay.meta_evaluate(str(out), str(labels)).n_labels == 94
     assert {path.suffix for path in agreement.iterdir()} >= {".csv", ".tex", ".svg"}
