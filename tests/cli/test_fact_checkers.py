@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -48,15 +49,11 @@ def kept_verdict(run: Path) -> tuple[CitationVerdict, str]:
 
 def note_minicheck(folder: Path, cache_dir: Path) -> None:
     """Note a folder as the fetched MiniCheck-RoBERTa-Large."""
-    note = FetchedModel(
-        repository="lytang/MiniCheck-RoBERTa-Large",
-        revision="0" * 40,
-        licence="mit",
-        folder=str(folder),
-        sha256={},
-    )
+    repository = "lytang/MiniCheck-RoBERTa-Large"
+    given = {"revision": "0" * 40, "licence": "mit", "folder": str(folder), "sha256": {}}
+    note = FetchedModel.model_validate(given | {"repository": repository})
     (cache_dir / "fetched").mkdir(parents=True)
-    file = cache_dir / "fetched" / "lytang--MiniCheck-RoBERTa-Large.json"
+    file = cache_dir / "fetched" / f"{repository.replace('/', '--')}.json"
     file.write_text(note.model_dump_json())
 
 
@@ -75,8 +72,7 @@ def test_the_default_run_names_the_better_verifier_in_one_line(answers: Path, tm
 
 
 def test_lettucedetects_spans_are_kept_and_marked_on_the_page(answers: Path, tmp_path: Path):
-    checker = tiny_lettucedetect(tmp_path / "lettuce")
-    done = evaluate(answers, "--verifier", f"lettucedetect:{checker}")
+    done = evaluate(answers, "--verifier", CHECKERS["lettucedetect"](tmp_path))
     assert done.exit_code == 0, done.output
     assert "is more accurate" not in done.output
     verdict, text = kept_verdict(tmp_path / "run")
@@ -89,27 +85,27 @@ def test_lettucedetects_spans_are_kept_and_marked_on_the_page(answers: Path, tmp
     assert "not supported: " in page.text_content()
 
 
-@pytest.mark.parametrize("architecture", ["roberta", "deberta-v2", "t5", "hhem"])
-def test_a_run_by_a_checker_of_two_labels_says_supports_or_not(
-    architecture: str, answers: Path, tmp_path: Path
-):
-    if architecture == "hhem":
-        name = "hhem:" + "@".join(tiny_hhem(tmp_path))
-    else:
-        name = "minicheck:" + tiny_minicheck(tmp_path / "checker", architecture)
-    done = evaluate(answers, "--verifier", name)
+CHECKERS: dict[str, Callable[[Path], str]] = {
+    "roberta": lambda at: "minicheck:" + tiny_minicheck(at / "roberta", "roberta"),
+    "deberta": lambda at: "minicheck:" + tiny_minicheck(at / "deberta", "deberta-v2"),
+    "t5": lambda at: "minicheck:" + tiny_minicheck(at / "t5", "t5"),
+    "hhem": lambda at: "hhem:" + "@".join(tiny_hhem(at)),
+    "lettucedetect": lambda at: "lettucedetect:" + tiny_lettucedetect(at / "lettuce"),
+}
+"""Makes a random checker in a folder, and returns its name."""
+
+
+@pytest.mark.parametrize("kind", ["roberta", "deberta", "t5", "hhem"])
+def test_a_run_by_a_checker_of_two_labels_says_supports_or_not(kind, answers, tmp_path):
+    done = evaluate(answers, "--verifier", CHECKERS[kind](tmp_path))
     assert done.exit_code == 0, done.output
     verdict, _ = kept_verdict(tmp_path / "run")
     assert verdict.verdict in ("supports", "not_attributable") and verdict.spans == ()
 
 
-@pytest.mark.parametrize("kind", ["minicheck", "hhem", "lettucedetect"])
+@pytest.mark.parametrize("kind", ["roberta", "hhem", "lettucedetect"])
 def test_thresholds_are_fitted_to_a_checker_and_used(kind: str, tmp_path: Path):
-    name = {
-        "minicheck": lambda: "minicheck:" + tiny_minicheck(tmp_path / "m", "roberta"),
-        "hhem": lambda: "hhem:" + "@".join(tiny_hhem(tmp_path)),
-        "lettucedetect": lambda: "lettucedetect:" + tiny_lettucedetect(tmp_path / "l"),
-    }[kind]()
+    name = CHECKERS[kind](tmp_path)
     claims, out = write_claims(tmp_path / "claims.jsonl"), tmp_path / "fitted.json"
     fit = ["verifiers", "fit", str(claims), "--verifier", name, "--out", str(out)]
     done = CliRunner().invoke(app, fit)
