@@ -7,17 +7,22 @@ import os
 import webbrowser
 from pathlib import Path
 
+import calls
 import pytest
 from answers import answer, written_run
 from filelock import FileLock
-from typer.testing import CliRunner
 
-from ragassay.cli import app
 from ragassay.errors import InputError
 from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Audit, FileFingerprint, Finding, Score
 from ragassay.runs.folder import RunFolder, write_atomically
 from ragassay.runs.past import find_report_page, find_run, list_past_runs
+
+
+def call(*arguments: object) -> tuple[int, str]:
+    code, out, errors = calls.call(*arguments, COLUMNS="80")
+    return code, (out + errors).replace("\u00a0", " ")
+
 
 WRONG = Finding(kind="contradicted_citation", message="Wrong.", sentence=1)
 
@@ -47,11 +52,6 @@ def folder(tmp_path) -> Path:
     at(runs / "broken", 900_000_000)
     (runs / "notes").mkdir()
     return runs
-
-
-def call(*arguments: object) -> tuple[int, str]:
-    result = CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "80"})
-    return result.exit_code, result.output.replace("\u00a0", " ")
 
 
 def test_runs_are_listed_the_newest_first(folder):
@@ -88,12 +88,8 @@ def test_the_list_is_json_too(folder):
     code, out = call("runs", folder, "--json")
     assert code == 0
     found = {run["name"]: run for run in json.loads(out)}
-    assert [run["state"] for run in found.values()] == [
-        "stopped",
-        "finished",
-        "finished",
-        "damaged",
-    ]
+    states = [run["state"] for run in found.values()]
+    assert states == ["stopped", "finished", "finished", "damaged"]
     assert found["first"]["scores"] == {"nuggets.recall": 0.5}
     assert (found["half"]["n_evaluated"], found["half"]["n_records"]) == (2, 90)
 
@@ -110,18 +106,18 @@ def test_a_run_at_work_is_running(folder):
     assert {run.name: run.state for run in list_past_runs(folder)}["half"] == "stopped"
 
 
-def test_a_run_without_an_evaluation_failed(tmp_path):
-    run = written_run(tmp_path / "run", [])
-    summary = summarize([], n_records=3, n_failed=3, n_rejected=0)
+@pytest.mark.parametrize(
+    ("evaluations", "n_failed", "said"),
+    [
+        ([], 3, "failed: none of 3 answers were evaluated"),
+        ([answer()], 2, "finished, 1 answer, 2 failed, 0 findings"),
+    ],
+)
+def test_answers_that_failed_are_counted(tmp_path, evaluations, n_failed, said):
+    run = written_run(tmp_path / "run", evaluations)
+    summary = summarize(evaluations, n_records=3, n_failed=n_failed, n_rejected=0)
     write_atomically(RunFolder(run).summary_file, summary.model_dump_json())
-    assert call("runs", run)[1].splitlines()[0].endswith("failed: none of 3 answers were evaluated")
-
-
-def test_answers_that_failed_are_counted(tmp_path):
-    run = written_run(tmp_path / "run", [answer()])
-    summary = summarize([answer()], n_records=3, n_failed=2, n_rejected=0)
-    write_atomically(RunFolder(run).summary_file, summary.model_dump_json())
-    assert "finished, 1 answer, 2 failed, 0 findings" in call("runs", run)[1]
+    assert call("runs", run)[1].splitlines()[0].endswith(said)
 
 
 @pytest.mark.parametrize("name", ["summary.json", "audit.json"])
