@@ -47,10 +47,8 @@ def test_building_again_changes_nothing(corpus: Path) -> None:
 def test_info_names_the_files(corpus: Path) -> None:
     assert "pubmed99n0002.xml" in run("info", corpus)[0]
     files = json.loads(run("info", corpus, "--json")[0])["files"]
-    assert [(f["n_articles"], f["n_deleted"], f["n_rejected"]) for f in files] == [
-        (13, 0, 1),
-        (7, 1, 0),
-    ]
+    counts = [(file["n_articles"], file["n_deleted"], file["n_rejected"]) for file in files]
+    assert counts == [(13, 0, 1), (7, 1, 0)]
 
 
 def test_get_shows_revisions_and_misses_deletions(corpus: Path) -> None:

@@ -38,9 +38,8 @@ def brief(scores: dict[str, Score], n_lines: int = 20) -> Sheet:
 
 def found(kind: str, n: int, level: str = "primary") -> tuple[Finding, ...]:
     messages = (f"Finding {i} of this kind." for i in range(n))
-    return tuple(
-        Finding.model_validate({"kind": kind, "message": one, "level": level}) for one in messages
-    )
+    given = {"kind": kind, "level": level}
+    return tuple(Finding.model_validate(given | {"message": one}) for one in messages)
 
 
 def test_many_rubrics_are_their_mean_and_the_lowest_two():
@@ -75,10 +74,8 @@ def test_serious_findings_are_listed_and_the_others_named():
     lines = list(list_worst_findings([one]))
     assert lines[0] == "  a: Finding 0 of this kind."
     assert lines[MOST_FINDINGS:] == ["  ... and 2 more in the report"]
-    assert (
-        describe_lesser_findings(summarize([one], 1, 0, 0))
-        == "Less serious: 2 citations of preprints."
-    )
+    lesser = describe_lesser_findings(summarize([one], 1, 0, 0))
+    assert lesser == "Less serious: 2 citations of preprints."
 
 
 def test_doubtful_findings_are_told_apart_from_main_findings(capsys, tmp_path: Path):
