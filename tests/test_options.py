@@ -42,72 +42,69 @@ WITHOUT_QUESTION = {
     "responses": [{"text": "Aspirin thins blood.", "citations": []}],
 }
 
-COMMON: dict[str, tuple[tuple[str, ...], Any]] = {
-    "corpus": (("--corpus", "{folder}/corpus.jsonl"), "{folder}/corpus.jsonl"),
-    "out": (("--out", "{folder}/run"), "{folder}/run"),
+COMMON: dict[str, tuple[str, Any]] = {
+    "corpus": ("--corpus {folder}/corpus.jsonl", "{folder}/corpus.jsonl"),
+    "out": ("--out {folder}/run", "{folder}/run"),
     "model": (
-        ("--judge", "openai/a", "--model", "mistral/b@http://127.0.0.1:1/v1"),
+        "--judge openai/a --model mistral/b@http://127.0.0.1:1/v1",
         ["openai/a", "mistral/b@http://127.0.0.1:1/v1"],
     ),
-    "api_base": (("--api-base", "http://127.0.0.1:1/v1"), "http://127.0.0.1:1/v1"),
-    "escalate": (("--escalate", "openai/a"), "openai/a"),
-    "when": (("--when", "confidence<0.6", "--escalate", "openai/a"), "confidence<0.6"),
-    "only": (("--only", "rubrics", "--only", "citations"), ("rubrics", "citations")),
-    "rubric_set": (("--rubric-set", "usr"), "usr"),
-    "rubrics": (
-        ("--rubric", "cohesion", "--rubrics", "mine.yaml"),
-        ["cohesion", Path("mine.yaml")],
-    ),
-    "evaluators": (("--evaluator", "mine:short"), "mine:short"),
-    "strategy": (("--strategy", "few_shot"), "few_shot"),
-    "model_options": (("--model-option", "top_p=0.5"), "top_p=0.5"),
-    "samples": (("--samples", "5"), 5),
-    "decisions": (("--decisions", "on"), "on"),
-    "judge_seed": (("--judge-seed", "7"), 7),
-    "judge_form": (("--judge-form", "plain"), "plain"),
-    "signals": (("--signals",), True),
-    "evidence": (("--evidence", "agent"), "agent"),
-    "evidence_rounds": (("--evidence-rounds", "0"), 0),
-    "evidence_turns": (("--evidence-turns", "3"), 3),
-    "embedder": (("--embedder", "mine"), "mine"),
-    "search": (("--by", "bm25"), "bm25"),
-    "reranker": (("--reranker", "none"), "none"),
-    "verifier": (("--verifier", "judge"), "judge"),
-    "verdict_labels": (("--labels", "2"), 2),
-    "citation_evidence": (("--citations", "sentence"), "sentence"),
-    "attribution": (("--attribution",), True),
-    "labeller": (("--labeller", "ragassay/labeller"), "ragassay/labeller"),
-    "correctness": (("--correctness", "cosine"), "cosine"),
-    "prompts": (("--prompts", "a.json", "--prompts", "b.json"), ["a.json", Path("b.json")]),
-    "questions": (("--questions", "{folder}/topics.json"), "{folder}/topics.json"),
-    "column_map": (("--map", "question=id,answer=answer"), {"question": "id", "answer": "answer"}),
-    "nuggets": (("--nuggets", "{folder}/gold.json"), "{folder}/gold.json"),
-    "testbank": (("--testbank", "{folder}/bank.jsonl"), "{folder}/bank.jsonl"),
-    "grades": (("--grade", "rating", "--grades", "fagb"), ["rating", "fagb"]),
-    "grader": (("--grader", "judge", "--judge", "openai/a"), "judge"),
-    "items_per_call": (("--items-per-call", "5"), 5),
-    "qa_coverage": (("--qa-coverage", "answer"), "answer"),
-    "pairs_per_call": (("--pairs-per-call", "5"), 5),
-    "concurrency": (("--concurrency", "3"), 3),
-    "max_rpm": (("--max-rpm", "600"), 600),
-    "batch": (("--batch", "--judge", "openai/a"), True),
-    "max_usd": (("--max-usd", "2.5"), 2.5),
-    "engine": (("--engine", "ray"), "ray"),
-    "address": (("--address", "auto"), "auto"),
-    "workers": (("--workers", "4"), 4),
-    "tracing": (("--tracing",), True),
-    "tracing_content": (("--tracing-content",), True),
-    "retry_failed": (("--retry-failed", "--out", "{folder}/run"), True),
+    "api_base": ("--api-base http://127.0.0.1:1/v1", "http://127.0.0.1:1/v1"),
+    "escalate": ("--escalate openai/a", "openai/a"),
+    "when": ("--when confidence<0.6 --escalate openai/a", "confidence<0.6"),
+    "only": ("--only rubrics --only citations", ("rubrics", "citations")),
+    "rubric_set": ("--rubric-set usr", "usr"),
+    "rubrics": ("--rubric cohesion --rubrics mine.yaml", ["cohesion", Path("mine.yaml")]),
+    "evaluators": ("--evaluator mine:short", "mine:short"),
+    "strategy": ("--strategy few_shot", "few_shot"),
+    "model_options": ("--model-option top_p=0.5", "top_p=0.5"),
+    "samples": ("--samples 5", 5),
+    "decisions": ("--decisions on", "on"),
+    "judge_seed": ("--judge-seed 7", 7),
+    "judge_form": ("--judge-form plain", "plain"),
+    "signals": ("--signals", True),
+    "evidence": ("--evidence agent", "agent"),
+    "evidence_rounds": ("--evidence-rounds 0", 0),
+    "evidence_turns": ("--evidence-turns 3", 3),
+    "embedder": ("--embedder mine", "mine"),
+    "search": ("--by bm25", "bm25"),
+    "reranker": ("--reranker none", "none"),
+    "verifier": ("--verifier judge", "judge"),
+    "verdict_labels": ("--labels 2", 2),
+    "citation_evidence": ("--citations sentence", "sentence"),
+    "attribution": ("--attribution", True),
+    "labeller": ("--labeller ragassay/labeller", "ragassay/labeller"),
+    "correctness": ("--correctness cosine", "cosine"),
+    "prompts": ("--prompts a.json --prompts b.json", ["a.json", Path("b.json")]),
+    "questions": ("--questions {folder}/topics.json", "{folder}/topics.json"),
+    "column_map": ("--map question=id,answer=answer", {"question": "id", "answer": "answer"}),
+    "nuggets": ("--nuggets {folder}/gold.json", "{folder}/gold.json"),
+    "testbank": ("--testbank {folder}/bank.jsonl", "{folder}/bank.jsonl"),
+    "grades": ("--grade rating --grades fagb", ["rating", "fagb"]),
+    "grader": ("--grader judge --judge openai/a", "judge"),
+    "items_per_call": ("--items-per-call 5", 5),
+    "qa_coverage": ("--qa-coverage answer", "answer"),
+    "pairs_per_call": ("--pairs-per-call 5", 5),
+    "concurrency": ("--concurrency 3", 3),
+    "max_rpm": ("--max-rpm 600", 600),
+    "batch": ("--batch --judge openai/a", True),
+    "max_usd": ("--max-usd 2.5", 2.5),
+    "engine": ("--engine ray", "ray"),
+    "address": ("--address auto", "auto"),
+    "workers": ("--workers 4", 4),
+    "tracing": ("--tracing", True),
+    "tracing_content": ("--tracing-content", True),
+    "retry_failed": ("--retry-failed --out {folder}/run", True),
 }
 CASES = {
-    "evaluate": COMMON | {"limit": (("--limit", "1"), 1)},
+    "evaluate": COMMON | {"limit": ("--limit 1", 1)},
     "audit": COMMON
     | {
-        "limit": (("--limit", "1"), 1),
-        "seed": (("--seed", "7"), 7),
-        "attacks": (("--attacks", "shuffle", "--attacks", "clinical"), ["shuffle", "clinical"]),
-        "use_perturbed": (("--use-perturbed",), True),
-        "paraphraser": (("--paraphraser", "openai/a"), "openai/a"),
+        "limit": ("--limit 1", 1),
+        "seed": ("--seed 7", 7),
+        "attacks": ("--attacks shuffle --attacks clinical", ["shuffle", "clinical"]),
+        "use_perturbed": ("--use-perturbed", True),
+        "paraphraser": ("--paraphraser openai/a", "openai/a"),
     },
 }
 BESIDE: dict[str, dict[str, Any]] = {
@@ -287,7 +284,7 @@ def test_an_option_means_the_same_on_the_command_line_and_in_python(name, option
     arguments, value = CASES[name][option]
     answers = folder / ("run.jsonl" if option == "questions" else "answers.jsonl")
     beside = {key: filled(text, folder) for key, text in BESIDE.get(option, {}).items()}
-    from_terminal(name, answers, *(argument.format(folder=folder) for argument in arguments))
+    from_terminal(name, answers, *arguments.format(folder=folder).split())
     from_python(name, answers, **{option: filled(value, folder)}, **beside)
     if option != "questions":
         from_python(name, answers, **beside)
@@ -302,17 +299,17 @@ def test_an_option_means_the_same_on_the_command_line_and_in_python(name, option
 @pytest.mark.parametrize(
     ("options", "arguments", "in_python", "in_terminal"),
     [
-        ({"evidence_rounds": -1}, ("--evidence-rounds", "-1"), "`evidence_rounds=`", "-rounds'"),
-        ({"evidence_rounds": 11}, ("--evidence-rounds", "11"), "`evidence_rounds=`", "-rounds'"),
-        ({"evidence_turns": 0}, ("--evidence-turns", "0"), "`evidence_turns=`", "-turns'"),
-        ({"evidence": "x"}, ("--evidence", "x"), "`evidence=`", "'--evidence'"),
-        ({"verdict_labels": 5}, ("--labels", "5"), "`verdict_labels=`", "'--labels'"),
-        ({"only": "x"}, ("--only", "x"), "`only=`", "error: --only:"),
-        ({"concurrency": -1}, ("--concurrency", "-1"), "`concurrency=`", "'--concurrency'"),
-        ({"verifier": ""}, ("--verifier", ""), "`verifier=`", "error: --verifier:"),
-        ({"model": ""}, ("--judge", ""), "`model=`", "error: --model / --judge:"),
-        ({"when": "x"}, ("--when", "x"), "`when=`", "error: --when:"),
-        ({"when": "unscored"}, ("--when", "unscored"), "set `escalate=`", "set --escalate"),
+        ({"evidence_rounds": -1}, "--evidence-rounds -1", "`evidence_rounds=`", "-rounds'"),
+        ({"evidence_rounds": 11}, "--evidence-rounds 11", "`evidence_rounds=`", "-rounds'"),
+        ({"evidence_turns": 0}, "--evidence-turns 0", "`evidence_turns=`", "-turns'"),
+        ({"evidence": "x"}, "--evidence x", "`evidence=`", "'--evidence'"),
+        ({"verdict_labels": 5}, "--labels 5", "`verdict_labels=`", "'--labels'"),
+        ({"only": "x"}, "--only x", "`only=`", "error: --only:"),
+        ({"concurrency": -1}, "--concurrency -1", "`concurrency=`", "'--concurrency'"),
+        ({"verifier": ""}, "--verifier ", "`verifier=`", "error: --verifier:"),
+        ({"model": ""}, "--judge ", "`model=`", "error: --model / --judge:"),
+        ({"when": "x"}, "--when x", "`when=`", "error: --when:"),
+        ({"when": "unscored"}, "--when unscored", "set `escalate=`", "set --escalate"),
     ],
 )
 def test_a_bad_value_is_named_as_the_user_spelled_it(
@@ -321,7 +318,7 @@ def test_a_bad_value_is_named_as_the_user_spelled_it(
     with pytest.raises(SettingsError) as caught:
         ragassay.evaluate(folder / "answers.jsonl", **options)
     assert in_python in str(caught.value)
-    code, _, errors = call("evaluate", folder / "answers.jsonl", *arguments)
+    code, _, errors = call("evaluate", folder / "answers.jsonl", *arguments.split(" "))
     assert code in (1, 2) and in_terminal in errors
 
 
