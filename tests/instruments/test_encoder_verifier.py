@@ -163,9 +163,7 @@ def test_all_sentences_of_a_passage_that_fits_are_read_in_their_order():
         ("Alpha does not move pressure.", CONTRADICTION, ["Beta."], None, ""),
     ],
 )
-def test_a_contradiction_needs_a_witness_and_a_number_is_one(
-    claim, shares, beside, said, difference
-):
+def test_a_contradiction_needs_a_witness(claim, shares, beside, said, difference):
     text = "Alpha reduces pressure by 2 mm."
     found = verifier(shares, by_rule=True).compare(claim, text, beside=beside)
     assert (found.verdict, found.difference) == (said, difference)
