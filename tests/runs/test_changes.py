@@ -97,9 +97,8 @@ def test_where_a_page_cannot_be_written_nothing_is_compared(tmp_path):
 
 def test_runs_of_the_same_systems_are_compared_system_by_system(tmp_path):
     def run(name: str, recall: float):
-        both = [
-            answer(f"{s}{i}", f"t{i}", s, scores={RECALL: recall}) for s in "ab" for i in range(4)
-        ]
+        named = [(f"{system}{i}", f"t{i}", system) for system in "ab" for i in range(4)]
+        both = [answer(*names, scores={RECALL: recall}) for names in named]
         return written_run(tmp_path / name, both)
 
     (change,) = compare([run("old", 0.5), run("new", 0.4)]).changes()

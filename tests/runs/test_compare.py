@@ -29,10 +29,8 @@ def run_of(values: list[float], system: str | None = None, key: str = "nuggets.r
 
 @pytest.fixture
 def two(tmp_path):
-    return [
-        written_run(tmp_path / "alpha", run_of([0.9] * 8)),
-        written_run(tmp_path / "beta", run_of([0.2] * 8)),
-    ]
+    means = {"alpha": 0.9, "beta": 0.2}
+    return [written_run(tmp_path / name, run_of([mean] * 8)) for name, mean in means.items()]
 
 
 def test_runs_without_system_names_are_named_by_their_folder(two):

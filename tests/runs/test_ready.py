@@ -42,9 +42,8 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def kept_run(folder: Path, settings: Settings, answers: Path) -> Path:
     """Return a folder with the manifest of a run."""
-    fingerprint = FileFingerprint(
-        name=answers.name, sha256=hash_files(answers), n_items=1, format="ragassay"
-    )
+    given = {"name": answers.name, "sha256": hash_files(answers), "format": "ragassay"}
+    fingerprint = FileFingerprint(**given, n_items=1)
     manifest = Manifest(
         ragassay="1",
         judge=settings.judge.model,

@@ -212,10 +212,7 @@ def test_a_damaged_line_is_named(file):
 def test_two_processes_may_write_one_file_at_once(tmp_path):
     # pytest-xdist's workers do, where they evaluate by the same settings.
     file = tmp_path / "manifest.json"
-    other = (
-        "from ragassay.runs.folder import write_atomically as write; "
-        "write(Path(sys.argv[1]), 'other')"
-    )
+    other = "from ragassay.runs.folder import write_atomically as w; w(Path(sys.argv[1]), 'other')"
 
     def pieces():
         yield "ou"
