@@ -99,9 +99,8 @@ def test_draws_of_kappa_are_kappas_of_draws(weights):
     @functools.cache
     def kappa_of(*counts: int) -> float:
         drawn = [(t, p) for t, p, q in items for _ in range(counts["wxyz".index(q)])]
-        return sklearn_metrics.cohen_kappa_score(
-            [t for t, _ in drawn], [p for _, p in drawn], weights=weights
-        )
+        truth, predicted = zip(*drawn, strict=True)
+        return sklearn_metrics.cohen_kappa_score(truth, predicted, weights=weights)
 
     expected = bootstrap_interval(lambda draws: np.array([kappa_of(*row) for row in draws]), 4)
     truth, predicted, questions = zip(*((str(t), str(p), q) for t, p, q in items), strict=True)
@@ -221,9 +220,8 @@ def test_alphas_interval_is_that_of_the_package_draw_by_draw(level: AlphaLevel) 
 
 sklearn_metrics = LazyModule("sklearn.metrics")
 
-Rows = st.lists(
-    st.tuples(st.integers(0, 4), st.booleans(), st.sampled_from("xyz")), min_size=1, max_size=20
-)
+Row = st.tuples(st.integers(0, 4), st.booleans(), st.sampled_from("xyz"))
+Rows = st.lists(Row, min_size=1, max_size=20)
 
 
 def test_auroc_worked_by_hand():
@@ -255,20 +253,20 @@ def test_auroc_agrees_with_scikit_learn_and_brute_force(rows):
     assert found.paired_auroc.value == (None if expected is None else pytest.approx(expected))
 
 
-def test_less_is_better_turns_the_auroc():
-    found = measure_discrimination([0.1, 0.9], [True, False], lower_is_better=True)
-    assert found.auroc.value == 1.0
-
-
-def test_missing_scores_are_left_out_of_the_auroc_and_counted():
-    found = measure_discrimination([0.9, None, 0.1], [True, False, False])
-    assert (found.auroc.value, found.auroc.n, found.auroc.n_unscored) == (1.0, 2, 1)
-
-
-@pytest.mark.parametrize("values", [[], [0.5], [None, None]])
-def test_auroc_of_one_kind_only_is_undefined(values):
-    found = measure_discrimination(values, [True] * len(values))
-    assert (found.auroc.value, found.paired_auroc.value) == (None, None)
+@each_case(
+    ("values", "good", "lower_is_better", "auroc"),
+    [
+        ([0.1, 0.9], [True, False], True, (1.0, 2, 0)),
+        ([0.9, None, 0.1], [True, False, False], False, (1.0, 2, 1)),
+        # One kind alone cannot be told from another.
+        *(([], [], False, (None, 0, 0)), ([0.5], [True], False, (None, 1, 0))),
+        ([None, None], [True, True], False, (None, 0, 2)),
+    ],
+)
+def test_auroc_leaves_out_and_counts_missing_scores(values, good, lower_is_better, auroc):
+    found = measure_discrimination(values, good, lower_is_better=lower_is_better)
+    assert (found.auroc.value, found.auroc.n, found.auroc.n_unscored) == auroc
+    assert auroc[0] is not None or found.paired_auroc.value is None
 
 
 def test_auroc_interval_resamples_questions():
