@@ -51,10 +51,8 @@ def reason(one: HumanLabel) -> str:
 
 def test_answers_are_found_by_id_or_by_topic_and_system():
     by_place = {"record_id": None, "topic": "t1", "system": "beta"}
-    assert predicted(label(), label(**by_place)) == [
-        ("required", "required"),
-        ("required", "borderline"),
-    ]
+    labels = (label(), label(**by_place))
+    assert predicted(*labels) == [("required", "required"), ("required", "borderline")]
     # The id of another file's record, but a topic and a system of this run.
     assert predicted(label(**by_place | {"record_id": "elsewhere"})) == [("required", "borderline")]
 

@@ -36,10 +36,8 @@ def change_of(old: list[Evaluation], new: list[Evaluation], *keys: str) -> Chang
 
 
 def spoken(*texts: str, findings: tuple[Finding, ...] = ()) -> Evaluation:
-    sentences = tuple(
-        AnswerSentence(index=i, text=text, start=0, end=1) for i, text in enumerate(texts, 1)
-    )
-    return answer("r", "t", sentences=sentences, findings=findings)
+    cut = [AnswerSentence(index=i, text=text, start=0, end=1) for i, text in enumerate(texts, 1)]
+    return answer("r", "t", sentences=tuple(cut), findings=findings)
 
 
 def test_a_score_that_falls_everywhere_is_significantly_worse():

@@ -48,9 +48,8 @@ def answer(
             Citation(marker=name, document=None if label == "invalid" else name)
             for name, label in pairs
         ]
-        sentences.append(
-            AnswerSentence(index=index, text="s", start=0, end=1, citations=tuple(citations))
-        )
+        given = {"start": 0, "end": 1, "citations": tuple(citations)}
+        sentences.append(AnswerSentence(index=index, text="s", **given))
         for citation, (_, label) in zip(citations, pairs, strict=True):
             failure = None if label else FAILED
             verdicts.append(
@@ -269,9 +268,8 @@ def test_an_invalid_citation_spoils_its_sentence():
 
 
 def test_what_nobody_could_tell_is_unscored_and_bounded():
-    found = compute_alce_scores(
-        [CitingSentence({"1": None}, None), CitingSentence({"2": True}, True)], "j"
-    )
+    sentences = [CitingSentence({"1": None}, None), CitingSentence({"2": True}, True)]
+    found = compute_alce_scores(sentences, "j")
     for score in found.values():
         assert (score.value, score.n, score.n_unscored) == (1.0, 1, 1)
         assert (score.worst, score.best) == (0.5, 1.0)
@@ -283,9 +281,7 @@ def test_a_sentence_without_a_citation_is_no_recall_where_all_others_failed():
     assert (found[RECALL].worst, found[RECALL].best) == (0.0, 0.5)
 
 
-def as_alces_program(
-    alone: dict[str, bool], together: bool, without: dict[str, bool]
-) -> tuple[int, int]:
+def as_alces_program(alone: dict[str, bool], together: bool, without: dict[str, bool]):
     """What its loop adds for one sentence: to recall, and to precise citations."""
     if not together or len(alone) < 2:
         return int(together), int(together)

@@ -19,7 +19,7 @@ from ragassay.metrics.papers.nuggets import (
     score_assignments,
 )
 from ragassay.metrics.stats.intervals import f1_score
-from ragassay.records import ASSIGNMENTS, Assignment, Importance, NuggetMatch
+from ragassay.records import ASSIGNMENTS, Assignment, NuggetMatch
 
 
 def matrices() -> st.SearchStrategy[NDArray[np.float64]]:
@@ -253,9 +253,7 @@ def test_unequal_lengths_are_refused():
 
 
 @given(labels_and_importance)
-def test_credits_are_the_published_ones_and_lie_in_order(
-    pairs: list[tuple[Assignment | None, Importance | None]],
-):
+def test_credits_are_the_published_ones_and_lie_in_order(pairs):
     labels, importance = [p[0] for p in pairs], [p[1] for p in pairs]
     rows = [{"assignment": a, "importance": i or ""} for a, i in pairs if a is not None]
     scores = score_assignments(labels, importance, "")

@@ -114,12 +114,9 @@ def test_failed_sentences_leave_the_bounds_open():
     # F1 from the bounds: .5 and .5; .75 and 1 give 1.5 / 1.75.
     assert bounds(found["nuggets.f1"]) == (0.5, 0.5714, 0.8571)
     assert {score.n_unscored for score in found.values()} == {1}
-
-
-def test_answer_whose_every_sentence_failed_is_not_scored_zero():
-    found = score_nuggets([], nuggets(4, n_vital=1), [], 2, "j")
-    assert all(bounds(score) == (0.0, None, 1.0) for score in found.values())
-    assert all(score.n == 0 and score.n_unscored == 2 for score in found.values())
+    # An answer whose every sentence failed is not scored zero.
+    for score in score_nuggets([], nuggets(4, n_vital=1), [], 2, "j").values():
+        assert (bounds(score), score.n, score.n_unscored) == ((0.0, None, 1.0), 0, 2)
 
 
 def test_reference_whose_sentences_failed_is_said_to_be_missing():
@@ -133,13 +130,10 @@ def test_reference_whose_sentences_failed_is_said_to_be_missing():
 
 
 @given(st.integers(0, 6), st.integers(1, 6), st.integers(0, 3), st.integers(0, 3), st.data())
-def test_nugget_scores_lie_between_their_bounds(
-    n_answer, n_gold, n_unscored, n_gold_unscored, data
-):
+def test_nugget_scores_lie_between_their_bounds(n_answer, n_gold, n_open, n_gold_open, data):
     n_hits = data.draw(st.integers(0, min(n_answer, n_gold)))
-    found = score_nuggets(
-        nuggets(n_answer), nuggets(n_gold, 2), matches(n_hits), n_unscored, "j", n_gold_unscored
-    )
+    given = (nuggets(n_answer), nuggets(n_gold, 2), matches(n_hits))
+    found = score_nuggets(*given, n_open, "j", n_gold_open)
     for score in found.values():
         assert score.worst is None or score.best is None or 0 <= score.worst <= score.best <= 1
         if score.value is not None:

@@ -82,9 +82,8 @@ def test_alpha_is_that_of_the_reference_package(rows):
         return
     answers = [rated((a, b), knowledge=c) for a, b, c in rows]
     table = np.array(rows, dtype=float).T
-    expected = krippendorff.alpha(
-        reliability_data=table, value_domain=[1, 2, 3], level_of_measurement="ordinal"
-    )
+    given = {"value_domain": [1, 2, 3], "level_of_measurement": "ordinal"}
+    expected = krippendorff.alpha(reliability_data=table, **given)
     found = compute_alignment_alpha(answers, "knowledge", (1, 3)).value
     assert found == pytest.approx(float(expected))
 
@@ -132,9 +131,7 @@ def test_sentiment_is_the_mean_over_answers_and_ways():
         {"zero_shot": StrategyReply(5, good), "knowledge": StrategyReply(3, " ")},
         {"zero_shot": StrategyReply(None)},
     ]
-    answers = [
-        StrategyAnswer(name, name, replies=r) for name, r in zip("abc", replies, strict=True)
-    ]
+    answers = [StrategyAnswer(str(n), str(n), replies=each) for n, each in enumerate(replies)]
     found = mean_polarity(answers, WAYS)
     # Textblob: excellent 1, terrible -1; (1 + 1 - 1) / 3. Two ratings came without a reason.
     assert found.value == pytest.approx(1 / 3)

@@ -93,9 +93,7 @@ def test_a_document_without_a_sentence_is_one_empty_chunk():
         ((4, 12), 0.09666666666666664, 0.47651728987693787),
     ],
 )
-def test_scores_are_those_of_the_published_program(
-    shape: tuple[int, int], by_maxima: float, by_convolution: float
-):
+def test_scores_are_those_of_the_published_program(shape, by_maxima, by_convolution):
     """Computed by the package summac 0.0.4: `SummaCZS.image2score`, `SummaCConv.forward`."""
     places = np.arange(shape[0] * shape[1])
     entailed = (places * 37 % 101 / 100).reshape(shape)
