@@ -150,9 +150,8 @@ def test_the_headline_names_what_is_not_trusted():
 
 def test_instructions_are_one_line_about_the_score_that_they_lift_most():
     (line,) = [x for x in view_certificate(AUDIT).others if "Instructions" in x.title]
-    assert line.reason.startswith(
-        "Cohesion, the worst of 2 scores: Injected text (injection) changes"
-    )
+    worst = "Cohesion, the worst of 2 scores: Injected text (injection) changes"
+    assert line.reason.startswith(worst)
 
 
 def test_scores_without_room_to_rise_are_no_trust_and_are_counted():
@@ -253,9 +252,8 @@ def test_the_certificate_is_a_line_of_the_report_with_its_parts_folded(run):
     titles = [text_of(h) for h in tree.xpath("//h2")]
     assert [title.split(" ")[0] for title in titles] == ["Main", "Answers", "How"]
     (line,) = tree.xpath("//section[@id='believe']/p[@class='lead']")
-    assert text_of(line) == summarize_trust(
-        [trust for trust in AUDIT.certificate if trust.family == "rubric"]
-    )
+    rubrics = [trust for trust in AUDIT.certificate if trust.family == "rubric"]
+    assert text_of(line) == summarize_trust(rubrics)
     (folded,) = tree.xpath("//details[@id='certificate']")
     assert folded.get("open") is None
     assert chips_of(page) == {

@@ -111,8 +111,7 @@ def test_a_rating_says_what_a_verdict_has_against_it(rating, verdict, level, tex
 def test_the_summary_says_it_behind_the_reason(run):
     judgment = Judgment(rubric="correctness", rating=5, **NOTHING)
     verdict = cited(verdict="contradicts")
-    evaluation = evaluated(
-        judgments=(judgment,), citations=(verdict,), findings=(finding(verdict, "primary"),)
-    )
+    given = {"judgments": (judgment,), "citations": (verdict,)}
+    evaluation = evaluated(**given, findings=(finding(verdict, "primary"),))
     text = render_markdown(run.manifest, run.summary, (evaluation,), (), ())
     assert f"{NOTHING['rationale']} {DOES}" in text

@@ -235,9 +235,8 @@ class TestAnswers:
         assert len(second.xpath(".//blockquote")) == 2
         # Evidence and citation rest on the same passage.
         assert len(first.xpath(".//blockquote")) == 1
-        assert text_of(first.xpath(".//div[@class='quoted']")[0]).startswith(
-            "[1]supports97 % evidencesupports88 %"
-        )
+        quoted = text_of(first.xpath(".//div[@class='quoted']")[0])
+        assert quoted.startswith("[1]supports97 % evidencesupports88 %")
 
     def test_a_passage_names_its_article_and_leads_to_it(self, tree):
         second = panes_of(answers_of(tree)[0])[1]

@@ -130,9 +130,8 @@ def marked(text: str, *verdicts: tuple[str, Sequence[tuple[int, int]]]) -> Evalu
         for n, (label, spans) in enumerate(verdicts)
     )
     sentence = AnswerSentence(index=1, text=text, start=0, end=len(text))
-    return Evaluation(
-        record_id="r", question="Q?", answer=text, sentences=(sentence,), citations=citations
-    )
+    given = {"record_id": "r", "question": "Q?", "answer": text}
+    return Evaluation(**given, sentences=(sentence,), citations=citations)
 
 
 UNSUPPORTED = [
@@ -158,8 +157,6 @@ def test_a_sentence_is_marked_where_no_passage_supports_it(spans, is_supported, 
 def test_marked_text_is_escaped_on_the_page():
     found = marked("<b>Two</b> fell.", ("not_attributable", [(0, 10)]))
     (shown,) = [s for block in view_prose(found, ()) for s in block.sentences]
-    assert [(piece.text, piece.mark) for piece in shown.shown] == [
-        ("<b>Two</b>", "unsupported"),
-        (" fell.", ""),
-    ]
+    pieces = [(piece.text, piece.mark) for piece in shown.shown]
+    assert pieces == [("<b>Two</b>", "unsupported"), (" fell.", "")]
     assert shown.quoted[0].remarks[0].unsupported == ("<b>Two</b>",)
