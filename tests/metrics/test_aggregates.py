@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from answers import answer
+from case_tables import each_case
 
 from ragassay.metrics.papers.answer_scores import score_share
 from ragassay.metrics.stats.aggregates import (
@@ -64,27 +66,25 @@ def test_score_that_nobody_has_has_no_value():
     assert pool_scores([]) == {}
 
 
-def test_pooled_divides_the_sum_of_hits_by_the_sum_of_n():
-    # 1 of 3 (stored as .3333) and 7 of 7: 8 of 10.
-    found = pool_scores([hits("a", 1, 3), hits("b", 7, 7)])[KEY]
-    assert (found.value, found.n, found.n_unscored) == (0.8, 10, 0)
-    assert found.low is not None and found.high is not None
-    assert found.low <= 0.8 <= found.high
-
-
-def test_pooled_bounds_hold_what_is_unscored():
-    # 1 of 2 and one missing; 2 of 2: known 3 of 4; of 5 at worst 3, at best 4.
-    found = pool_scores([hits("a", 1, 2, 1), hits("b", 2, 2)])[KEY]
-    assert (found.value, found.n, found.n_unscored) == (0.75, 4, 1)
-    assert found.worst == pytest.approx(3 / 5, abs=1e-4)
-    assert found.best == pytest.approx(4 / 5, abs=1e-4)
-
-
-def test_pooled_takes_half_credits():
-    # 1.5 of 3 and .5 of 1: 2 of 4.
-    halves = [Score(value=0.5, n=3), Score(value=0.5, n=1)]
-    found = pool_scores([answered("a", s, "nuggets.vital") for s in halves])["nuggets.vital"]
-    assert (found.value, found.n) == (0.5, 4)
+@each_case(
+    ("evaluations", "pooled"),
+    [
+        # 1 of 3 (stored as .3333) and 7 of 7: 8 of 10.
+        ([hits("a", 1, 3), hits("b", 7, 7)], (0.8, 10, 0, 0.8, 0.8)),
+        # 1 of 2 and one missing; 2 of 2: known 3 of 4; of 5 at worst 3, at best 4.
+        ([hits("a", 1, 2, 1), hits("b", 2, 2)], (0.75, 4, 1, 0.6, 0.8)),
+        ([hits("a", 0, 0, 2)], (None, 0, 2, 0, 1)),
+        # Half credits: 1.5 of 3 and .5 of 1 are 2 of 4.
+        (
+            [answered(t, Score(value=0.5, n=n)) for t, n in (("a", 3), ("b", 1))],
+            (0.5, 4, 0, 0.5, 0.5),
+        ),
+    ],
+)
+def test_pooled_divides_the_sum_of_hits_by_the_sum_of_n(evaluations, pooled):
+    found = pool_scores(evaluations)[KEY]
+    assert (found.value, found.n, found.n_unscored, found.worst, found.best) == pooled
+    assert found.value is None or found.low <= found.value <= found.high
 
 
 def test_pooled_f1_is_that_of_pooled_precision_and_recall():
@@ -118,11 +118,6 @@ def test_pooled_f1_of_no_hit_is_zero():
 def test_ratings_are_not_pooled():
     rating = Score(value=4.0, n=1, scale=(1.0, 5.0))
     assert pool_scores([answered("a", rating, "rubric.cohesion")]) == {}
-
-
-def test_everything_unscored_has_bounds_and_no_value():
-    found = pool_scores([hits("a", 0, 0, 2)])[KEY]
-    assert (found.value, found.n, found.n_unscored, found.worst, found.best) == (None, 0, 2, 0, 1)
 
 
 def test_summary_holds_all_three_averages():
@@ -159,7 +154,9 @@ def scored(
 
 
 def mean_of(evaluations: list[Evaluation]) -> Score:
-    return average_scores(evaluations)["evidence.support"]
+    """The mean of the only score of the first evaluation."""
+    (key,) = evaluations[0].scores
+    return average_scores(evaluations)[key]
 
 
 def test_mean_worked_by_hand():
@@ -171,34 +168,29 @@ def test_mean_worked_by_hand():
     assert found.low <= 0.6 <= found.high
 
 
-def test_unscored_answer_is_left_out_counted_and_bounds_the_mean():
-    # .5 and 1 are known; the third may be 0 or 1: 1.5 / 3 to 2.5 / 3.
-    found = mean_of([scored(0.5), scored(1.0), scored(None, 4)])
-    assert (found.value, found.n, found.n_unscored) == (0.75, 2, 1)
-    assert (found.worst, found.best) == (0.5, 0.8333)
+CONTRADICT: Any = {"key": "citations.contradict"}
+COHESION: Any = {"key": "rubric.cohesion", "scale": (1.0, 5.0)}
 
 
-def test_worst_is_high_where_less_is_better():
-    key = "citations.contradict"
-    found = average_scores([scored(0.5, key=key), scored(None, 1, key=key)])[key]
-    assert (found.worst, found.best) == (0.75, 0.25)
-
-
-def test_what_is_unscored_within_an_answer_bounds_the_mean_too():
-    # Worst .4 and .8, best .8 and .8.
-    some = scored(0.6, 2, worst=0.4, best=0.8)
-    found = mean_of([some, scored(0.8)])
-    assert (found.value, found.n_unscored, found.worst, found.best) == (0.7, 0, 0.6, 0.8)
-
-
-def test_answer_that_the_score_does_not_apply_to_is_not_unscored():
-    found = mean_of([scored(0.5), scored(None), scored(1.0, key="other")])
-    assert (found.n, found.n_unscored, found.worst) == (1, 0, 0.5)
-
-
-def test_mean_that_nobody_has_has_no_value():
-    found = mean_of([scored(None)])
-    assert (found.value, found.n, found.low, found.worst, found.best) == (None, 0, None, None, None)
+@each_case(
+    ("evaluations", "mean"),
+    [
+        # .5 and 1 are known; the third may be 0 or 1: 1.5 / 3 to 2.5 / 3.
+        ([scored(0.5), scored(1.0), scored(None, 4)], (0.75, 2, 1, 0.5, 0.8333)),
+        # What is unscored within an answer counts too: worst .4 and .8, best .8 and .8.
+        ([scored(0.6, 2, worst=0.4, best=0.8), scored(0.8)], (0.7, 2, 0, 0.6, 0.8)),
+        # An answer that the score does not apply to is not unscored.
+        ([scored(0.5), scored(None), scored(1.0, key="other")], (0.5, 1, 0, 0.5, 0.5)),
+        ([scored(None)], (None, 0, 0, None, None)),
+        # The worst is high where less is better; the bounds of a rating are its scale.
+        ([scored(0.5, **CONTRADICT), scored(None, 1, **CONTRADICT)], (0.5, 1, 1, 0.75, 0.25)),
+        ([scored(4.0, **COHESION), scored(None, 1, **COHESION)], (4.0, 1, 1, 2.5, 4.5)),
+    ],
+)
+def test_what_is_unscored_bounds_the_mean_over_answers(evaluations, mean):
+    found = mean_of(evaluations)
+    assert (found.value, found.n, found.n_unscored, found.worst, found.best) == mean
+    assert found.n or found.low is None
     assert average_scores([]) == {}
 
 
@@ -209,12 +201,6 @@ def test_answers_to_one_question_are_one_cluster():
     assert (found.low, found.high) == (0.0, 1.0)
     one = mean_of(both[:5])
     assert (one.low, one.high) == (None, None)
-
-
-def test_likert_bounds_are_the_scale():
-    keyed = {"key": "rubric.cohesion", "scale": (1.0, 5.0)}
-    found = average_scores([scored(4.0, **keyed), scored(None, 1, **keyed)])  # type: ignore[arg-type]
-    assert (found["rubric.cohesion"].worst, found["rubric.cohesion"].best) == (2.5, 4.5)
 
 
 def test_summary_counts_systems_findings_and_usage():
@@ -243,26 +229,25 @@ def test_a_mean_with_its_bounds_by_hand():
     assert (found.low, found.high) == tuple(pytest.approx(end, abs=1e-4) for end in interval)
 
 
-def test_where_lower_is_better_the_worst_is_high():
-    found = build_clustered_score([1.0, None], ["a", "b"], (0.0, 2.0), lower_is_better=True)
-    assert (found.worst, found.best) == (1.5, 0.5)
+ENDLESS = (0.0, math.inf)
 
 
-def test_a_scale_without_an_end_leaves_no_bound():
-    found = build_clustered_score([1.0, None], ["a", "b"], (0.0, math.inf), lower_is_better=True)
-    assert (found.worst, found.best) == (None, 0.5)
-
-
-def test_nothing_unscored_leaves_the_mean_as_its_bounds():
-    found = build_clustered_score([1.0, 3.0], ["a", "b"], scale=(0.0, math.inf))
-    assert (found.value, found.worst, found.best) == (2.0, 2.0, 2.0)
-
-
-def test_no_value_has_no_mean():
-    found = build_clustered_score([None] * 2, ["a", "b"], (1.0, 5.0))
-    assert (found.value, found.n, found.worst, found.best) == (None, 0, 1.0, 5.0)
-    nothing = build_clustered_score([], [])
-    assert (nothing.value, nothing.worst, nothing.low) == (None, None, None)
+@each_case(
+    ("values", "given", "mean"),
+    [
+        # Where lower is better, the worst is high; an endless scale leaves no bound there.
+        ([1.0, None], {"scale": (0.0, 2.0), "lower_is_better": True}, (1.0, 1.5, 0.5)),
+        ([1.0, None], {"scale": ENDLESS, "lower_is_better": True}, (1.0, None, 0.5)),
+        ([1.0, 3.0], {"scale": ENDLESS}, (2.0, 2.0, 2.0)),
+        ([None, None], {"scale": (1.0, 5.0)}, (None, 1.0, 5.0)),
+        ([], {}, (None, None, None)),
+    ],
+)
+def test_what_is_unscored_bounds_a_clustered_mean(values, given, mean):
+    found = build_clustered_score(values, list("ab")[: len(values)], **given)
+    assert (found.value, found.worst, found.best) == mean
+    assert found.n == len(values) - values.count(None)
+    assert found.n or found.low is None
 
 
 def test_one_question_has_no_interval():
