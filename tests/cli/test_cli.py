@@ -287,7 +287,8 @@ def test_dry_run_asks_nobody(sample):
     ],
 )
 def test_a_mistake_is_one_clear_line(command, said, sample):
-    _, errors = run(*command.format(sample=sample / "answers.jsonl").split(), code=1)
+    words = [word.format(sample=sample / "answers.jsonl") for word in command.split()]
+    _, errors = run(*words, code=1)
     (line,) = errors.strip().splitlines()
     assert line.startswith("error: ") and said in line
 

@@ -41,8 +41,7 @@ def compile_agent(folder: Path, agent: str) -> CompiledPrompt:
     given += ["--rubric", "cohesion"] if agent == "rubric_judge" else []
     with ScriptedModel(ImprovableJudge(0.2)) as model:
         given += ["--model", "openai/scripted", "--api-base", model.base_url]
-        code, _, err = call(*given, "--work", folder / "work")
-    assert code == 0, err
+        run(*given, "--work", folder / "work")
     found = read_compiled(folder / "work" / "prompt.json")
     assert found.predictor.demos
     own = found.predictor.model_copy(update={"instructions": OWN})
@@ -95,11 +94,11 @@ def test_optimize_refuses_other_agents_in_one_line_before_any_call(tmp_path):
     with ScriptedModel() as model:
         given = ["--data", data, "--model", "openai/scripted", "--api-base", model.base_url]
         for name in (*UNCOMPILED, "poet"):
-            code, out, err = call("optimize", name, *given, "--work", tmp_path / "work")
-            assert (code, out, err.count("\n")) == (1, "", 1), name
+            out, err = run("optimize", name, *given, "--work", tmp_path / "work", code=1)
+            assert (out, err.count("\n")) == ("", 1), name
             assert name in err and all(agent in err for agent in AGENTS)
-        code, _, err = call("optimize", "verifier", *given, "--optimizer", "adam")
-        assert code == 1 and "unknown optimizer 'adam'" in err
+        _, err = run("optimize", "verifier", *given, "--optimizer", "adam", code=1)
+        assert "unknown optimizer 'adam'" in err
         assert not model.requests and not model.probes
     assert not (tmp_path / "work").exists()
 
@@ -110,8 +109,8 @@ def test_a_dry_run_says_the_calls_and_makes_none(tmp_path):
     with ScriptedModel() as model:
         given += ["--model", "openai/gpt-4.1-mini", "--api-base", model.base_url, "--dry-run"]
         for optimizer, n_agent in (("bootstrap", 42), ("copro", 30), ("gepa", 39)):
-            code, out, _ = call(*given, "--optimizer", optimizer)
-            assert code == 0 and f"at most {n_agent} calls to openai/gpt-4.1-mini" in out, out
+            out, _ = run(*given, "--optimizer", optimizer)
+            assert f"at most {n_agent} calls to openai/gpt-4.1-mini" in out, out
             assert "12 to measure" in out and "USD" in out and out.count("\n") == 1
         assert not model.requests and not model.probes
     assert not (tmp_path / "work").exists()
@@ -128,8 +127,8 @@ def test_spent_calls_are_said_and_the_calls_to_come_are_named_first(tmp_path):
     given = ["optimize", "verifier", "--data", data, "--labels", 3, "--work", tmp_path / "work"]
     with ScriptedModel(ImprovableJudge(0.2)) as model:
         given += ["--model", "openai/scripted", "--api-base", model.base_url]
-        code, _, err = call(*given, "--max-calls", 8)
-        assert code == 1 and "error: --max-calls 8" in err and "higher limit to continue" in err
+        _, err = run(*given, "--max-calls", 8, code=1)
+        assert "error: --max-calls 8" in err and "higher limit to continue" in err
         assert "calls to openai/scripted (12 to measure)" in err.split("the shipped prompt")[0]
         assert len(model.requests) == 8
         run(*given)
