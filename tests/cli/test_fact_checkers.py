@@ -7,13 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from calls import run
 from lxml import html
 from pages import unfolded
 from tiny_checkers import tiny_hhem, tiny_lettucedetect, tiny_minicheck
-from typer.testing import CliRunner, Result
 from verifier_files import write_claims
 
-from ragassay.cli import app
 from ragassay.models.availability import FetchedModel
 from ragassay.records import CitationVerdict
 from ragassay.runs.folder import RunFolder
@@ -35,14 +34,14 @@ def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def evaluate(file: Path, *options: str) -> Result:
-    out = ["--out", str(file.parent / "run"), "--only", "citations"]
-    return CliRunner().invoke(app, ["evaluate", str(file), *out, *options])
+def evaluate(file: Path, *options: str) -> str:
+    given = ("--out", file.parent / "run", "--only", "citations")
+    return "".join(run("evaluate", file, *given, *options))
 
 
-def kept_verdict(run: Path) -> tuple[CitationVerdict, str]:
+def kept_verdict(folder: Path) -> tuple[CitationVerdict, str]:
     """The run's only verdict on a citation, and its sentence."""
-    (evaluation,) = RunFolder(run).read_evaluations()
+    (evaluation,) = RunFolder(folder).read_evaluations()
     (verdict,) = evaluation.citations
     return verdict, evaluation.sentences[0].text
 
@@ -59,22 +58,19 @@ def note_minicheck(folder: Path, cache_dir: Path) -> None:
 
 @pytest.mark.integration
 def test_the_default_run_names_the_better_verifier_in_one_line(answers: Path, tmp_path: Path):
-    done = evaluate(answers)
-    (line,) = [line for line in done.stdout.splitlines() if "MiniCheck" in line]
+    (line,) = [line for line in evaluate(answers).splitlines() if "MiniCheck" in line]
     assert line == FETCH and len(line) <= 80
     note_minicheck(tmp_path, tmp_path / "cache")
-    shown = CliRunner().invoke(app, ["report", str(tmp_path / "run")])
-    (line,) = [line for line in shown.stdout.splitlines() if "MiniCheck" in line]
+    shown, _ = run("report", tmp_path / "run")
+    (line,) = [line for line in shown.splitlines() if "MiniCheck" in line]
     assert line == HERE
-    quiet = evaluate(answers, "--quiet")
-    assert "MiniCheck" not in quiet.output
-    assert "MiniCheck" not in evaluate(answers, "--json").output
+    for option in ("--quiet", "--json"):
+        assert "MiniCheck" not in evaluate(answers, option)
 
 
 def test_lettucedetects_spans_are_kept_and_marked_on_the_page(answers: Path, tmp_path: Path):
-    done = evaluate(answers, "--verifier", CHECKERS["lettucedetect"](tmp_path))
-    assert done.exit_code == 0, done.output
-    assert "is more accurate" not in done.output
+    shown = evaluate(answers, "--verifier", CHECKERS["lettucedetect"](tmp_path))
+    assert "is more accurate" not in shown
     verdict, text = kept_verdict(tmp_path / "run")
     assert verdict.verdict == "not_attributable"
     words = [text[one.start : one.end] for one in verdict.spans]
@@ -97,8 +93,7 @@ CHECKERS: dict[str, Callable[[Path], str]] = {
 
 @pytest.mark.parametrize("kind", ["roberta", "deberta", "t5", "hhem"])
 def test_a_run_by_a_checker_of_two_labels_says_supports_or_not(kind, answers, tmp_path):
-    done = evaluate(answers, "--verifier", CHECKERS[kind](tmp_path))
-    assert done.exit_code == 0, done.output
+    evaluate(answers, "--verifier", CHECKERS[kind](tmp_path))
     verdict, _ = kept_verdict(tmp_path / "run")
     assert verdict.verdict in ("supports", "not_attributable") and verdict.spans == ()
 
@@ -107,11 +102,9 @@ def test_a_run_by_a_checker_of_two_labels_says_supports_or_not(kind, answers, tm
 def test_thresholds_are_fitted_to_a_checker_and_used(kind: str, tmp_path: Path):
     name = CHECKERS[kind](tmp_path)
     claims, out = write_claims(tmp_path / "claims.jsonl"), tmp_path / "fitted.json"
-    fit = ["verifiers", "fit", str(claims), "--verifier", name, "--out", str(out)]
-    done = CliRunner().invoke(app, fit)
-    assert done.exit_code == 0, done.output
+    run("verifiers", "fit", claims, "--verifier", name, "--out", out)
     fitted = json.loads(out.read_text("utf-8"))
     assert fitted["verifier"] == name and len(fitted["digest"]) == 64
-    measure = ["verifiers", "measure", str(claims), "--verifier", str(out), "--quiet", "--json"]
-    table = json.loads(CliRunner().invoke(app, measure).stdout)[0]
+    measured, _ = run("verifiers", "measure", claims, "--verifier", out, "--quiet", "--json")
+    table = json.loads(measured)[0]
     assert all("thresholds fitted" in row["verifier"] for row in table["rows"])
