@@ -7,9 +7,9 @@ import os
 import webbrowser
 from pathlib import Path
 
-import calls
 import pytest
 from answers import answer, written_run
+from calls import run
 from filelock import FileLock
 
 from ragassay.errors import InputError
@@ -19,9 +19,10 @@ from ragassay.runs.folder import RunFolder, write_atomically
 from ragassay.runs.past import find_report_page, find_run, list_past_runs
 
 
-def call(*arguments: object) -> tuple[int, str]:
-    code, out, errors = calls.call(*arguments, COLUMNS="80")
-    return code, (out + errors).replace("\u00a0", " ")
+def show(*arguments: object, code: int = 0) -> str:
+    """Run `ragassay runs`, and return what it shows."""
+    out, errors = run("runs", *arguments, code=code, COLUMNS="80")
+    return (out + errors).replace("\u00a0", " ")
 
 
 WRONG = Finding(kind="contradicted_citation", message="Wrong.", sentence=1)
@@ -55,8 +56,7 @@ def folder(tmp_path) -> Path:
 
 
 def test_runs_are_listed_the_newest_first(folder):
-    code, out = call("runs", folder)
-    assert code == 0
+    out = show(folder)
     assert [line.rstrip() for line in out.splitlines()] == [
         "half     2008-01-10 21:20  stopped at 2 of 90",
         "         by judge",
@@ -76,17 +76,16 @@ def test_a_score_of_which_only_the_range_is_known_shows_that(folder):
     scores = {**summary.scores, "citations.support": half}
     changed = summary.model_copy(update={"scores": scores})
     write_atomically(run.summary_file, changed.model_dump_json())
-    _, out = call("runs", folder)
+    out = show(folder)
     assert "citations support 25 to 75 %" in " ".join(out.split())
-    _, out = call("runs", folder, "--json")
+    out = show(folder, "--json")
     found = {one["name"]: one for one in json.loads(out)}["first"]
     assert found["scores"]["citations.support"] is None
     assert found["ranges"] == {"citations.support": [0.25, 0.75]}
 
 
 def test_the_list_is_json_too(folder):
-    code, out = call("runs", folder, "--json")
-    assert code == 0
+    out = show(folder, "--json")
     found = {run["name"]: run for run in json.loads(out)}
     states = [run["state"] for run in found.values()]
     assert states == ["stopped", "finished", "finished", "damaged"]
@@ -96,8 +95,8 @@ def test_the_list_is_json_too(folder):
 
 def test_the_folder_is_runs_unless_it_is_named(folder, monkeypatch):
     monkeypatch.chdir(folder.parent)
-    assert call("runs")[1] == call("runs", "list")[1] == call("runs", "runs")[1]
-    assert "first" in call("runs")[1]
+    assert show() == show("list") == show("runs")
+    assert "first" in show()
 
 
 def test_a_run_at_work_is_running(folder):
@@ -117,7 +116,7 @@ def test_answers_that_failed_are_counted(tmp_path, evaluations, n_failed, said):
     run = written_run(tmp_path / "run", evaluations)
     summary = summarize(evaluations, n_records=3, n_failed=n_failed, n_rejected=0)
     write_atomically(RunFolder(run).summary_file, summary.model_dump_json())
-    assert call("runs", run)[1].splitlines()[0].endswith(said)
+    assert show(run).splitlines()[0].endswith(said)
 
 
 @pytest.mark.parametrize("name", ["summary.json", "audit.json"])
@@ -130,9 +129,8 @@ def test_a_damaged_file_is_named_and_hides_no_other_run(folder, name):
 
 
 def test_a_folder_without_runs_says_so(tmp_path):
-    assert call("runs", tmp_path) == (0, f"{tmp_path} has no runs\n")
-    code, out = call("runs", tmp_path / "nowhere")
-    assert code == 1
+    assert show(tmp_path) == f"{tmp_path} has no runs\n"
+    out = show(tmp_path / "nowhere", code=1)
     assert "ragassay evaluate" in out
 
 
@@ -151,15 +149,14 @@ def test_a_report_is_opened_in_the_browser(folder, monkeypatch):
     monkeypatch.setattr(webbrowser, "open", lambda url: opened.append(url) is None)
     page = folder / "first" / "report.html"
     page.write_text("")
-    code, out = call("runs", "open", "first", "--in", folder)
-    assert (code, out.strip(), opened) == (0, str(page), [page.as_uri()])
-    call("runs", "open", "first", "--in", folder, "--no-open")
+    assert show("open", "first", "--in", folder).strip() == str(page)
+    assert opened == [page.as_uri()]
+    show("open", "first", "--in", folder, "--no-open")
     assert len(opened) == 1
 
 
 def test_a_run_without_a_report_says_how_to_get_one(folder):
-    code, out = call("runs", "open", "--in", folder)
-    assert code == 1
+    out = show("open", "--in", folder, code=1)
     assert f"`ragassay report {folder / 'half'}`" in out
     (folder / "audited" / "audit.html").write_text("")
     assert find_report_page(folder / "audited").name == "audit.html"
@@ -171,5 +168,5 @@ def test_a_run_is_opened_for_review(folder, monkeypatch):
         "ragassay.review.server.serve_page",
         lambda *given, **named: served.append((given[0], named["opens"])),
     )
-    assert call("runs", "open", "first", "--in", folder, "--review", "--no-open")[0] == 0
+    show("open", "first", "--in", folder, "--review", "--no-open")
     assert served == [(folder / "first", False)]
