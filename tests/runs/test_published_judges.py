@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from calls import run
 from yescieval_double import install_yescieval, own_packages
 
 import ragassay
-from ragassay.cli import app
 from ragassay.errors import ExtraError, SettingsError
 from ragassay.evaluators.build_run import build_run
 from ragassay.model_names import INSTRUMENTS, MINILM_VERIFIER
@@ -108,8 +107,8 @@ def test_the_second_judge_decides_what_instruments_leave_open(model):
     second = f"openai/second@{model.base_url}"
     settings = load_settings(model=PROMETHEUS, api_base=model.base_url, escalate=second)
     assert settings.judge.escalated_when == "undecided"
-    run = build_run(settings)
-    assert run.second is not None and run.second.judge.answered_by == "openai/second"
+    built = build_run(settings)
+    assert built.second is not None and built.second.judge.answered_by == "openai/second"
 
 
 def test_what_it_cannot_rate_is_refused_in_words():
@@ -148,9 +147,9 @@ def test_the_form_and_who_decides_are_on_record():
     settings = load_settings(model=PROMETHEUS, panel=("openai/general",))
     assert settings.judge.form_names == ("prometheus", "plain")
     assert Settings().judge.form_names == ("plain",)
-    run = build_run(settings)
-    assert run.judge.answered_by == INSTRUMENTS and run.judge.name == PROMETHEUS
-    assert run.verifier_name == MINILM_VERIFIER
+    built = build_run(settings)
+    assert built.judge.answered_by == INSTRUMENTS and built.judge.name == PROMETHEUS
+    assert built.verifier_name == MINILM_VERIFIER
     assert settings.build_judge_settings(1).judge.judge_form == "auto"
     same = build_run(load_settings(model=PROMETHEUS, judge_form="prometheus"))
     plain = build_run(load_settings(model=PROMETHEUS, judge_form="plain"))
@@ -160,11 +159,9 @@ def test_the_form_and_who_decides_are_on_record():
 
 @pytest.mark.integration
 def test_the_run_names_who_rated_and_who_decided_the_rest(model, tmp_path, sample):
-    arguments = ["evaluate", str(sample / "answers.jsonl"), "--limit", "1", "--out", str(tmp_path)]
-    arguments += ["--model", "openai/team-judge", "--judge-form", "prometheus"]
-    arguments += ["--only", "rubrics", "--only", "citations"]
-    done = CliRunner().invoke(app, [*arguments, "--api-base", model.base_url])
-    assert done.exit_code == 0, done.output
+    judge = ("--model", "openai/team-judge", "--judge-form", "prometheus")
+    given = ("--limit", 1, "--out", tmp_path, "--only", "rubrics", "--only", "citations")
+    run("evaluate", sample / "answers.jsonl", *given, *judge, "--api-base", model.base_url)
     manifest = json.loads((tmp_path / "run.json").read_text())
     assert (manifest["judge"], manifest["base"]) == ("openai/team-judge", INSTRUMENTS)
     assert manifest["settings"]["form_names"] == "prometheus"
