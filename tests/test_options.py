@@ -284,7 +284,7 @@ def test_an_option_means_the_same_on_the_command_line_and_in_python(name, option
     arguments, value = CASES[name][option]
     answers = folder / ("run.jsonl" if option == "questions" else "answers.jsonl")
     beside = {key: filled(text, folder) for key, text in BESIDE.get(option, {}).items()}
-    from_terminal(name, answers, *arguments.format(folder=folder).split())
+    from_terminal(name, answers, *(word.format(folder=folder) for word in arguments.split()))
     from_python(name, answers, **{option: filled(value, folder)}, **beside)
     if option != "questions":
         from_python(name, answers, **beside)

@@ -138,8 +138,9 @@ def start(
     name: str, folder: Path, model: ScriptedModel, max_usd: float | None = None
 ) -> tuple[int, str]:
     judges = {"one": f"{PRICED}@{model.base_url}", "two": f"{CHEAP}@{model.base_url}"}
-    words = {"at": folder, "name": folder.name, "rubrics": RUBRICS} | judges
-    command = COMMANDS[name].format(**words).split()
+    words = {"at": folder, "name": folder.name} | judges
+    text = COMMANDS[name].replace("{rubrics}", RUBRICS)
+    command = [word.format(**words) for word in text.split()]
     if not {"--generator", "--model"} & set(command):
         command += ["--model", PRICED, "--api-base", model.base_url]
     more = [] if max_usd is None else ["--max-usd", f"{max_usd:.9f}"]
