@@ -85,8 +85,7 @@ def test_every_command_says_in_one_line_that_its_model_is_not_there(
     command, answers, tmp_path, monkeypatch, no_work
 ):
     monkeypatch.chdir(tmp_path)
-    _, errors = run(*command.split(), code=1)
-    (line,) = errors.splitlines()
+    (line,) = "".join(run(*command.split(), code=1)).splitlines()
     assert line.startswith("error: openai/a: connection refused at http://127.0.0.1:9/v1; start")
     assert sorted(tmp_path.iterdir()) == [answers], "nothing is left behind"
 
