@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -67,47 +68,36 @@ def test_no_pairing_is_better(similarity: NDArray[np.float64], threshold: float)
     assert all(similarity[g, a] >= threshold for g, a in pairs(matches))
 
 
-def test_weak_pairs_that_count_are_not_given_up_for_a_strong_one():
-    # (0,0) alone: 1.9. (0,1) and (1,0): 1.61 + 1.62 = 3.23.
-    found = align(np.array([[0.9, 0.61], [0.62, 0.1]]), 0.6)
-    assert pairs(found) == [(0, 1), (1, 0)]
-
-
-def test_pair_at_the_threshold_counts():
-    assert pairs(align(np.array([[0.6, 0.0], [0.0, 0.0]]), 0.6)) == [(0, 0)]
-    assert pairs(align(np.array([[0.6]]), 0.6)) == [(0, 0)]
-
-
-def test_pair_below_the_threshold_keeps_none_from_being_made():
-    # Only (0,0) counts; (0,1) and (1,0) together would have the larger plain sum.
-    assert pairs(align(np.array([[0.7, 0.59], [0.59, 0.0]]), 0.6)) == [(0, 0)]
-
-
-def test_fact_told_three_times_is_credited_once():
-    found = align(np.array([[0.9, 0.9, 0.9]]), 0.6)
-    assert len(found) == 1
-    assert len(align(np.array([[0.9], [0.9], [0.9]]), 0.6)) == 1
-
-
-@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0)])
-def test_empty_side_has_no_pair(shape: tuple[int, int]):
-    assert align(np.zeros(shape), 0.0) == ()
+@each_case(
+    ("similarity", "aligned"),
+    [
+        # Weak pairs that count are not given up for a strong one: (0,0) alone is 1.9, the others
+        # are 1.61 + 1.62 = 3.23.
+        ([[0.9, 0.61], [0.62, 0.1]], [(0, 1), (1, 0)]),
+        # A pair at the threshold counts.
+        *(([[0.6, 0.0], [0.0, 0.0]], [(0, 0)]), ([[0.6]], [(0, 0)])),
+        # Only (0,0) counts; (0,1) and (1,0) together would have the larger plain sum.
+        ([[0.7, 0.59], [0.59, 0.0]], [(0, 0)]),
+        # A fact told three times is credited once.
+        *(([[0.9, 0.9, 0.9]], [(0, 0)]), ([[0.9], [0.9], [0.9]], [(0, 0)])),
+        # An empty side has no pair.
+        *((np.zeros((0, 0)), []), (np.zeros((0, 3)), []), (np.zeros((3, 0)), [])),
+    ],
+)
+def test_alignment_worked_by_hand(similarity, aligned):
+    assert pairs(align(np.array(similarity), 0.6)) == aligned
 
 
 def test_similarity_is_kept():
     assert align(np.array([[0.123456]]), 0.0)[0].similarity_score == 0.1235
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("precision", "recall", "expected"),
     [
         # 2 x 0.5 x 1 / 1.5
-        (0.5, 1.0, 2 / 3),
-        (1.0, 1.0, 1.0),
-        (0.0, 0.0, 0.0),
-        (0.0, 1.0, 0.0),
-        (None, 1.0, None),
-        (1.0, None, None),
+        *((0.5, 1.0, 2 / 3), (1.0, 1.0, 1.0), (0.0, 0.0, 0.0), (0.0, 1.0, 0.0)),
+        *((None, 1.0, None), (1.0, None, None)),
     ],
 )
 def test_f1_worked_by_hand(precision: float | None, recall: float | None, expected: float | None):
