@@ -332,7 +332,10 @@ def test_what_is_no_option_is_refused(folder):
         ragassay.evaluate(answers, limit=0)
 
 
-def test_nuggets_are_a_list_for_one_answer_and_a_file_for_many(folder):
+def test_nuggets_are_a_list_for_one_answer_and_a_file_for_many(chosen, folder):
+    from_python("evaluate", None, question="q", answer="It is.", nuggets=["a fact"])
+    (record,) = chosen[-1].job.records
+    assert [nugget.text for nugget in record.nuggets] == ["a fact"] and record.sources == ()
     with pytest.raises(InputError, match="must be a list for a single answer"):
         ragassay.evaluate(question="q", answer="a", nuggets=folder / "gold.json")
     with pytest.raises(InputError, match="with many answers, pass a nugget file"):
