@@ -82,6 +82,9 @@ def test_a_judged_run_imports_only_what_it_uses(tmp_path):
     needed = {"litellm", "openai", "dspy", "langgraph"}
     assert libraries(loaded, HEAVY | needed) == needed
     assert of_rooms(loaded) == set()
+    assert "ragassay.tracing" in loaded, "and yet nothing that sends traces"
+    senders = ("opentelemetry.exp", "opentelemetry.pro")
+    assert not [name for name in loaded if name.startswith(senders)]
 
 
 @pytest.mark.integration

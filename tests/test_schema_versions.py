@@ -19,9 +19,8 @@ from ragassay.records import (
     Summary,
 )
 
-OPEN = SentenceCorrectness(
-    sentence=1, tentative_label="correct", failure=Failure.leave_open("not sure enough")
-)
+DOUBT = Failure.leave_open("not sure enough")
+OPEN = SentenceCorrectness(sentence=1, tentative_label="correct", failure=DOUBT)
 FINDINGS = tuple(
     Finding(kind="contradicted_citation", message="It may differ.", level=level)
     for level in ("primary", "secondary")

@@ -61,9 +61,8 @@ def test_each_setting_says_whether_it_affects_a_result():
 
 def test_settings_are_given_by_their_names_or_in_groups():
     flat = Settings(model="openai/a", timeout_s=3, only="rubrics")
-    grouped = Settings(
-        judge={"model": "openai/a", "timeout_s": 3}, evaluation={"only": ("rubrics",)}
-    )
+    judge = {"model": "openai/a", "timeout_s": 3}
+    grouped = Settings(judge=judge, evaluation={"only": ("rubrics",)})
     assert flat == grouped == pickle.loads(pickle.dumps(flat))
     assert flat.judge.timeout_s == 3 and flat.evaluation.only == ("rubrics",)
     assert Settings(**flat.collect_values()) == flat

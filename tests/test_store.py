@@ -150,7 +150,8 @@ async def test_other_calls_do_not_wait(store):
     assert await once(store, "key", ask, TEXT) == ("a verdict", True)
 
 
-async def test_who_waits_for_a_call_that_fails_makes_one_again(store):
+@pytest.mark.parametrize("end", ["fails", "is cancelled"])
+async def test_who_waits_for_a_call_without_a_result_makes_one_again(store, end):
     failed = asyncio.Event()
 
     async def fail() -> str:
@@ -161,22 +162,12 @@ async def test_who_waits_for_a_call_that_fails_makes_one_again(store):
     await asyncio.sleep(0)
     second = asyncio.create_task(once(store, "key", answer, TEXT))
     await asyncio.sleep(0)
-    failed.set()
-    with pytest.raises(TimeoutError):
-        await first
-    assert await second == ("a verdict", True)
-
-
-async def test_who_waits_for_a_call_that_is_cancelled_makes_one_again(store):
-    async def wait() -> str:
-        await asyncio.Event().wait()
-        return "never"
-
-    first = asyncio.create_task(once(store, "key", wait, TEXT))
-    await asyncio.sleep(0)
-    second = asyncio.create_task(once(store, "key", answer, TEXT))
-    await asyncio.sleep(0)
-    first.cancel()
+    if end == "fails":
+        failed.set()
+        with pytest.raises(TimeoutError):
+            await first
+    else:
+        first.cancel()
     assert await second == ("a verdict", True)
 
 

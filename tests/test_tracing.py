@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -55,14 +53,20 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
 
 
 async def evaluated(
-    model: ScriptedModel, records: list[Record] = RECORDS, folder: Any = None, **options: Any
+    model: ScriptedModel, *, n: int = 1, folder: RunFolder | None = None, **options: Any
 ) -> RunResult:
+    """Evaluate the first records with tracing."""
     given = {"tracing": True, "evidence_rounds": 1} | options
     settings = load_settings(model=model.model_name, api_base=model.base_url, **given)
-    job = build_job(records, Corpus([Document(id="9", text="Headache has many causes.")]))
-    return await run_job(
-        job, build_run(settings, job.corpus).with_models(embedder=WordEmbedder()), folder
-    )
+    job = build_job(RECORDS[:n], Corpus([Document(id="9", text="Headache has many causes.")]))
+    run = build_run(settings, job.corpus).with_models(embedder=WordEmbedder())
+    return await run_job(job, run, folder)
+
+
+async def scripted(reply: Any = None, faults: Sequence[Fault] = (), **options: Any) -> RunResult:
+    """Evaluate with a scripted model of its own."""
+    with ScriptedModel(reply, faults=faults) as model:
+        return await evaluated(model, **options)
 
 
 def ancestors(collector: Collector, span: Seen) -> list[str]:
@@ -75,15 +79,14 @@ def ancestors(collector: Collector, span: Seen) -> list[str]:
 
 async def test_each_answer_is_a_trace_of_questions_and_calls(collector):
     with ScriptedModel() as model:
-        result = await evaluated(model)
+        result = await evaluated(model, n=3)
     roots = [span for span in collector.spans if not span.parent]
     assert [root.name for root in roots] == ["invoke_workflow evaluate"] * 3
     assert len({span.trace for span in collector.spans}) == 3
     calls = collector.named("chat scripted")
     assert len(calls) == model.n_requests > 30
-    assert {tuple(ancestors(collector, call)[1:]) for call in calls} == {
-        ("invoke_workflow evaluate",)
-    }
+    above = {tuple(ancestors(collector, call)[1:]) for call in calls}
+    assert above == {("invoke_workflow evaluate",)}
     steps = Counter(ancestors(collector, call)[0] for call in calls)
     assert steps["ask rubric"] == 27 and steps["write_query"] > 0
     by_trace = Counter(call.trace for call in calls)
@@ -93,8 +96,7 @@ async def test_each_answer_is_a_trace_of_questions_and_calls(collector):
 
 
 async def test_spans_have_the_names_of_the_conventions(collector):
-    with ScriptedModel() as model:
-        result = await evaluated(model, RECORDS[:1])
+    result = await scripted()
     (root,) = collector.named("invoke_workflow")
     call, (asked, *_) = collector.named("chat scripted")[0], collector.named("ask rubric")
     assert root.attributes["gen_ai.operation.name"] == "invoke_workflow"
@@ -119,8 +121,7 @@ async def test_spans_have_the_names_of_the_conventions(collector):
 
 
 async def test_scores_are_evaluation_events(collector):
-    with ScriptedModel() as model:
-        result = await evaluated(model, RECORDS[:1])
+    result = await scripted()
     (root,) = collector.named("invoke_workflow")
     assert {name for name, _ in root.events} == {"gen_ai.evaluation.result"}
     told = {found["gen_ai.evaluation.name"]: found for _, found in root.events}
@@ -137,8 +138,7 @@ async def test_no_word_of_an_answer_leaves_unless_asked(collector):
         return "no JSON, but lisinopril and drowsiness of patient-4711"
 
     for reply in (None, quoting):
-        with ScriptedModel(reply) as model:
-            await evaluated(model)
+        await scripted(reply, n=3)
     assert any(span.is_error for span in collector.spans)
     assert not any(collector.holds(word) for word in SECRETS)
     assert not collector.holds("127.0.0.1"), "nor the judge's address"
@@ -146,48 +146,44 @@ async def test_no_word_of_an_answer_leaves_unless_asked(collector):
 
 async def test_content_is_sent_when_asked(collector):
     with ScriptedModel() as model:
-        await evaluated(model, RECORDS[:1], tracing_content=True)
+        await evaluated(model, tracing_content=True)
     assert all(collector.holds(word) for word in SECRETS)
     (root,) = collector.named("invoke_workflow")
     assert root.attributes["ragassay.record.id"] == RECORDS[0].id
-    text = {"type": "text", "content": RECORDS[0].question}
-    asked = [{"role": "user", "parts": [text]}]
-    assert json.loads(root.attributes["gen_ai.input.messages"]) == asked
-    said = {json.dumps(_shown(request.body["messages"])) for request in model.requests}
+    asked = {"role": "user", "parts": [{"type": "text", "content": RECORDS[0].question}]}
+    assert json.loads(root.attributes["gen_ai.input.messages"]) == [asked]
+    said = [
+        [(message["role"], message["content"]) for message in request.body["messages"]]
+        for request in model.requests
+    ]
     for call in collector.named("chat"):
         prompt = json.loads(call.attributes["gen_ai.input.messages"])
-        assert json.dumps([(m["role"], m["parts"][0]["content"]) for m in prompt]) in said
+        assert [(m["role"], m["parts"][0]["content"]) for m in prompt] in said
         (reply,) = json.loads(call.attributes["gen_ai.output.messages"])
         assert reply["role"] == "assistant" and reply["finish_reason"] == "stop"
 
 
-def _shown(messages: Any) -> list[tuple[str, str]]:
-    return [(message["role"], message["content"]) for message in messages]
-
-
 async def test_errors_and_retries_are_spans_with_a_status(collector):
-    fault = Fault("server_error", attempts=1)
-    with ScriptedModel(faults=[fault]) as model:
-        await evaluated(model, RECORDS[:1], only=("rubrics",), rubrics=("cohesion",))
+    given = {"faults": [Fault("server_error", attempts=1)]}
+    given |= {"only": ("rubrics",), "rubrics": ("cohesion",)}
+    await scripted(**given)
     failed, passed = collector.named("ask rubric")
     assert (failed.is_error, passed.is_error) == (True, False)
     assert failed.attributes["error.type"] == "TransientModelError" and failed.told == ""
     call, again = collector.named("chat")
     assert call.is_error and "gen_ai.usage.input_tokens" not in call.attributes
     assert not again.is_error and collector.parent(again) == passed
-    with ScriptedModel(faults=[fault]) as model:
-        given = {"only": ("rubrics",), "rubrics": ("cohesion",), "tracing_content": True}
-        await evaluated(model, RECORDS[:1], **given)
+    await scripted(**given, tracing_content=True)
     assert any(span.told.startswith("TransientModelError: ") for span in collector.spans)
 
 
 async def test_a_verdict_from_the_cache_is_no_span(collector, tmp_path):
     folder = RunFolder(tmp_path / "run")
     with ScriptedModel() as model:
-        await evaluated(model, RECORDS[:1], folder)
+        await evaluated(model, folder=folder)
         n_spans = len(collector.spans)
         folder.evaluations_file.unlink()
-        await evaluated(model, RECORDS[:1], folder)
+        await evaluated(model, folder=folder)
     new = collector.spans[n_spans:]
     assert not [span for span in new if span.name.startswith(("ask", "chat"))]
     assert len([span for span in new if not span.parent]) == 1
@@ -198,8 +194,8 @@ async def test_the_spans_join_an_application_that_traces(collector, monkeypatch)
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(kept))
     monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
-    with ScriptedModel() as model, provider.get_tracer("app").start_as_current_span("request"):
-        await evaluated(model, RECORDS[:1], only=("nuggets",))
+    with provider.get_tracer("app").start_as_current_span("request"):
+        await scripted(only=("nuggets",))
     found = {span.name: span for span in kept.get_finished_spans()}
     outer, root = found["request"], found["invoke_workflow evaluate"]
     assert root.parent and outer.context and root.parent.span_id == outer.context.span_id
@@ -207,29 +203,8 @@ async def test_the_spans_join_an_application_that_traces(collector, monkeypatch)
 
 
 async def test_nothing_is_sent_unless_wanted(collector):
-    with ScriptedModel() as model:
-        await evaluated(model, RECORDS[:1], tracing=False, tracing_content=True)
+    await scripted(tracing=False, tracing_content=True)
     assert collector.bodies == []
-
-
-def test_nothing_is_imported_unless_wanted():
-    code = """
-import sys
-from ragassay.runs.evaluate import build_job, run_job
-from ragassay.process import run_sync
-from ragassay.evaluators.base import Run
-from ragassay.evaluators.build_run import build_run
-from ragassay.records import Record
-from ragassay.retrievers.literature import Corpus
-from ragassay.settings import load_settings
-job = build_job([Record(id="a", question="Why?", answer="So.")], Corpus())
-run = build_run(load_settings(only=("grades",)), job.corpus)
-assert run_sync(run_job(job, run, None)).evaluations
-assert "ragassay.tracing" in sys.modules
-print([name for name in sys.modules if name.startswith(("opentelemetry.exp", "opentelemetry.pro"))])
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
-    assert done.stdout.strip() == "[]", done.stderr
 
 
 def test_without_the_extra_the_error_names_it(monkeypatch):
@@ -243,9 +218,8 @@ async def test_lost_spans_are_one_line_and_no_error(monkeypatch, caplog):
         pass
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", closed.url)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
-    with ScriptedModel() as model, caplog.at_level(logging.WARNING):
-        result = await evaluated(model, RECORDS[:1], only=("nuggets",))
-    assert result.evaluations
+    with caplog.at_level(logging.WARNING):
+        assert (await scripted(only=("nuggets",))).evaluations
     (line,) = (one.getMessage() for one in caplog.records if one.name.startswith("opentelemetry"))
     assert line.startswith("tracing: spans were lost") and str(closed.port) in line
 
@@ -271,8 +245,7 @@ async def test_the_guide_addresses_each_backend(name, collector, monkeypatch):
         if text.startswith("http"):
             text = f"{collector.url}/{'/'.join(text.split('/')[3:])}"
         monkeypatch.setenv(variable, text)
-    with ScriptedModel() as model:
-        await evaluated(model, RECORDS[:1], only=("nuggets",))
+    await scripted(only=("nuggets",))
     path, headers = DESTINATIONS[name]
     assert set(collector.paths) == {path}
     assert headers.items() <= collector.headers[0].items()

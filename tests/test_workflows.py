@@ -20,18 +20,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = dict(re.findall(r"^([\w-]+):[^\n]*\n((?:\t.*\n?)*)", MAKEFILE, re.MULTILINE))
 SHELL = {
-    "cd",
-    "cp",
-    "cyclonedx-py",
-    "docker",
-    "gh",
-    "make",
-    "mkdir",
-    "pip",
-    "pip-audit",
-    "python",
-    "ragassay",
-    "test",
+    *("cd", "cp", "cyclonedx-py", "docker", "gh", "make", "mkdir", "pip", "pip-audit", "python"),
+    *("ragassay", "test"),
 }
 
 
@@ -52,9 +42,8 @@ def by_name(path: Path) -> str:
 
 def test_there_are_workflows_for_tests_docs_supply_and_a_release():
     assert [path.stem for path in WORKFLOWS] == ["docs", "release", "supply", "tests"]
-    assert set(re.findall(r"[\w-]+", MAKEFILE.partition(".PHONY:")[2].partition("\n")[0])) == set(
-        TARGETS
-    )
+    phony = MAKEFILE.partition(".PHONY:")[2].partition("\n")[0]
+    assert set(re.findall(r"[\w-]+", phony)) == set(TARGETS)
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=by_name)
@@ -83,9 +72,8 @@ def test_a_workflow_may_read_only_and_pins_what_it_uses(path: Path):
 def test_the_tests_are_run_on_every_python_that_is_supported():
     jobs = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text("utf-8"))["jobs"]
     versions = ["3.11", "3.12", "3.13"]
-    assert [jobs[job]["strategy"]["matrix"]["python"] for job in ("tests", "base")] == [
-        versions
-    ] * 2
+    for job in ("tests", "base"):
+        assert jobs[job]["strategy"]["matrix"]["python"] == versions
     assert PROJECT["requires-python"] == ">=3.11,<3.14"
     named = {one.rpartition(" ")[2] for one in PROJECT["classifiers"] if ":: Python :: 3." in one}
     assert sorted(named) == versions

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
+from calls import run
 from fakes import WordEmbedder
-from typer.testing import CliRunner
 from waiting import wait_until
 
 import ragassay
 import ragassay.models.batch_queue as queues
-from ragassay.cli import app
 from ragassay.errors import SettingsError
 from ragassay.models.batches import BatchStore
 from ragassay.runs.folder import RunFolder
@@ -54,15 +53,16 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 def start(*arguments: object) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", _PROGRAM, *map(str, arguments)],
-        env={
-            **os.environ,
-            "RAGASSAY_EVALUATION__SIGNALS": "false",
-            "PYTHONPATH": os.pathsep.join(sys.path),
-        },
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
+
+
+def batched(model: ScriptedModel, /, **more: Any) -> dict[str, Any]:
+    """Options of a batched run of rubrics."""
+    return {"model": JUDGE, "api_base": model.base_url, "only": "rubrics", "batch": True} | more
 
 
 def verdicts(folder: Path) -> list[object]:
@@ -80,76 +80,58 @@ def test_a_batched_run_that_was_killed_goes_on_and_decides_as_one_without_batche
     with ScriptedModel(batches=plan) as model:
         asked = ("evaluate", sample / "answers.jsonl", "--limit", 2, "--model", JUDGE)
         asked = (*asked, "--api-base", model.base_url, "--only", "rubrics", "--only", "citations")
-        batched = (*asked, "--out", tmp_path / "batched", "--batch", "--quiet")
-        first = start(*batched)
+        words = (*asked, "--out", tmp_path / "batched", "--batch", "--quiet")
+        first = start(*words)
         store = BatchStore(tmp_path / "batched")
         wait_until(lambda: any(batch.id for batch in store.read_batches()), first)
         first.kill()
         first.communicate()
         n_submitted = sum(len(batch.requests) for batch in model.batches)
         plan.takes_s = 0.0
-        again = CliRunner().invoke(app, list(map(str, batched)))
-        assert again.exit_code == 0, again.output
+        run(*words)
         keys = Counter(key for batch in model.batches for key in batch.requests)
         assert n_submitted and set(keys.values()) == {1}, "no request is submitted twice"
         n_batched = model.n_requests
         assert n_batched == sum(keys.values())
-        alone = map(str, (*asked, "--out", tmp_path / "alone", "--quiet"))
-        assert CliRunner().invoke(app, list(alone)).exit_code == 0
+        run(*asked, "--out", tmp_path / "alone", "--quiet")
         assert model.n_requests == 2 * n_batched
     assert verdicts(tmp_path / "batched") == verdicts(tmp_path / "alone")
-    cost = [
-        json.loads((tmp_path / name / "summary.json").read_text())["usage"]["cost_usd"]
-        for name in ("batched", "alone")
-    ]
-    assert cost[0] == pytest.approx(cost[1] / 2)
+    half, whole = (RunFolder(tmp_path / name).read_summary().usage for name in ("batched", "alone"))
+    assert half.cost_usd == pytest.approx(whole.cost_usd / 2)
 
 
 def test_what_a_batch_did_not_answer_is_unscored_and_asked_again_by_retry_failed(soon, tmp_path):
     plan = BatchPlan(ending="expired")
     with ScriptedModel(batches=plan) as model:
-        options = {"model": JUDGE, "api_base": model.base_url, "only": "rubrics", "batch": True}
-        result = ragassay.evaluate([ANSWER], out=tmp_path, **options)
+        options = batched(model, out=tmp_path)
+        failures = [one.failure for one in ragassay.evaluate([ANSWER], **options).failed]
         n_first = model.n_requests
-        assert len(result.failed) == 4, "of nine, five are answered"
-        assert {one.failure.reason for one in result.failed} == {"timeout"}
-        assert all(
-            "pass --retry-failed to repeat the request" in one.failure.detail
-            for one in result.failed
-        )
+        assert len(failures) == 4, "of nine, five are answered"
+        for failure in failures:
+            assert failure.reason == "timeout"
+            assert "pass --retry-failed to repeat the request" in failure.detail
         plan.ending = "completed"
-        whole = ragassay.evaluate([ANSWER], out=tmp_path, retry_failed=True, **options)
-        assert not whole.failed
+        assert not ragassay.evaluate([ANSWER], retry_failed=True, **options).failed
         assert model.n_requests == n_first + 4
 
 
 def test_a_reply_that_cannot_be_read_is_asked_for_again_and_again_with_retry_failed(soon, tmp_path):
     junk = Fault("junk", contains="cohesion", first=2)
     with ScriptedModel(batches=BatchPlan(), faults=[junk]) as model:
-        options = {"model": JUDGE, "api_base": model.base_url, "batch": True}
-        options |= {"only": "rubrics", "rubrics": "cohesion", "out": tmp_path}
+        options = batched(model, rubrics="cohesion", out=tmp_path)
         result = ragassay.evaluate([ANSWER], **options)
         assert [one.failure.reason for one in result.failed] == ["unparsable"]
         assert [len(batch.requests) for batch in model.batches] == [1, 1]
-        whole = ragassay.evaluate([ANSWER], retry_failed=True, **options)
-        assert not whole.failed
+        assert not ragassay.evaluate([ANSWER], retry_failed=True, **options).failed
         assert len(model.batches) == 3
 
 
 def test_without_a_folder_a_run_is_batched_and_says_that_nothing_can_be_resumed(soon):
     events: list[str] = []
-    with (
-        ScriptedModel(batches=BatchPlan()) as model,
-        pytest.warns(match="the run uses batch without"),
-    ):
-        result = ragassay.evaluate(
-            [ANSWER],
-            model=JUDGE,
-            api_base=model.base_url,
-            only="rubrics",
-            batch=True,
-            progress=lambda event: events.append(event.phase),
-        )
+    lost = pytest.warns(match="the run uses batch without")
+    with ScriptedModel(batches=BatchPlan()) as model, lost:
+        options = batched(model, progress=lambda event: events.append(event.phase))
+        result = ragassay.evaluate([ANSWER], **options)
     assert not result.failed and len(model.requests) == 9
     assert any(one.startswith("submitted batch batch_1 with 9 questions") for one in events)
 
@@ -158,29 +140,18 @@ def test_a_panel_and_a_cascade_are_batched_over_all_answers(soon, tmp_path):
     answers = [{**ANSWER, "question": f"Does drug X help {n} people?"} for n in range(4)]
     with ScriptedModel(batches=BatchPlan()) as one, ScriptedModel(batches=BatchPlan()) as two:
         judges = [f"{JUDGE}@{one.base_url}", f"openai/gpt-4.1@{two.base_url}"]
-        options = {"only": "rubrics", "rubrics": "cohesion", "batch": True}
-        panel = ragassay.evaluate(answers, model=judges, out=tmp_path / "panel", **options)
-        assert not panel.failed
+        panel = batched(one, rubrics="cohesion", model=judges)
+        assert not ragassay.evaluate(answers, out=tmp_path / "panel", **panel).failed
         assert len(one.batches[0].requests) == len(two.batches[0].requests) == 4
-        cascade = ragassay.evaluate(
-            answers,
-            model=judges[0],
-            escalate=judges[1],
-            when="entropy>0.01",
-            out=tmp_path / "cascade",
-            **options,
-        )
-        assert not cascade.failed
+        second = {"model": judges[0], "escalate": judges[1], "when": "entropy>0.01"}
+        assert not ragassay.evaluate(answers, out=tmp_path / "cascade", **panel | second).failed
         assert len(one.batches[-1].requests) == len(two.batches[-1].requests) == 4
 
 
 def test_a_provider_without_batches_is_refused_before_any_work(sample, tmp_path):
-    answers = sample / "answers.jsonl"
-    result = CliRunner().invoke(
-        app, ["evaluate", str(answers), "--model", "groq/llama", "--batch", "--out", str(tmp_path)]
-    )
-    assert result.exit_code == 1
-    assert "batch: groq/llama has no batch API" in " ".join(result.stderr.split())
+    given = (sample / "answers.jsonl", "--model", "groq/llama", "--batch", "--out", tmp_path)
+    _, errors = run("evaluate", *given, code=1)
+    assert "batch: groq/llama has no batch API" in " ".join(errors.split())
     assert not list(tmp_path.iterdir())
     with pytest.raises(SettingsError, match="batch requires a hosted judge"):
         ragassay.evaluate([ANSWER], batch=True)

@@ -5,16 +5,13 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from calls import call
+from calls import call, run
 from case_tables import each_case
-from conftest import ROOT
 
 from ragassay.cli import COMMANDS
 from ragassay.cli.base import MOST_USED, N_EXAMPLES
@@ -36,20 +33,20 @@ def model() -> Iterator[ScriptedModel]:
         yield started
 
 
-def evaluate(model: ScriptedModel, answers: Path, out: Path, *more: object) -> tuple[int, str, str]:
+def evaluate(
+    model: ScriptedModel, answers: Path, out: Path, *more: object, quiet: bool = True
+) -> tuple[int, str, str]:
     judge = ("--model", model.model_name, "--api-base", model.base_url)
-    return call("evaluate", answers, "--out", out, "--quiet", *judge, *more)
+    return call("evaluate", answers, "--out", out, *judge, *more, *["--quiet"] * quiet)
 
 
 @pytest.mark.integration
 def test_evaluate_then_report(model, sample, tmp_path):
     answers, corpus = sample / "answers.jsonl", sample / "abstracts.jsonl"
-    code, _, _ = evaluate(model, answers, tmp_path / "run", "--corpus", corpus, "--limit", 2)
-    assert code == 0
+    assert evaluate(model, answers, tmp_path / "run", "--corpus", corpus, "--limit", 2)[0] == 0
     page = (tmp_path / "run" / "report.html").read_bytes()
     (tmp_path / "run" / "report.html").unlink()
-    code, shown, _ = call("report", tmp_path / "run")
-    assert code == 0
+    shown, _ = run("report", tmp_path / "run")
     assert "Lowest rubric: " in shown and "Factual correctness" in shown
     lines = shown.splitlines()
     assert len(lines) <= 40 and max(map(len, lines[:-1])) <= 80, shown  # the last names a path
@@ -68,10 +65,7 @@ def test_json_is_for_machines(model, sample, tmp_path):
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize(
-    ("threshold", "code"),
-    [("cohesion=1", 0), ("cohesion=5", 4), ("rubric.cohesion=5", 4), ("nuggets.recall=2", 1)],
-)
+@pytest.mark.parametrize(("threshold", "code"), [("cohesion=1", 0), ("rubric.cohesion=5", 4)])
 def test_fail_under_has_its_own_exit_code(model, sample, tmp_path, threshold, code):
     more = ("--limit", 1, "--fail-under", threshold)
     found, _, errors = evaluate(model, sample / "answers.jsonl", tmp_path / "run", *more)
@@ -79,35 +73,33 @@ def test_fail_under_has_its_own_exit_code(model, sample, tmp_path, threshold, co
     assert ("below" in errors) == (code == 4)
 
 
-def test_a_threshold_tells_below_from_not_measured():
-    summary = Summary(
-        n_records=4,
-        n_evaluated=4,
-        n_failed=0,
-        n_rejected=0,
-        scores={
-            "nuggets.recall": Score(value=0.5, n=4),
-            "citations.support": Score(value=None, n=0, n_unscored=4),
-            "nuggets.vital_recall": Score(value=None, n=0),
-        },
-    )
-    given = ("nuggets.recall=.4", "nuggets.recall=.6", "citations.support=.5")
-    more = ("nuggets.vital_recall=.5", "rubric.cohesion=3")
-    found = [one.check_summary(summary) for one in parse_thresholds((*given, *more))]
-    assert found == [
-        ("reached", ""),
-        ("below", "nuggets.recall is 0.500, below 0.6"),
+def summary_of(scores: dict[str, Score]) -> Summary:
+    return Summary(n_records=4, n_evaluated=4, n_failed=0, n_rejected=0, scores=scores)
+
+
+@each_case(
+    ("threshold", "verdict", "line"),
+    [
+        ("nuggets.recall=.4", "reached", ""),
+        ("nuggets.recall=.6", "below", " is 0.500, below 0.6"),
+        ("citations.support=.5", "unmeasured", ": 4 of 4 answers are unscored"),
+        ("nuggets.vital_recall=.5", "unmeasured", ": no answer has this score"),
         (
+            "rubric.cohesion=3",
             "unmeasured",
-            "citations.support could not be measured: 4 of 4 answers are unscored",
+            " (the run has the scores: nuggets.recall, citations.support, nuggets.vital_recall)",
         ),
-        ("unmeasured", "nuggets.vital_recall could not be measured: no answer has this score"),
-        (
-            "unmeasured",
-            "rubric.cohesion could not be measured (the run has the scores: nuggets.recall, "
-            "citations.support, nuggets.vital_recall)",
-        ),
-    ]
+    ],
+)
+def test_a_threshold_tells_below_from_not_measured(threshold: str, verdict: str, line: str):
+    scores = {
+        "nuggets.recall": Score(value=0.5, n=4),
+        "citations.support": Score(value=None, n=0, n_unscored=4),
+        "nuggets.vital_recall": Score(value=None, n=0),
+    }
+    (found,) = parse_thresholds([threshold])
+    key = threshold.partition("=")[0] + " could not be measured" * (verdict == "unmeasured")
+    assert found.check_summary(summary_of(scores)) == (verdict, line and key + line)
 
 
 @each_case(
@@ -125,9 +117,8 @@ def test_a_range_is_held_against_a_threshold_by_both_ends(key: str, least: str, 
         "citations.support": Score(value=0.6, n=2, n_unscored=6, worst=0.2, best=0.8),
         "citations.contradict": Score(value=0.6, n=2, n_unscored=6, worst=0.8, best=0.2),
     }
-    summary = Summary(n_records=1, n_evaluated=1, n_failed=0, n_rejected=0, scores=scores)
     (threshold,) = parse_thresholds([f"{key}={least}"])
-    found, line = threshold.check_summary(summary)
+    found, line = threshold.check_summary(summary_of(scores))
     assert found == verdict
     assert (line == "") == (verdict == "reached")
     assert not line or f"{key} is between 0.200 and 0.800" in line
@@ -161,29 +152,19 @@ def test_a_threshold_that_needs_a_judge_leaves_no_run(sample, tmp_path, monkeypa
 
 
 @each_case(
-    ("key", "said"),
-    [
-        ("nuggets.recal", "nuggets.recall"),
-        ("citation.support", "citations.support"),
-        ("rubric.cohesive", "rubric.cohesion"),
-        ("nonsense.of.mine", "docs/evaluators.md"),
-    ],
-)
-def test_a_threshold_of_no_score_is_refused_before_the_run(key: str, said: str):
-    with pytest.raises(InputError, match=f"unknown score.*{said}"):
-        parse_thresholds([f"{key}=.5"])
-
-
-@each_case(
     ("given", "said"),
     [
+        ("nuggets.recal=.5", "unknown score.*nuggets.recall"),
+        ("citation.support=.5", "unknown score.*citations.support"),
+        ("rubric.cohesive=.5", "unknown score.*rubric.cohesion"),
+        ("nonsense.of.mine=.5", "unknown score.*docs/evaluators.md"),
         ("citations.support=80", "citations.support must be from 0 to 1"),
         ("nuggets.recall=-1", "nuggets.recall must be from 0 to 1"),
         ("cohesion=80", "rubric.cohesion must be from 1 to 5"),
         ("rubric.cohesion=.8", "rubric.cohesion must be from 1 to 5"),
     ],
 )
-def test_a_threshold_off_the_scale_is_refused_before_the_run(given: str, said: str):
+def test_a_threshold_of_no_score_or_off_the_scale_is_refused_before_the_run(given: str, said: str):
     for own in ((), load_rubrics("yescieval")):
         with pytest.raises(InputError, match=said):
             parse_thresholds([given], own=own)
@@ -208,12 +189,9 @@ def test_a_score_that_could_not_be_measured_has_its_own_exit_code(model, sample,
 def test_a_run_of_which_nothing_could_be_judged_leads_with_that(sample, tmp_path, monkeypatch):
     monkeypatch.setenv("RAGASSAY_JUDGE__MAX_ATTEMPTS", "1")
     with ScriptedModel(faults=[Fault("unavailable")]) as model:
-        judge = ("--model", model.model_name, "--api-base", model.base_url)
         more = ("--limit", 2, "--only", "rubrics", "--fail-under", "cohesion=1")
-        out = tmp_path / "run"
-        code, shown, errors = call(
-            "evaluate", sample / "answers.jsonl", *judge, *more, "--out", out
-        )
+        answers, out = sample / "answers.jsonl", tmp_path / "run"
+        code, shown, errors = evaluate(model, answers, out, *more, quiet=False)
     assert code == 1
     first, *rest = shown.splitlines()
     assert first.startswith("Nothing could be judged. Server error: 18 verdicts unscored; run")
@@ -228,9 +206,8 @@ def test_an_endpoint_that_dies_half_way_is_told_in_one_line(sample, tmp_path, mo
     monkeypatch.setenv("RAGASSAY_JUDGE__MAX_ATTEMPTS", "1")
     asked = itertools.count()
     with ScriptedModel(faults=[Fault("unavailable", when=lambda _: next(asked) > 9)]) as model:
-        judge = ("--model", model.model_name, "--api-base", model.base_url)
-        more = ("--only", "rubrics", "--limit", 2, "--out", tmp_path / "run")
-        code, shown, _ = call("evaluate", sample / "answers.jsonl", *judge, *more)
+        answers, more = sample / "answers.jsonl", ("--only", "rubrics", "--limit", 2)
+        code, shown, _ = evaluate(model, answers, tmp_path / "run", *more, quiet=False)
     assert code == 3
     told = " ".join(shown.split())
     assert told.count("9 verdicts unscored; run the same command with --retry-failed.") == 1
@@ -248,22 +225,20 @@ def test_a_bad_line_is_named_set_aside_and_the_rest_runs(model, tmp_path):
     )
     code, _, errors = evaluate(model, answers, tmp_path / "run")
     assert code == 3
-    assert "answers.jsonl:2" in errors
-    assert "answer" in errors
+    assert "answers.jsonl:2: answer" in errors
     (rejected,) = (tmp_path / "run" / "rejected.jsonl").read_text().splitlines()
+    (_,) = (tmp_path / "run" / "evaluations.jsonl").read_text().splitlines()
     assert json.loads(rejected)["line"] == 2
-    assert len((tmp_path / "run" / "evaluations.jsonl").read_text().splitlines()) == 1
 
 
 @pytest.mark.parametrize(
-    "command",
-    [["evaluate"], ["audit"], ["strategies"], ["similarity"], ["grade", "--grade", "thomas"]],
+    "command", ["evaluate", "audit", "strategies", "similarity", "grade --grade thomas"]
 )
 def test_nothing_to_evaluate_is_an_error_that_names_the_lines(command, tmp_path):
     answers = tmp_path / "answers.jsonl"
     answers.write_text('{"id": "a", "question": "q", "answer": ""}\n{"id": "b", "question": "q"}\n')
-    code, out, errors = call(command[0], answers, *command[1:])
-    assert (code, out) == (1, "")
+    out, errors = run(*command.split(), answers, code=1)
+    assert out == ""
     assert f"{answers}:1: answer: found an empty answer, expected text" in errors
     assert f"{answers}:2: answer: the field is missing" in errors
 
@@ -272,17 +247,14 @@ def test_columns_of_a_table_are_named_on_the_command_line(tmp_path):
     answers, out = tmp_path / "answers.csv", tmp_path / "answers.jsonl"
     answers.write_text("query,output,n\nWhy?,Aspirin thins blood.,1\n")
     named = ("--map", "question=query,answer=output")
-    code, shown, _ = call(
-        "evaluate", answers, *named, "--model", "openai/none", "--dry-run", "--json"
-    )
-    assert (code, json.loads(shown)["n_records"]) == (0, 1)
-    assert call("convert", answers, out, *named)[0] == 0
+    dry = ("--model", "openai/none", "--dry-run", "--json")
+    shown, _ = run("evaluate", answers, *named, *dry)
+    assert json.loads(shown)["n_records"] == 1
+    run("convert", answers, out, *named)
     assert json.loads(out.read_text())["metadata"] == {"n": "1"}
-    code, _, errors = call("evaluate", answers, "--map", "question=prompt", "--dry-run")
-    assert (code, errors) == (
-        1,
-        f"error: {answers} has no column 'prompt'; the columns are query, output, n\n",
-    )
+    _, errors = run("evaluate", answers, "--map", "question=prompt", "--dry-run", code=1)
+    columns = "the columns are query, output, n"
+    assert errors == f"error: {answers} has no column 'prompt'; {columns}\n"
     for command in ("audit", "grade", "nuggets create", "nuggets assign"):
         assert "--map" in call(*command.split(), "--help")[1]
 
@@ -291,60 +263,34 @@ def test_a_folder_of_workbooks_is_evaluated(tmp_path):
     (tmp_path / "a.csv").write_text(
         "research_question,paper_1_title,paper_1_abstract,gen_synthesis\nWhy?,T,A,It helps (1).\n"
     )
-    code, shown, _ = call("evaluate", tmp_path, "--model", "openai/none", "--dry-run", "--json")
-    assert (code, json.loads(shown)["n_records"]) == (0, 1)
-
-
-@pytest.mark.integration
-def test_a_wrong_key_is_one_line(sample, tmp_path):
-    with ScriptedModel(faults=[Fault("unauthorized")]) as model:
-        code, out, errors = evaluate(model, sample / "answers.jsonl", tmp_path / "run")
-        assert model.n_requests < 100, "a wrong key is not tried for every call"
-    assert code == 1
-    assert "key" in errors.lower()
-    assert "Traceback" not in out + errors
+    shown, _ = run("evaluate", tmp_path, "--model", "openai/none", "--dry-run", "--json")
+    assert json.loads(shown)["n_records"] == 1
 
 
 def test_dry_run_asks_nobody(sample):
     more = ("--dry-run", "--json", "--corpus", sample / "abstracts.jsonl")
-    code, out, _ = call("evaluate", sample / "answers.jsonl", "--model", "openai/none", *more)
+    out, _ = run("evaluate", sample / "answers.jsonl", "--model", "openai/none", *more)
     plan = json.loads(out)
-    assert code == 0
-    assert plan["n_records"] == 8
-    assert plan["n_calls"] > 8 * 9
+    assert plan["n_records"] == 8 and plan["n_calls"] > 8 * 9
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("command", "said"),
     [
-        (["evaluate", "missing.jsonl"], "missing.jsonl"),
-        (["report", "no-such-run"], "has no run"),
-        (["evaluate", "{sample}", "--only", "nuggets", "--fail-under", "f1"], "SCORE=VALUE"),
-        (["evaluate", "{sample}", "--only", "nuggets", "--fail-under", "beauty=3"], "beauty"),
-        (
-            ["evaluate", "{sample}", "--rubric-set", "usr", "--dry-run"],
-            "a judge is required; pass --model",
-        ),
-        (
-            ["evaluate", "{sample}", "--no-signals", "--dry-run"],
-            "a judge is required; pass --model",
-        ),
-        (["evaluate", "{sample}", "--rubric", "beauty", "--dry-run"], "unknown rubric 'beauty'"),
+        ("evaluate missing.jsonl", "missing.jsonl"),
+        ("report no-such-run", "has no run"),
+        ("evaluate {sample} --only nuggets --fail-under f1", "SCORE=VALUE"),
+        ("evaluate {sample} --only nuggets --fail-under beauty=3", "beauty"),
+        ("evaluate {sample} --rubric-set usr --dry-run", "a judge is required; pass --model"),
+        ("evaluate {sample} --no-signals --dry-run", "a judge is required; pass --model"),
+        ("evaluate {sample} --rubric beauty --dry-run", "unknown rubric 'beauty'"),
     ],
 )
-def test_a_mistake_is_one_clear_line(arguments, said, sample):
-    filled = [a.format(sample=sample / "answers.jsonl") for a in arguments]
-    code, _, errors = call(*filled)
-    assert code == 1
-    assert said in errors
-    assert errors.startswith("error: ")
-    assert len(errors.strip().splitlines()) == 1
-
-
-def test_help_teaches():
-    _, shown, _ = call("evaluate", "--help")
-    for word in ("--corpus", "--model", "--fail-under", "For example", "Exit codes"):
-        assert word in shown
+def test_a_mistake_is_one_clear_line(command, said, sample):
+    words = [word.format(sample=sample / "answers.jsonl") for word in command.split()]
+    _, errors = run(*words, code=1)
+    (line,) = errors.strip().splitlines()
+    assert line.startswith("error: ") and said in line
 
 
 def test_help_fits_one_screen_and_all_options_stand_in_groups(monkeypatch):
@@ -365,6 +311,13 @@ def test_help_fits_one_screen_and_all_options_stand_in_groups(monkeypatch):
         assert every.count(f"\n{group}:\n") == 1
 
 
+BRIEF = {
+    *("report", "demo", "review", "serve", "runs", "prompts", "models", "corpus", "nuggets"),
+    *("verifiers", "testbank", "grades", "qa"),
+}
+"""Groups of commands, and commands whose help has no examples or no exit codes."""
+
+
 def test_all_commands_stand_under_headings_on_one_screen(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     _, shown, _ = call("--help")
@@ -374,20 +327,7 @@ def test_all_commands_stand_under_headings_on_one_screen(monkeypatch):
         below = shown.partition(f"\n{heading}:\n")[2].partition("\n\n")[0]
         assert [line.split()[0] for line in below.splitlines()] == [*commands]
         for name in commands:
-            assert call(name, "--help")[0] == 0
-
-
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
-def test_help_loads_no_heavy_library(arguments):
-    program = (
-        "import sys\n"
-        "from ragassay.cli import app\n"
-        f"try:\n    app({arguments!r})\nexcept SystemExit:\n    pass\n"
-        "heavy = {'torch', 'transformers', 'litellm', 'dspy', 'langgraph', 'pandas'}\n"
-        f"heavy |= {{'pydantic', 'asyncio'}} if {arguments} == ['--help'] else set()\n"
-        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True
-    )
-    assert done.stderr.strip() == "[]"
+            code, text, _ = call(name, "--help")
+            assert code == 0
+            is_taught = "For example" in text and "Exit codes" in text
+            assert is_taught == (name not in BRIEF), name

@@ -6,24 +6,20 @@ import json
 from functools import partial
 from pathlib import Path
 
+import calls
 import pytest
-from calls import call as call_command
 from case_tables import each_case
 
 from ragassay.formats import read_records
 from ragassay.formats.write import WRITABLE_FORMATS
 
-call = partial(call_command, "convert")
+convert = partial(calls.run, "convert")
 
-RUN = {
-    "team_id": "t",
-    "run_name": "r",
-    "contact_email": "a@b",
-    "results": [
-        {"topic_id": "116", "answer": "It helps [111, 222]. It is safe [333].", "references": []},
-        {"topic_id": "117", "answer": "None."},
-    ],
-}
+RESULTS = [
+    {"topic_id": "116", "answer": "It helps [111, 222]. It is safe [333].", "references": []},
+    {"topic_id": "117", "answer": "None."},
+]
+RUN = {"team_id": "t", "run_name": "r", "contact_email": "a@b", "results": RESULTS}
 
 
 @pytest.fixture
@@ -44,9 +40,8 @@ def test_a_run_becomes_ragassay_lines_with_questions_and_nuggets(run, topics, tm
     gold = tmp_path / "gold.jsonl"
     gold.write_text('{"qid": "116", "nuggets": [{"text": "n1", "importance": "vital"}]}\n')
     out = tmp_path / "answers.jsonl.gz"
-    code, said, errors = call(run, out, "--questions", topics, "--nuggets", gold)
-    assert (code, errors) == (0, "")
-    assert said == f"2 answers, biogen-2024 to ragassay: {out}\n"
+    said = convert(run, out, "--questions", topics, "--nuggets", gold)
+    assert said == (f"2 answers, biogen-2024 to ragassay: {out}\n", "")
     first, _ = read_records(out).records
     assert (first.id, first.question) == ("t/r/116", "Q116?")
     assert first.nuggets[0].importance == "vital"
@@ -59,14 +54,11 @@ def test_the_sample_becomes_every_format_and_what_is_left_out_is_said(sample, tm
         lines = (sample / "answers.jsonl").read_text(encoding="utf-8").splitlines()
         answers = tmp_path / "alpha.jsonl"
         answers.write_text("\n".join(one for one in lines if '"alpha-rag"' in one))
-    code, _, errors = call(answers, out, "--to", form, "--team", "team")
-    assert code == 0
+    _, errors = convert(answers, out, "--to", form, "--team", "team")
     if form == "ragassay":
         assert errors == ""
     else:
-        assert errors.startswith(
-            f"fields dropped or changed because {form} does not support them: "
-        )
+        assert errors.startswith(f"fields dropped or changed because {form} does not support them")
         assert " answers\n" in errors
     if form != "biogen-2024":
         assert read_records(out).format == form
@@ -74,25 +66,20 @@ def test_the_sample_becomes_every_format_and_what_is_left_out_is_said(sample, tm
 
 def test_a_plain_answer_is_cut_into_sentences_that_list_what_they_cite(run, topics, tmp_path):
     out = tmp_path / "run.jsonl"
-    code, _, _ = call(run, out, "--questions", topics, "--to", "trec-rag-2025")
-    assert code == 0
+    convert(run, out, "--questions", topics, "--to", "trec-rag-2025")
     first = json.loads(out.read_text().splitlines()[0])
-    assert first["answer"] == [
-        {"text": "It helps.", "citations": [0, 1]},
-        {"text": "It is safe.", "citations": [2]},
-    ]
+    sentences = [(one["text"], one["citations"]) for one in first["answer"]]
+    assert sentences == [("It helps.", [0, 1]), ("It is safe.", [2])]
     assert first["references"] == ["111", "222", "333"]
 
 
 def test_a_name_is_given_to_systems_that_have_none(tmp_path):
     answers, out = tmp_path / "answers.jsonl", tmp_path / "run.jsonl"
     answers.write_text('{"id": "1", "question": "Q", "answer": "A."}\n')
-    code, _, errors = call(answers, out, "--to", "biogen-2025-b")
-    assert code == 1
-    assert errors == ("error: record '1' cannot be written: system: found None (team_id/run_id)\n")
+    _, errors = convert(answers, out, "--to", "biogen-2025-b", code=1)
     assert not out.exists()
-    code, _, _ = call(answers, out, "--to", "biogen-2025-b", "--system", "t/r")
-    assert code == 0
+    assert errors == "error: record '1' cannot be written: system: found None (team_id/run_id)\n"
+    convert(answers, out, "--to", "biogen-2025-b", "--system", "t/r")
     assert read_records(out).records[0].system == "t/r"
 
 
@@ -100,8 +87,7 @@ def test_a_bad_line_is_named_and_the_rest_is_written(tmp_path):
     answers, out = tmp_path / "answers.jsonl", tmp_path / "out.jsonl"
     bad = '{"question": "Q"}\n' * 12
     answers.write_text(bad + '{"id": "a", "question": "Q", "answer": "A"}\n')
-    code, _, errors = call(answers, out)
-    assert code == 3
+    _, errors = convert(answers, out, code=3)
     assert f"rejected {answers}:1: answer: the field is missing" in errors
     assert "... and 2 more rejected lines" in errors
     assert [record.id for record in read_records(out).records] == ["a"]
@@ -110,16 +96,16 @@ def test_a_bad_line_is_named_and_the_rest_is_written(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["missing.jsonl", "out"], "missing.jsonl does not exist"),
-        (["{sample}", "out", "--to", "bibtex"], "choose from ragassay, biogen-2024"),
-        (["{sample}", "nowhere/out"], "cannot be written"),
-        (["{sample}", "out", "--questions", "{sample}"], "already contains the questions"),
+        ("missing.jsonl out", "missing.jsonl does not exist"),
+        ("{sample} out --to bibtex", "choose from ragassay, biogen-2024"),
+        ("{sample} nowhere/out", "cannot be written"),
+        ("{sample} out --questions {sample}", "already contains the questions"),
     ],
 )
 def test_a_mistake_is_one_clear_line(arguments, said, sample, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    code, _, errors = call(*(a.format(sample=sample / "answers.jsonl") for a in arguments))
-    assert code == 1
+    words = [word.format(sample=sample / "answers.jsonl") for word in arguments.split()]
+    _, errors = convert(*words, code=1)
     assert said in errors
     assert len(errors.strip().splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
@@ -128,46 +114,30 @@ def test_a_mistake_is_one_clear_line(arguments, said, sample, tmp_path, monkeypa
 def test_no_answer_at_all_is_written_as_none(tmp_path):
     answers = tmp_path / "answers.jsonl"
     answers.write_text('{"question": "Q"}\n')
-    code, _, errors = call(answers, tmp_path / "out.jsonl")
-    assert code == 1
+    _, errors = convert(answers, tmp_path / "out.jsonl", code=1)
     assert f"{answers}: no usable record" in errors
     assert not (tmp_path / "out.jsonl").exists()
-
-
-def test_help_teaches():
-    _, shown, _ = call("--help")
-    for word in (
-        "--to",
-        "--questions",
-        "--nuggets",
-        "For example",
-        "Exit codes",
-        *WRITABLE_FORMATS,
-    ):
-        assert word in shown
 
 
 def test_an_empty_answer_is_rejected_unless_it_is_asked_for(tmp_path):
     path, out = tmp_path / "answers.jsonl", tmp_path / "out.jsonl"
     rows = [{"id": n, "question": "Q?", "answer": a} for n, a in (("a", "Yes."), ("b", " [1]"))]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    code, _, told = call(path, out)
-    assert code == 3
+    _, told = convert(path, out, code=3)
     assert "found an empty answer" in told
     assert [one.id for one in read_records(out).records] == ["a"]
-    assert call(path, out, "--keep-empty")[0] == 0
+    convert(path, out, "--keep-empty")
     assert [one.id for one in read_records(out).records] == ["a", "b"]
-    assert call(path, out, "--to", "nuggetizer-create")[0] == 0
+    convert(path, out, "--to", "nuggetizer-create")
 
 
 def test_what_was_read_as_what_and_what_was_not_read_is_said(tmp_path):
     path, out = tmp_path / "answers.jsonl", tmp_path / "out.jsonl"
     row = {"query": "Q?", "output": "Yes.", "blob": ["Drug A lowered blood pressure by far."]}
     path.write_text(json.dumps(row) + "\n")
-    code, _, told = call(path, out)
-    assert code == 0
+    _, told = convert(path, out)
     assert "Read `query` as question, `output` as answer." in told
     assert "1 answer has text in `blob` that was not read" in told
-    assert call(path, out, "--map", "sources=blob")[0] == 0
+    convert(path, out, "--map", "sources=blob")
     (record,) = read_records(out).records
     assert [one.text for one in record.sources] == row["blob"]

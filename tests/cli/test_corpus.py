@@ -6,12 +6,23 @@ import json
 import shutil
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import calls
 import pytest
 from fakes import WordEmbedder
 
 run = partial(calls.run, "corpus")
+
+
+def search(folder: Path, query: str, *options: str) -> list[dict[str, Any]]:
+    out, _ = run("search", folder, query, "--json", *options)
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def ids(folder: Path, query: str, *options: str) -> list[str]:
+    return [found["id"] for found in search(folder, query, *options)]
+
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "pubmed"
 SOURCES = sorted(EXAMPLES.glob("pubmed99*.xml"))
@@ -36,10 +47,8 @@ def test_building_again_changes_nothing(corpus: Path) -> None:
 def test_info_names_the_files(corpus: Path) -> None:
     assert "pubmed99n0002.xml" in run("info", corpus)[0]
     files = json.loads(run("info", corpus, "--json")[0])["files"]
-    assert [(f["n_articles"], f["n_deleted"], f["n_rejected"]) for f in files] == [
-        (13, 0, 1),
-        (7, 1, 0),
-    ]
+    counts = [(file["n_articles"], file["n_deleted"], file["n_rejected"]) for file in files]
+    assert counts == [(13, 0, 1), (7, 1, 0)]
 
 
 def test_get_shows_revisions_and_misses_deletions(corpus: Path) -> None:
@@ -53,14 +62,11 @@ def test_get_shows_revisions_and_misses_deletions(corpus: Path) -> None:
 
 
 def test_search_and_its_filters(corpus: Path) -> None:
-    def ids(*options: str) -> list[str]:
-        out, _ = run("search", corpus, "brelozant migraine", "--json", *options)
-        return [json.loads(line)["id"] for line in out.splitlines()]
-
-    assert {"99000101", "99000901", "99000902"} <= set(ids())
-    assert len(ids("--k", "1")) == 1
-    assert "99000101" not in ids("--since", "2024")
-    assert ids("--type", "preprint") == ["99000901"]
+    query = "brelozant migraine"
+    assert {"99000101", "99000901", "99000902"} <= set(ids(corpus, query))
+    assert len(ids(corpus, query, "--k", "1")) == 1
+    assert "99000101" not in ids(corpus, query, "--since", "2024")
+    assert ids(corpus, query, "--type", "preprint") == ["99000901"]
     text, _ = run("search", corpus, "brelozant preprint migraine days")
     assert "preprint; medRxiv" in text
     assert "no results" in run("search", corpus, "zzzz")[0]
@@ -68,33 +74,31 @@ def test_search_and_its_filters(corpus: Path) -> None:
 
 def test_a_retracted_article_is_left_out_when_asked(corpus: Path) -> None:
     title = json.loads(run("get", corpus, "99000304")[0])["title"]
-
-    def ids(*options: str) -> list[str]:
-        out, _ = run("search", corpus, title, "--json", "--k", "15", *options)
-        return [json.loads(line)["id"] for line in out.splitlines()]
-
-    assert "99000304" in ids()
-    assert set(ids()) - set(ids("--no-retracted")) == {"99000304"}
+    every, rest = (ids(corpus, title, "--k", "15", *more) for more in ((), ("--no-retracted",)))
+    assert set(every) - set(rest) == {"99000304"}
 
 
-def test_evaluate_prints_measures(corpus: Path, tmp_path: Path) -> None:
-    (tmp_path / "q.tsv").write_text("a\tbrelozant migraine preprint interim report\nb\tno such\n")
-    (tmp_path / "qrels").write_text("a 0 99000901 1\nb 0 1 1\n")
-    options = ("--queries", tmp_path / "q.tsv", "--qrels", tmp_path / "qrels", "--json")
-    rows = [json.loads(line) for line in run("evaluate", corpus, *options)[0].splitlines()]
+@pytest.fixture
+def judged(tmp_path: Path) -> tuple[object, ...]:
+    """Options that name two queries with their relevant articles; one is not answered."""
+    queries, qrels = tmp_path / "q.tsv", tmp_path / "qrels"
+    queries.write_text("a\tbrelozant migraine preprint interim report\nb\tno such\n")
+    qrels.write_text("a 0 99000901 1\nb 0 1 1\n")
+    return "--queries", queries, "--qrels", qrels, "--json"
+
+
+def test_evaluate_prints_measures(corpus: Path, judged: tuple[object, ...]) -> None:
+    rows = [json.loads(line) for line in run("evaluate", corpus, *judged)[0].splitlines()]
     assert [row["measure"] for row in rows] == ["nDCG@10", "R@100", "RR", "AP"]
     assert [row["value"] for row in rows] == [0.5] * 4, "one query of two is answered in full"
     assert {row["n"] for row in rows} == {2}
 
 
-def test_evaluate_says_what_it_could_not_read_and_measures_the_rest(
-    corpus: Path, tmp_path: Path
-) -> None:
-    queries, qrels = tmp_path / "q.tsv", tmp_path / "qrels"
-    queries.write_text("a\tbrelozant migraine preprint interim report\nno tab\n")
-    qrels.write_text("a 0 99000901 1\nb 0 1 yes\n")
-    options = ("--queries", queries, "--qrels", qrels, "--json")
-    out, err = run("evaluate", corpus, *options, code=3)
+def test_evaluate_says_what_it_could_not_read_and_measures_the_rest(corpus, judged) -> None:
+    _, queries, _, qrels, _ = judged
+    queries.write_text(queries.read_text().replace("b\tno such", "no tab"))
+    qrels.write_text(qrels.read_text().replace("b 0 1 1", "b 0 1 yes"))
+    out, err = run("evaluate", corpus, *judged, code=3)
     assert [json.loads(line)["value"] for line in out.splitlines()] == [1.0] * 4
     assert f'rejected {qrels}:2: grade: found the text "yes", expected a whole number' in err
     assert f"rejected {queries}:2: found 1 columns, expected `qid TAB text`" in err
@@ -114,13 +118,11 @@ def test_what_is_no_corpus_is_one_line(tmp_path: Path) -> None:
 
 @pytest.fixture
 def words(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Embeds without a model."""
     monkeypatch.setattr("ragassay.models.embeddings.Embedder", lambda name: WordEmbedder(name))
 
 
 @pytest.fixture
 def own(corpus: Path, tmp_path: Path) -> Path:
-    """A copy of the corpus that a test may change."""
     return Path(shutil.copytree(corpus, tmp_path / "own"))
 
 
@@ -134,10 +136,9 @@ def test_embed_makes_vectors_that_info_and_search_know_of(own: Path) -> None:
     # A long folder's name breaks the line.
     assert "15 articles" in " ".join(run("info", own)[0].split())
     assert out in run("info", own)[0]
-    found = [run("search", own, "brelozant migraine", "--json", "--by", by)[0] for by in WAYS]
-    assert len(set(found)) == 3
-    assert run("search", own, "brelozant migraine", "--json")[0] == found[2], "auto is hybrid"
-    dense = [json.loads(line)["id"] for line in found[1].splitlines()]
+    words, dense, hybrid = (search(own, "brelozant migraine", "--by", by) for by in WAYS)
+    assert words != dense != hybrid != words
+    assert search(own, "brelozant migraine") == hybrid, "auto is hybrid"
     assert len(dense) == 10, "a search by meaning finds something for anything"
 
 
@@ -160,12 +161,12 @@ def test_vectors_that_the_corpus_has_outgrown_are_named(own: Path, tmp_path: Pat
 
 @pytest.mark.usefixtures("words")
 def test_hits_are_reranked_when_asked(own: Path) -> None:
-    def ids(*options: str) -> list[str]:
-        out, _ = run("search", own, "brelozant migraine days", "--json", *options)
-        return [json.loads(line)["id"] for line in out.splitlines()]
-
-    assert sorted(ids("--rerank", "embedded")) == sorted(ids("--rerank", "none")) == sorted(ids())
-    assert ids("--rerank", "none") == ids() != ids("--rerank", "embedded")
+    plain, embedded, none = (
+        ids(own, "brelozant migraine days", *more)
+        for more in ((), ("--rerank", "embedded"), ("--rerank", "none"))
+    )
+    assert sorted(embedded) == sorted(plain)
+    assert none == plain != embedded
 
 
 @pytest.mark.usefixtures("words")
@@ -176,15 +177,12 @@ def test_embed_shows_progress_on_stderr(own: Path) -> None:
 
 
 @pytest.mark.usefixtures("words")
-def test_evaluate_compares_ways_of_searching(own: Path, tmp_path: Path) -> None:
+def test_evaluate_compares_ways_of_searching(own: Path, judged: tuple[object, ...]) -> None:
     run("embed", own, "--quiet")
-    (tmp_path / "q.tsv").write_text("a\tbrelozant migraine preprint interim report\n")
-    (tmp_path / "qrels").write_text("a 0 99000901 1\n")
-    options = ("--queries", tmp_path / "q.tsv", "--qrels", tmp_path / "qrels", "--json")
     for way in (*(("--by", way) for way in WAYS), ("--rerank", "embedded")):
-        rows = [json.loads(line) for line in run("evaluate", own, *options, *way)[0].splitlines()]
+        rows = [json.loads(line) for line in run("evaluate", own, *judged, *way)[0].splitlines()]
         assert [row["measure"] for row in rows] == ["nDCG@10", "R@100", "RR", "AP"]
-        assert rows[1]["value"] == 1.0
+        assert rows[1]["value"] == 0.5
 
 
 def test_what_has_no_vectors_says_so(tmp_path: Path) -> None:
@@ -198,7 +196,6 @@ def test_what_has_no_vectors_says_so(tmp_path: Path) -> None:
 @pytest.mark.integration
 def test_a_search_by_meaning_with_the_packaged_model(own: Path) -> None:
     run("embed", own, "--quiet")
-    out, _ = run("search", own, "medicine against attacks of headache", "--json", "--by", "dense")
-    found = [json.loads(line) for line in out.splitlines()]
+    found = search(own, "medicine against attacks of headache", "--by", "dense")
     assert "migraine" in (found[0]["title"] + found[0]["text"]).lower()
     assert found[0]["score"] > found[-1]["score"]

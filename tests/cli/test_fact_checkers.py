@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from calls import run
 from lxml import html
 from pages import unfolded
 from tiny_checkers import tiny_hhem, tiny_lettucedetect, tiny_minicheck
-from typer.testing import CliRunner, Result
 from verifier_files import write_claims
 
-from ragassay.cli import app
 from ragassay.models.availability import FetchedModel
 from ragassay.records import CitationVerdict
 from ragassay.runs.folder import RunFolder
@@ -34,51 +34,43 @@ def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def evaluate(file: Path, *options: str) -> Result:
-    out = ["--out", str(file.parent / "run"), "--only", "citations"]
-    return CliRunner().invoke(app, ["evaluate", str(file), *out, *options])
+def evaluate(file: Path, *options: str) -> str:
+    given = ("--out", file.parent / "run", "--only", "citations")
+    return "".join(run("evaluate", file, *given, *options))
 
 
-def kept_verdict(run: Path) -> tuple[CitationVerdict, str]:
+def kept_verdict(folder: Path) -> tuple[CitationVerdict, str]:
     """The run's only verdict on a citation, and its sentence."""
-    (evaluation,) = RunFolder(run).read_evaluations()
+    (evaluation,) = RunFolder(folder).read_evaluations()
     (verdict,) = evaluation.citations
     return verdict, evaluation.sentences[0].text
 
 
 def note_minicheck(folder: Path, cache_dir: Path) -> None:
     """Note a folder as the fetched MiniCheck-RoBERTa-Large."""
-    note = FetchedModel(
-        repository="lytang/MiniCheck-RoBERTa-Large",
-        revision="0" * 40,
-        licence="mit",
-        folder=str(folder),
-        sha256={},
-    )
+    repository = "lytang/MiniCheck-RoBERTa-Large"
+    given = {"revision": "0" * 40, "licence": "mit", "folder": str(folder), "sha256": {}}
+    note = FetchedModel.model_validate(given | {"repository": repository})
     (cache_dir / "fetched").mkdir(parents=True)
-    file = cache_dir / "fetched" / "lytang--MiniCheck-RoBERTa-Large.json"
+    file = cache_dir / "fetched" / f"{repository.replace('/', '--')}.json"
     file.write_text(note.model_dump_json())
 
 
 @pytest.mark.integration
 def test_the_default_run_names_the_better_verifier_in_one_line(answers: Path, tmp_path: Path):
-    done = evaluate(answers)
-    (line,) = [line for line in done.stdout.splitlines() if "MiniCheck" in line]
+    (line,) = [line for line in evaluate(answers).splitlines() if "MiniCheck" in line]
     assert line == FETCH and len(line) <= 80
     note_minicheck(tmp_path, tmp_path / "cache")
-    shown = CliRunner().invoke(app, ["report", str(tmp_path / "run")])
-    (line,) = [line for line in shown.stdout.splitlines() if "MiniCheck" in line]
+    shown, _ = run("report", tmp_path / "run")
+    (line,) = [line for line in shown.splitlines() if "MiniCheck" in line]
     assert line == HERE
-    quiet = evaluate(answers, "--quiet")
-    assert "MiniCheck" not in quiet.output
-    assert "MiniCheck" not in evaluate(answers, "--json").output
+    for option in ("--quiet", "--json"):
+        assert "MiniCheck" not in evaluate(answers, option)
 
 
 def test_lettucedetects_spans_are_kept_and_marked_on_the_page(answers: Path, tmp_path: Path):
-    checker = tiny_lettucedetect(tmp_path / "lettuce")
-    done = evaluate(answers, "--verifier", f"lettucedetect:{checker}")
-    assert done.exit_code == 0, done.output
-    assert "is more accurate" not in done.output
+    shown = evaluate(answers, "--verifier", CHECKERS["lettucedetect"](tmp_path))
+    assert "is more accurate" not in shown
     verdict, text = kept_verdict(tmp_path / "run")
     assert verdict.verdict == "not_attributable"
     words = [text[one.start : one.end] for one in verdict.spans]
@@ -89,33 +81,30 @@ def test_lettucedetects_spans_are_kept_and_marked_on_the_page(answers: Path, tmp
     assert "not supported: " in page.text_content()
 
 
-@pytest.mark.parametrize("architecture", ["roberta", "deberta-v2", "t5", "hhem"])
-def test_a_run_by_a_checker_of_two_labels_says_supports_or_not(
-    architecture: str, answers: Path, tmp_path: Path
-):
-    if architecture == "hhem":
-        name = "hhem:" + "@".join(tiny_hhem(tmp_path))
-    else:
-        name = "minicheck:" + tiny_minicheck(tmp_path / "checker", architecture)
-    done = evaluate(answers, "--verifier", name)
-    assert done.exit_code == 0, done.output
+CHECKERS: dict[str, Callable[[Path], str]] = {
+    "roberta": lambda at: "minicheck:" + tiny_minicheck(at / "roberta", "roberta"),
+    "deberta": lambda at: "minicheck:" + tiny_minicheck(at / "deberta", "deberta-v2"),
+    "t5": lambda at: "minicheck:" + tiny_minicheck(at / "t5", "t5"),
+    "hhem": lambda at: "hhem:" + "@".join(tiny_hhem(at)),
+    "lettucedetect": lambda at: "lettucedetect:" + tiny_lettucedetect(at / "lettuce"),
+}
+"""Makes a random checker in a folder, and returns its name."""
+
+
+@pytest.mark.parametrize("kind", ["roberta", "deberta", "t5", "hhem"])
+def test_a_run_by_a_checker_of_two_labels_says_supports_or_not(kind, answers, tmp_path):
+    evaluate(answers, "--verifier", CHECKERS[kind](tmp_path))
     verdict, _ = kept_verdict(tmp_path / "run")
     assert verdict.verdict in ("supports", "not_attributable") and verdict.spans == ()
 
 
-@pytest.mark.parametrize("kind", ["minicheck", "hhem", "lettucedetect"])
+@pytest.mark.parametrize("kind", ["roberta", "hhem", "lettucedetect"])
 def test_thresholds_are_fitted_to_a_checker_and_used(kind: str, tmp_path: Path):
-    name = {
-        "minicheck": lambda: "minicheck:" + tiny_minicheck(tmp_path / "m", "roberta"),
-        "hhem": lambda: "hhem:" + "@".join(tiny_hhem(tmp_path)),
-        "lettucedetect": lambda: "lettucedetect:" + tiny_lettucedetect(tmp_path / "l"),
-    }[kind]()
+    name = CHECKERS[kind](tmp_path)
     claims, out = write_claims(tmp_path / "claims.jsonl"), tmp_path / "fitted.json"
-    fit = ["verifiers", "fit", str(claims), "--verifier", name, "--out", str(out)]
-    done = CliRunner().invoke(app, fit)
-    assert done.exit_code == 0, done.output
+    run("verifiers", "fit", claims, "--verifier", name, "--out", out)
     fitted = json.loads(out.read_text("utf-8"))
     assert fitted["verifier"] == name and len(fitted["digest"]) == 64
-    measure = ["verifiers", "measure", str(claims), "--verifier", str(out), "--quiet", "--json"]
-    table = json.loads(CliRunner().invoke(app, measure).stdout)[0]
+    measured, _ = run("verifiers", "measure", claims, "--verifier", out, "--quiet", "--json")
+    table = json.loads(measured)[0]
     assert all("thresholds fitted" in row["verifier"] for row in table["rows"])

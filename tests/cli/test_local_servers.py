@@ -8,15 +8,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from calls import run
 from local_doubles import serve_double
-from typer.testing import CliRunner
 
-from ragassay.cli import app
 from ragassay.testing import ScriptedModel
 
 pytestmark = pytest.mark.integration
-
-RUN = CliRunner()
 
 
 @pytest.fixture(autouse=True)
@@ -26,32 +23,26 @@ def missing_key_message(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def find(*arguments: str) -> SimpleNamespace:
-    done = RUN.invoke(app, ["models", "find", *arguments], env={"COLUMNS": "120"})
-    assert done.exit_code == 0, done.output
-    return SimpleNamespace(text=done.output, lines=done.output.splitlines())
+def find(*arguments: object) -> SimpleNamespace:
+    text, _ = run("models", "find", *arguments, COLUMNS="120")
+    return SimpleNamespace(text=text, lines=text.splitlines())
 
 
 def test_judges_are_listed_with_a_command_to_paste() -> None:
     with serve_double("ollama") as double:
-        found = find("--port", str(double.port))
+        found = find("--port", double.port)
     assert found.lines[0] == f"Ollama 0.13.0 at {double.url}"
     assert "openai/llama3.1:8b" in found.text and "8.0B Q4_K_M" in found.text
     assert "runs on https://ollama.com:443" in found.text, "a cloud model is no local one"
     assert "nomic" not in found.text and "2 other models for embeddings" in found.text
     assert "OLLAMA_CONTEXT_LENGTH" in found.text
     command = next(line for line in found.lines if "ragassay evaluate" in line)
-    assert command.split()[-4:] == [
-        "--model",
-        "openai/llama3.1:8b",
-        "--api-base",
-        f"{double.url}/v1",
-    ]
+    assert command.endswith(f" --model openai/llama3.1:8b --api-base {double.url}/v1")
 
 
 def test_json_has_one_object_a_server() -> None:
     with serve_double("llama_cpp") as first, serve_double("vllm") as second:
-        found = find("--json", "--url", f"{first.url}/v1", "--port", str(second.port))
+        found = find("--json", "--url", f"{first.url}/v1", "--port", second.port)
     entries = {entry["server"]: entry for entry in map(json.loads, found.lines)}
     assert entries.keys() == {"llama_cpp", "vllm"}
     (judge,) = entries["llama_cpp"]["judges"]
@@ -63,38 +54,31 @@ def test_json_has_one_object_a_server() -> None:
 
 def test_where_nothing_is_found_the_next_step_is_named() -> None:
     with serve_double("other", answers={}) as double:
-        found = find("--port", str(double.port))
+        found = find("--port", double.port)
         assert double.url in found.text and "ollama serve" in found.text
-        assert find("--json", "--port", str(double.port)).text == ""
+        assert find("--json", "--port", double.port).text == ""
 
 
 def test_a_server_without_a_judge_says_so() -> None:
     rows = {"data": [{"id": "bge-m3"}]}
     with serve_double("other", answers={"/v1/models": rows}) as double:
-        assert (
-            "No model on this server can be used as a judge"
-            in find("--port", str(double.port)).text
-        )
+        found = find("--port", double.port)
+        assert "No model on this server can be used as a judge" in found.text
     with serve_double("other", answers={"/v1/models": 401}) as double:
-        assert "set OPENAI_API_KEY" in find("--port", str(double.port)).text
+        assert "set OPENAI_API_KEY" in find("--port", double.port).text
 
 
-def test_the_bare_command_lists_servers_and_shipped_models(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_bare_command_lists_servers_and_shipped_models(monkeypatch) -> None:
+    listed = "ragassay.models.local_servers.list_default_urls"
     with serve_double("vllm") as double:
-        monkeypatch.setattr(
-            "ragassay.models.local_servers.list_default_urls", lambda environment: (double.url,)
-        )
-        done = RUN.invoke(app, ["models"], env={"COLUMNS": "120"})
-    assert done.exit_code == 0
-    assert "hosted_vllm/yescieval" in done.output and "ragassay/judge" in done.output
+        monkeypatch.setattr(listed, lambda environment: (double.url,))
+        shown, _ = run("models", COLUMNS="120")
+    assert "hosted_vllm/yescieval" in shown and "ragassay/judge" in shown
 
 
 def test_a_wrong_address_is_one_line() -> None:
-    done = RUN.invoke(app, ["models", "find", "--url", "ftp://a"])
-    assert done.exit_code == 1 and "is not an address" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    (line,) = run("models", "find", "--url", "ftp://a", code=1)[1].splitlines()
+    assert "is not an address" in line
 
 
 @pytest.mark.parametrize(
@@ -107,14 +91,11 @@ def test_a_wrong_address_is_one_line() -> None:
         ("llama_cpp", "llamafile//models/a b.gguf", "/v1"),
     ],
 )
-def test_a_run_with_a_local_judge_needs_no_key(
-    kind: str, model: str, path: str, tmp_path: Path, sample: Path
-) -> None:
+def test_a_run_with_a_local_judge_needs_no_key(kind, model, path, tmp_path, sample) -> None:
     with ScriptedModel() as scripted, serve_double(kind, scripted) as double:
-        arguments = ["--model", model, "--api-base", double.url + path, "--limit", "1"]
-        arguments += ["--only", "rubrics", "--rubrics", "correctness", "--out", str(tmp_path)]
-        done = RUN.invoke(app, ["evaluate", str(sample / "answers.jsonl"), *arguments])
-        assert done.exit_code == 0, done.output
+        given = (sample / "answers.jsonl", "--model", model, "--api-base", double.url + path)
+        chosen = ("--limit", 1, "--only", "rubrics", "--rubrics", "correctness")
+        run("evaluate", *given, *chosen, "--out", tmp_path)
     (line,) = (tmp_path / "evaluations.jsonl").read_text().splitlines()
     (judgment,) = json.loads(line)["verdicts"]
     assert judgment["rating"] in range(1, 6) and judgment["failure"] is None
@@ -130,6 +111,6 @@ def test_a_run_with_a_local_judge_needs_no_key(
 def test_a_model_that_ollama_lacks_is_named(model: str, tmp_path: Path, sample: Path) -> None:
     with ScriptedModel() as scripted, serve_double("ollama", scripted) as double:
         base = double.url + ("/v1" if model.startswith("openai/") else "")
-        arguments = ["--model", model, "--api-base", base, "--out", str(tmp_path)]
-        done = RUN.invoke(app, ["evaluate", str(sample / "answers.jsonl"), *arguments])
-    assert done.exit_code == 1 and "has no model 'nope' (404)" in done.stderr
+        given = ("--model", model, "--api-base", base, "--out", tmp_path)
+        _, errors = run("evaluate", sample / "answers.jsonl", *given, code=1)
+    assert "has no model 'nope' (404)" in errors

@@ -28,13 +28,16 @@ def words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: embedder)
 
 
+def options(model: ScriptedModel, n: int) -> tuple[object, ...]:
+    named = ("--model", model.model_name, "--api-base", model.base_url)
+    return *named, "--quiet", "--limit", n
+
+
 def test_create_accept_all_then_evaluate_reads_it(sample: Path, tmp_path: Path) -> None:
     out = tmp_path / "nuggets.jsonl"
     with ScriptedModel() as model:
-        options = ("--model", model.model_name, "--api-base", model.base_url, "--quiet")
-        shown, _ = run(
-            "create", sample / "answers.jsonl", "--out", out, "--accept-all", "--limit", 2, *options
-        )
+        given = (sample / "answers.jsonl", "--out", out, "--accept-all", *options(model, 2))
+        shown, _ = run("create", *given)
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert lines and all(set(line) == {"query", "qid", "nuggets"} for line in lines)
     assert all(line["nuggets"] for line in lines)
@@ -44,8 +47,7 @@ def test_create_accept_all_then_evaluate_reads_it(sample: Path, tmp_path: Path) 
 def test_assign_writes_assignments_and_scores(sample: Path, tmp_path: Path) -> None:
     out = tmp_path / "assigned.jsonl"
     with ScriptedModel(lambda messages, schema: {"assignment": "partial_support"}) as model:
-        options = ("--model", model.model_name, "--api-base", model.base_url, "--quiet")
-        run("assign", sample / "answers.jsonl", "--out", out, "--limit", 3, *options)
+        run("assign", sample / "answers.jsonl", "--out", out, *options(model, 3))
         (first, *_), rejections = read_assignments(out)
         assert model.n_requests == sum(len(a.nuggets) for a in read_assignments(out)[0])
     assert not rejections
@@ -54,13 +56,10 @@ def test_assign_writes_assignments_and_scores(sample: Path, tmp_path: Path) -> N
     assert every == {"qid": "all", "strict_all_score": 0.0, "all_score": 0.5} | every
 
 
-def test_assignment_that_fails_is_unscored_and_shows_in_the_exit_code(
-    sample: Path, tmp_path: Path
-) -> None:
+def test_assignment_that_fails_is_unscored_and_shows_in_the_exit_code(sample, tmp_path) -> None:
     out = tmp_path / "assigned.jsonl"
     with ScriptedModel(faults=[Fault("refusal")]) as model:
-        options = ("--model", model.model_name, "--api-base", model.base_url, "--quiet")
-        run("assign", sample / "answers.jsonl", "--out", out, "--limit", 1, *options, code=3)
+        run("assign", sample / "answers.jsonl", "--out", out, *options(model, 1), code=3)
     (answer,), _ = read_assignments(out)
     assert {n.assignment for n in answer.nuggets} == {None}
     _, every = (tmp_path / "assigned.jsonl.metrics.jsonl").read_text().splitlines()
@@ -68,9 +67,8 @@ def test_assignment_that_fails_is_unscored_and_shows_in_the_exit_code(
 
 
 def test_without_a_terminal_the_way_out_is_named(sample: Path, tmp_path: Path) -> None:
-    _, err = run(
-        "create", sample / "answers.jsonl", "--out", tmp_path / "nuggets.jsonl", "--quiet", code=1
-    )
+    given = (sample / "answers.jsonl", "--out", tmp_path / "nuggets.jsonl", "--quiet")
+    _, err = run("create", *given, code=1)
     assert "--accept-all" in err and len(err.splitlines()) == 1
 
 

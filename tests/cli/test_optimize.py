@@ -10,7 +10,6 @@ from calls import call, run
 from claims import WISE, verdict_reply, write_claims
 
 from ragassay.prompts.compiled import read_compiled
-from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("no_embedding_model")]
@@ -27,23 +26,21 @@ def arguments(folder: Path, model: ScriptedModel, name: str = "openai/scripted")
 def test_a_better_prompt_is_written_shown_and_compared(tmp_path):
     with ScriptedModel(verdict_reply) as model:
         given = [*arguments(tmp_path, model), "--optimizer", "copro"]
-        code, out, err = call(*given, "--out", tmp_path / "p.json")
-    assert code == 0
+        out, err = run(*given, "--out", tmp_path / "p.json")
     assert "macro-F1" in out and "1.000" in out and "is above 0" in out
     assert "copro" in err and "the shipped prompt" in err
     out, _ = run("prompts", "diff", tmp_path / "p.json")
     assert "--- shipped verifier_ternary" in out and f"+{WISE}" in out
-    code, out, _ = call("prompts", "show", "verifier_ternary", "--prompts", tmp_path / "p.json")
-    assert code == 0 and f"Task: {WISE}" in out and "passage: <passage>" in out
+    out, _ = run("prompts", "show", "verifier_ternary", "--prompts", tmp_path / "p.json")
+    assert f"Task: {WISE}" in out and "passage: <passage>" in out
 
 
 def test_examples_are_part_of_the_difference(tmp_path):
     with ScriptedModel(verdict_reply) as model:
-        code, out, _ = call(*arguments(tmp_path, model), "--json", "--quiet")
-    assert code == 0
+        out, _ = run(*arguments(tmp_path, model), "--json", "--quiet")
     assert json.loads(out)["is_better"] is True
-    code, out, _ = call("prompts", "diff", tmp_path / "work" / "prompt.json")
-    assert code == 0 and "+ example 1" in out and "+   verdict: " in out
+    out, _ = run("prompts", "diff", tmp_path / "work" / "prompt.json")
+    assert "+ example 1" in out and "+   verdict: " in out
 
 
 def test_a_prompt_that_is_no_better_is_not_written_unless_it_is_kept_anyway(tmp_path):
@@ -54,19 +51,19 @@ def test_a_prompt_that_is_no_better_is_not_written_unless_it_is_kept_anyway(tmp_
     written = tmp_path / "work" / "prompt.json"
     with ScriptedModel(stubborn) as model:
         given = [*arguments(tmp_path, model), "--optimizer", "gepa"]
-        code, out, _ = call(*given)
-        assert code == 3 and "Nothing was written." in out and not written.exists()
+        out, _ = run(*given, code=3)
+        assert "Nothing was written." in out and not written.exists()
         n_asked = len(model.requests)
-        code, out, _ = call(*given, "--keep-anyway")
-        assert (code, len(model.requests)) == (3, n_asked)
+        run(*given, "--keep-anyway", code=3)
+        assert len(model.requests) == n_asked
     assert read_compiled(written).is_better is False
 
 
 def test_spent_money_is_said_and_costs_nothing_that_was_answered(tmp_path):
     with ScriptedModel(verdict_reply) as model:
         given = arguments(tmp_path, model, "openai/gpt-4.1-mini")
-        code, _, err = call(*given, "--max-usd", 0.001)
-        assert code == 1 and "error: --max-usd 0.001" in err and "higher limit to continue" in err
+        _, err = run(*given, "--max-usd", 0.001, code=1)
+        assert "error: --max-usd 0.001" in err and "higher limit to continue" in err
         run(*given, "--max-usd", 1)
         assert len({request.key for request in model.requests}) == len(model.requests)
 
@@ -76,15 +73,13 @@ def test_wrong_lines_are_named_and_the_exit_code_says_so(tmp_path):
         given = arguments(tmp_path, model)
         with (tmp_path / "train.jsonl").open("a") as file:
             file.write('{"claim": "A.", "evidence": "B.", "label": "perhaps"}\n')
-        code, _, err = call(*given)
-    assert code == 3
+        _, err = run(*given, code=3)
     assert "train.jsonl:13: label: found the text" in err
 
 
 def compiled_in(folder: Path) -> Path:
     with ScriptedModel(verdict_reply) as model:
-        given = [*arguments(folder, model), "--optimizer", "copro", "--quiet"]
-        assert call(*given)[0] == 0
+        run(*arguments(folder, model), "--optimizer", "copro", "--quiet")
     return folder / "work" / "prompt.json"
 
 
@@ -102,69 +97,37 @@ def test_evaluate_says_the_compiled_prompt_and_names_it(sample, tmp_path):
         said = [str(r.messages[1]["content"]) for r in model.requests]
         assert plain and not any(WISE in text for text in said[:plain])
         assert all(WISE in text for text in said[plain:]) and len(said) == 2 * plain
-        code, _, err = call(*given, "--out", tmp_path / "plain", "--prompts", path)
-        assert code == 1 and "prompts_sha256" in err
+        _, err = run(*given, "--out", tmp_path / "plain", "--prompts", path, code=1)
+        assert "prompts_sha256" in err
     manifests = [json.loads((tmp_path / n / "run.json").read_text()) for n in ("plain", "run")]
     assert manifests[0]["prompts_sha256"] != manifests[1]["prompts_sha256"]
     (fingerprint,) = manifests[1]["prompts"]
-    assert (fingerprint["agent"], fingerprint["sha256"]) == (
-        "verifier_ternary",
-        read_compiled(path).sha256,
-    )
+    wanted = ("verifier_ternary", read_compiled(path).sha256)
+    assert (fingerprint["agent"], fingerprint["sha256"]) == wanted
     report = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert "verifier_ternary: optimized by copro for openai/scripted" in report
 
 
 def test_a_prompt_that_would_not_be_said_is_refused_by_name(sample, tmp_path, monkeypatch):
-    path = compiled_in(tmp_path)
-    given = ["evaluate", sample / "answers.jsonl", "--prompts", path, "--dry-run"]
-    code, _, err = call(*given, "--model", "openai/scripted")
-    assert code == 1 and "unknown agent 'verifier_ternary'" in err
-    code, _, err = call(*given, "--labels", 3, "--model", "ragassay/smollm2-135m")
-    assert code == 1 and "would not be used" in err and "--verifier judge" in err
-    code, _, err = call(*given, "--labels", 3, "--only", "citations")
-    assert code == 1 and "would not be used: a judge is required" in err
+    given = (sample / "answers.jsonl", "--dry-run")
+    compiled, unused = ("--prompts", compiled_in(tmp_path)), "would not be used"
+    for command, *options, said in (
+        ("evaluate", *compiled, "--model", "openai/none", "unknown agent 'verifier_ternary'"),
+        ("audit", *compiled, "--model", "openai/none", "unknown agent 'verifier_ternary'"),
+        ("evaluate", *compiled, "--labels", 3, "--model", "ragassay/smollm2-135m", unused),
+        ("evaluate", *compiled, "--labels", 3, "--only", "citations", f"{unused}: a judge is req"),
+    ):
+        _, err = run(command, *given, *options, code=1)
+        assert said in err
+        assert said != unused or "--verifier judge" in err
     monkeypatch.setenv("RAGASSAY_PROMPTING__PROMPTS", json.dumps([str(tmp_path / "missing.json")]))
-    given = (sample / "answers.jsonl", "--dry-run", "--only", "citations")
-    code, _, err = call("evaluate", *given)
-    assert code == 1 and "missing.json cannot be read" in err
-
-
-def test_an_audit_says_the_compiled_prompt_too(sample, tmp_path):
-    path = compiled_in(tmp_path)
-    given = (sample / "answers.jsonl", "--prompts", path, "--dry-run")
-    code, _, err = call("audit", *given, "--model", "openai/none")
-    assert code == 1 and "unknown agent 'verifier_ternary'" in err
+    _, err = run("evaluate", *given, "--only", "citations", code=1)
+    assert "missing.json cannot be read" in err
 
 
 def test_prompts_are_listed_and_an_unknown_one_is_named():
     out, _ = run("prompts", "list")
     assert all(name in out for name in ("rubric_judge", "verifier", "query_writer"))
-    code, out, _ = call("prompts", "show", "rubric_judge")
-    assert code == 0 and "[system]" in out and "rubric: <rubric>" in out
-    code, _, err = call("prompts", "show", "poet")
-    assert code == 1 and "unknown agent 'poet'" in err
-
-
-def test_python_takes_compiled_prompts_too(sample, tmp_path):
-    import ragassay
-
-    path = compiled_in(tmp_path)
-    with ScriptedModel() as model:
-        settings = load_settings(
-            model="openai/scripted",
-            api_base=model.base_url,
-            signals=False,
-            only=("citations",),
-            verdict_labels=3,
-        )
-        found = ragassay.evaluate(
-            question="Does it work?",
-            answer="It works [1].",
-            sources=["It works in mice."],
-            prompts=[path],
-            settings=settings,
-        )
-        assert model.requests
-        assert all(WISE in str(request.messages[1]["content"]) for request in model.requests)
-    assert found.manifest.prompts[0].agent == "verifier_ternary"
+    out, _ = run("prompts", "show", "rubric_judge")
+    assert "[system]" in out and "rubric: <rubric>" in out
+    assert "unknown agent 'poet'" in run("prompts", "show", "poet", code=1)[1]

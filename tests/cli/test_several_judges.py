@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from calls import call, run
+from calls import run
 
-import ragassay
-from ragassay.errors import SettingsError
-from ragassay.settings import load_settings
+from ragassay.records import Judgment
+from ragassay.runs.folder import RunFolder
 from ragassay.testing import ScriptedModel, default_reply
 
 pytestmark = pytest.mark.usefixtures("no_embedding_model")
-
-
-@pytest.fixture(autouse=True)
-def no_signals(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAGASSAY_EVALUATION__SIGNALS", "false")
 
 
 @pytest.fixture
@@ -36,33 +31,27 @@ def judges() -> Iterator[tuple[str, str]]:
         yield f"openai/low@{low.base_url}", f"openai/gpt-4.1-mini@{high.base_url}"
 
 
+def read_judgments(folder: Path) -> list[Judgment]:
+    return [one for found in RunFolder(folder).read_evaluations() for one in found.judgments]
+
+
 @pytest.mark.integration
 def test_judge_more_than_once_is_a_panel(judges, sample, tmp_path):
     chosen = ("--only", "rubrics", "--rubric", "cohesion", "--limit", 2)
     members = [part for judge in judges for part in ("--judge", judge)]
     arguments = ("evaluate", sample / "answers.jsonl", *members, *chosen)
-    code, out, _ = call(*arguments, "--dry-run", "--json")
-    assert (code, json.loads(out)["n_calls"]) == (0, 2 * 2 * 2)
-    code, out, _ = call(*arguments, "--out", tmp_path / "run", "--quiet", "--json")
+    out, _ = run(*arguments, "--dry-run", "--json")
+    assert json.loads(out)["n_calls"] == 2 * 2 * 2
+    out, _ = run(*arguments, "--out", tmp_path / "run", "--quiet", "--json")
     panel = json.loads(out)["panel"]
-    assert code == 0
     assert [member["judge"] for member in panel["members"]] == ["openai/low", "openai/gpt-4.1-mini"]
     assert (panel["n_disputed"], panel["n_heard_again"], panel["n_moved"]) == (2, 4, 0)
     assert json.loads(out)["usage"]["n_calls"] == 8
+    for judgment in read_judgments(tmp_path / "run"):
+        assert [one.rating for one in judgment.members] == [2, 5]
+    assert RunFolder(tmp_path / "run").read_manifest().judge == "openai/low"
     shown, _ = run("report", tmp_path / "run")
     assert "In 2 judgments, two judges differed by 2 points or more and" in " ".join(shown.split())
-
-
-@pytest.mark.integration
-def test_several_models_from_python_are_a_panel(judges):
-    settings = load_settings(only=("rubrics",), rubrics=("cohesion",))
-    result = ragassay.evaluate(question="q?", answer="It is.", model=[*judges], settings=settings)
-    (judgment,) = result.judgments
-    assert [member.judge for member in judgment.members] == ["openai/low", "openai/gpt-4.1-mini"]
-    assert result.manifest.judge == "openai/low"
-    alone = ragassay.evaluate(question="q?", answer="It is.", model=judges[0], settings=settings)
-    assert alone.judgments[0].members == ()
-    assert (alone.manifest.judge, alone.judgments[0].rating) == ("openai/low", 2)
 
 
 def test_dry_run_names_all_judges(sample):
@@ -74,38 +63,24 @@ def test_dry_run_names_all_judges(sample):
 @pytest.mark.integration
 def test_escalate_is_a_second_judge_and_the_summary_says_what_it_cost(judges, sample, tmp_path):
     first, second = judges
-    chosen = ("--only", "rubrics", "--rubric", "cohesion", "--limit", 2, "--when", "entropy>0.01")
-    arguments = (
-        *("evaluate", sample / "answers.jsonl", "--judge", first, "--escalate", second),
-        *chosen,
-    )
+    asked = ("evaluate", sample / "answers.jsonl", "--judge", first, "--escalate", second)
+    chosen = ("--only", "rubrics", "--rubric", "cohesion", "--limit", 2)
+    arguments = (*asked, *chosen, "--when", "entropy>0.01")
     out, _ = run(*arguments, "--dry-run")
     assert "second judge openai/gpt-4.1-mini: up to 2 more calls, about" in out
     assert "at most 0.00" in out
-    code, out, _ = call(*arguments, "--out", tmp_path / "run", "--quiet", "--json")
+    out, _ = run(*arguments, "--out", tmp_path / "run", "--quiet", "--json")
     cascade = json.loads(out)["cascade"]
-    assert code == 0
     assert (cascade["second"], cascade["when"]) == ("openai/gpt-4.1-mini", "entropy>0.01")
     (part,) = cascade["parts"]
     assert (part["n"], part["n_kept"], part["n_escalated"]) == (2, 0, 2)
     assert cascade["full_cost_usd"] == pytest.approx(cascade["usage"]["cost_usd"])
+    for judgment in read_judgments(tmp_path / "run"):
+        assert (judgment.rating, judgment.escalated_from.rating) == (5, 2)
     shown, _ = run("report", tmp_path / "run")
     assert "2 were sent to openai/gpt-4.1-mini (entropy>0.01)." in " ".join(shown.split())
-
-
-@pytest.mark.integration
-def test_a_cascade_from_python(judges):
-    first, second = judges
-    settings = load_settings(only=("rubrics",), rubrics=("cohesion",))
-    asked = {"question": "q?", "answer": "It is.", "model": first, "settings": settings}
-    result = ragassay.evaluate(**asked, escalate=second, when="entropy>0.01")
-    (judgment,) = result.judgments
-    assert (judgment.rating, judgment.escalated_from.rating) == (5, 2)
-    assert result.summary.cascade.second == "openai/gpt-4.1-mini"
-    alone = ragassay.evaluate(**asked, escalate=second, when="entropy>5")
-    assert (alone.judgments[0].rating, alone.judgments[0].escalation) == (2, None)
-    with pytest.raises(SettingsError, match="set `escalate=`"):
-        ragassay.evaluate(**asked, when="entropy>5")
+    run(*asked, *chosen, "--when", "entropy>5", "--out", tmp_path / "sure", "--quiet")
+    assert [one.rating for one in read_judgments(tmp_path / "sure")] == [2, 2]
 
 
 @pytest.mark.parametrize(

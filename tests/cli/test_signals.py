@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from calls import run as cli
 
-from ragassay.cli import app
 from ragassay.model_names import EMBEDDED_BASE, TUNED_JUDGE
 from ragassay.models.cards import load_card
 from ragassay.models.fitted_raters import load_shipped_rater
@@ -18,22 +17,19 @@ pytestmark = pytest.mark.integration
 
 
 def evaluate(sample: Path, out: Path, *options: str) -> dict:
-    command = ["evaluate", str(sample / "answers.jsonl"), "--limit", "2", "--only", "rubrics"]
-    command += ["--corpus", str(sample / "abstracts.jsonl")]
-    found = CliRunner().invoke(app, [*command, "--out", str(out), "--quiet", *options])
-    assert found.exit_code == 0, found.output
+    given = (sample / "answers.jsonl", "--limit", "2", "--only", "rubrics")
+    given += ("--corpus", sample / "abstracts.jsonl", "--out", out, "--quiet")
+    cli("evaluate", *given, *options)
     return json.loads((out / "run.json").read_text(encoding="utf-8"))
 
 
 def test_the_run_and_its_report_name_what_rated(sample: Path, tmp_path: Path):
     run = evaluate(sample, tmp_path / "run", "--signals", "--judge", "ragassay/smollm2-135m")
-    assert (run["rater"], run["rater_digest"]) == (
-        load_shipped_rater().model,
-        load_shipped_rater().digest,
-    )
+    rater = load_shipped_rater()
+    assert (run["rater"], run["rater_digest"]) == (rater.model, rater.digest)
     assert run["settings"]["signals"] is True
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    assert "Rubrics were rated" in page and load_shipped_rater().model in page
+    assert "Rubrics were rated" in page and rater.model in page
     assert "0 model calls" in page
     lines = (tmp_path / "run" / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()
     for line in lines:

@@ -21,10 +21,8 @@ def test_pairs_of_a_paper_by_a_scripted_model(tmp_path, monkeypatch):
     with ScriptedModel(walk.scripted_reply(script)) as model:
         said = told(walk.steps(tmp_path, model), monkeypatch)
     # Two of the six are written again: one names a figure, one has a number that is not there.
-    assert (
-        "6 pairs from 1 paper" in said["qa generate"]
-        and "2 of them repaired" in said["qa generate"]
-    )
+    assert "6 pairs from 1 paper" in said["qa generate"]
+    assert "2 of them repaired" in said["qa generate"]
     assert "6 pairs on 1 paper: 1 pair is rated 1 of 3." in said["qa evaluate"]
     assert "Agnosticism" in said["qa audit"]
     assert "5 pairs selected, 1 dropped because their ratings are too low" in said["qa filter"]

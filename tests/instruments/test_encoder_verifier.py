@@ -31,6 +31,8 @@ def span(text: str, title: str = "") -> EvidenceSpan:
     return EvidenceSpan(document="1", start=0, end=len(text), text=text, title=title)
 
 
+NUMBERS_DIFFER = "the source says 2 mm, the answer 5 mm"
+WORDS_DIFFER = '"increases" here, "reduces" there'
 SUPPORT, CONTRADICTION, OPEN = (0.7, 0.2, 0.1), (0.2, 0.7, 0.1), (0.1, 0.2, 0.7)
 
 
@@ -49,16 +51,22 @@ SUPPORT, CONTRADICTION, OPEN = (0.7, 0.2, 0.1), (0.2, 0.7, 0.1), (0.1, 0.2, 0.7)
         (SUPPORT, "Alpha lowers pressure.", 2, "supports"),
     ],
 )
-def test_the_likeliest_label_is_the_verdict(
-    shares: tuple[float, ...], text: str, n_labels: int, verdict: Verdict
-):
-    found = EncoderVerifier(Fixed(*shares), WordEmbedder(), n_labels).verify(CLAIM, span(text))  # type: ignore[arg-type]
+def test_the_likeliest_label_is_the_verdict(shares, text: str, n_labels: int, verdict: Verdict):
+    found = verifier(shares, n_labels=n_labels).verify(CLAIM, span(text))
     assert (found.verdict, found.confidence) == (verdict, 0.7)
     assert found.usage.n_calls == 0
 
 
 def bound(label: str, threshold: float | None, level: BoundLevel = "verdict") -> Bound:
     return Bound(label=label, level=level, threshold=threshold, risk=0.2, delta=0.1, n=100)
+
+
+def verifier(
+    shares: tuple[float, ...], *bounds: Bound, n_labels: int = 4, by_rule: bool | None = None
+) -> EncoderVerifier:
+    model = Fixed(*shares)
+    model.bounds = bounds
+    return EncoderVerifier(model, WordEmbedder(), n_labels, by_rule=by_rule)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -74,17 +82,12 @@ def bound(label: str, threshold: float | None, level: BoundLevel = "verdict") ->
     ],
 )
 def test_below_its_bound_a_label_is_a_leaning(shares, n_labels, threshold, tentative_label):
-    model = Fixed(*shares)
-    model.bounds = (bound("contradicts", threshold), bound("supports", 0.99, "finding"))
+    bounds = (bound("contradicts", threshold), bound("supports", 0.99, "finding"))
     text = span("Alpha lowers pressure.")
-    found = EncoderVerifier(model, WordEmbedder(), n_labels).verify(CLAIM, text)  # type: ignore[arg-type]
-    assert (found.tentative_label, found.verdict is None) == (
-        tentative_label,
-        tentative_label is not None,
-    )
-    assert (found.failure.reason if found.failure else None) == (
-        "undecided" if tentative_label else None
-    )
+    found = verifier(shares, *bounds, n_labels=n_labels).verify(CLAIM, text)
+    is_open = tentative_label is not None
+    assert (found.tentative_label, found.verdict is None) == (tentative_label, is_open)
+    assert (found.failure.reason if found.failure else None) == ("undecided" if is_open else None)
     assert found.confidence == 0.7 and found.entropy_bits is not None
 
 
@@ -93,10 +96,10 @@ def test_each_kind_of_verdict_has_a_bound_of_its_own():
     against = [bound("contradicts", t).model_copy(update={"kind": k}) for k, t in kinds.items()]
     unrelated = bound("neutral", 0.65).model_copy(update={"kind": "not_relevant"})
 
+    bounds = (*against, unrelated, bound("neutral", None))
+
     def compared(shares: tuple[float, ...], claim: str, text: str):
-        model = Fixed(*shares)
-        model.bounds = (*against, unrelated, bound("neutral", None))
-        return EncoderVerifier(model, WordEmbedder()).compare(claim, text, beside=[])  # type: ignore[arg-type]
+        return verifier(shares, *bounds).compare(claim, text, beside=[])
 
     text = "Alpha lowers pressure by 12 mmHg in adults."
     number = compared(SUPPORT, "Alpha lowers pressure by 15 mmHg in adults.", text)
@@ -111,35 +114,27 @@ def test_each_kind_of_verdict_has_a_bound_of_its_own():
     ("text", "verdict"), [("Alpha lowers pressure.", "supports"), ("Alpha is old.", None)]
 )
 def test_support_needs_a_close_sentence_where_its_bound_says_so(text, verdict):
-    model = Fixed(*SUPPORT)
-    model.bounds = (bound("supports", 0.5).model_copy(update={"least_cosine": 0.75}),)
-    found = EncoderVerifier(model, WordEmbedder()).compare(CLAIM, f"Beta. {text}")  # type: ignore[arg-type]
+    close = bound("supports", 0.5).model_copy(update={"least_cosine": 0.75})
+    found = verifier(SUPPORT, close).compare(CLAIM, f"Beta. {text}")
     assert (found.verdict, found.tentative_label) == (verdict, None if verdict else "supports")
     if found.failure:
         assert "the closest sentence has a cosine of" in found.failure.detail
 
 
 def test_what_a_rule_finds_turned_is_not_said_to_be_supported():
-    verifier = EncoderVerifier(Fixed(*SUPPORT), WordEmbedder(), by_rule=True)  # type: ignore[arg-type]
-    claim = "Alpha was associated with more delirium."
-    found = verifier.compare(claim, "Alpha was not associated with more delirium.", beside=[])
+    strict, claim = verifier(SUPPORT, by_rule=True), "Alpha was associated with more delirium."
+    found = strict.compare(claim, "Alpha was not associated with more delirium.", beside=[])
     assert (found.verdict, found.tentative_label) == (None, "supports")
     assert found.failure and "but a negation differs" in found.failure.detail
-    assert verifier.compare(claim, claim, beside=[]).verdict == "supports"
+    assert strict.compare(claim, claim, beside=[]).verdict == "supports"
 
 
 def test_neutral_and_not_relevant_share_a_bound():
-    model = Fixed(*OPEN)
-    model.bounds = (bound("neutral", 0.8),)
-    for text, tentative_label in (
-        ("Alpha and beta.", "neutral"),
-        ("The train left.", "not_relevant"),
-    ):
-        found = EncoderVerifier(model, WordEmbedder()).verify(CLAIM, span(text))  # type: ignore[arg-type]
-        assert (found.verdict, found.tentative_label) == (None, tentative_label)
-        assert found.failure and found.failure.detail.startswith(
-            f'the tentative label "{tentative_label.replace("_", " ")}" has confidence 0.70, '
-        )
+    for text, label in {"Alpha and beta.": "neutral", "The train left.": "not_relevant"}.items():
+        found = verifier(OPEN, bound("neutral", 0.8)).verify(CLAIM, span(text))
+        assert (found.verdict, found.tentative_label) == (None, label)
+        told = f'the tentative label "{label.replace("_", " ")}" has confidence 0.70, '
+        assert found.failure and found.failure.detail.startswith(told)
 
 
 def test_all_sentences_of_a_passage_that_fits_are_read_in_their_order():
@@ -156,40 +151,21 @@ def test_all_sentences_of_a_passage_that_fits_are_read_in_their_order():
 @each_case(
     ("claim", "shares", "beside", "said", "difference"),
     [
-        (
-            "Alpha lowers pressure by 5 mm.",
-            SUPPORT,
-            [],
-            "contradicts",
-            "the source says 2 mm, the answer 5 mm",
-        ),
+        ("Alpha lowers pressure by 5 mm.", SUPPORT, [], "contradicts", NUMBERS_DIFFER),
         ("Alpha lowers pressure by 5 mm.", SUPPORT, ["By 5 mm."], "supports", ""),
         # Not all of the document was read: the 5 may stand in the rest.
         ("Alpha lowers pressure by 5 mm.", SUPPORT, None, "supports", ""),
         ("Alpha lowers pressure by 2 mm.", SUPPORT, [], "supports", ""),
         ("Alpha moves pressure.", CONTRADICTION, [], None, ""),
-        (
-            "Alpha increases pressure.",
-            CONTRADICTION,
-            None,
-            "contradicts",
-            '"increases" here, "reduces" there',
-        ),
+        ("Alpha increases pressure.", CONTRADICTION, None, "contradicts", WORDS_DIFFER),
         ("Alpha does not move pressure.", CONTRADICTION, [], "contradicts", '"not" here alone'),
         # Which of several documents it is from cannot be told.
         ("Alpha does not move pressure.", CONTRADICTION, ["Beta."], None, ""),
     ],
 )
-def test_a_contradiction_needs_a_witness_and_a_number_is_one(
-    claim: str,
-    shares: tuple[float, ...],
-    beside: list[str] | None,
-    said: Verdict | None,
-    difference: str,
-):
-    verifier = EncoderVerifier(Fixed(*shares), WordEmbedder(), by_rule=True)  # type: ignore[arg-type]
+def test_a_contradiction_needs_a_witness(claim, shares, beside, said, difference):
     text = "Alpha reduces pressure by 2 mm."
-    found = verifier.compare(claim, text, beside=beside)
+    found = verifier(shares, by_rule=True).compare(claim, text, beside=beside)
     assert (found.verdict, found.difference) == (said, difference)
     assert (found.tentative_label == "contradicts") == (said is None)
 
@@ -207,38 +183,28 @@ def test_a_contradiction_needs_a_witness_and_a_number_is_one(
         ("Alpha lowers pressure by 50 mm.", ["Beta lowers pressure by 2 mm."], "contradicts"),
     ],
 )
-def test_half_of_a_claim_from_two_documents_is_no_contradiction(
-    text: str, beside: list[str], label: Verdict
-):
-    verifier = EncoderVerifier(Fixed(*CONTRADICTION), WordEmbedder(), by_rule=True)  # type: ignore[arg-type]
+def test_half_of_a_claim_from_two_documents_is_no_contradiction(text, beside, label):
     claim = "Alpha lowers pressure by 5 mm and beta by 2 mm."
-    found = verifier.compare(claim, text, beside=beside)
+    found = verifier(CONTRADICTION, by_rule=True).compare(claim, text, beside=beside)
     assert (found.verdict or found.tentative_label) == label
 
 
 def test_a_number_that_the_text_does_not_state_is_kept_apart_and_changes_no_verdict():
-    verifier = EncoderVerifier(Fixed(*SUPPORT), WordEmbedder(), by_rule=True)  # type: ignore[arg-type]
-    claim = "Alpha lowers pressure in 340 men."
-    found = verifier.compare(claim, "Alpha lowers pressure.", beside=[])
+    strict, claim = verifier(SUPPORT, by_rule=True), "Alpha lowers pressure in 340 men."
+    found = strict.compare(claim, "Alpha lowers pressure.", beside=[])
     assert (found.verdict, found.confidence, found.difference) == ("supports", 0.7, "")
     assert found.absent_numbers == ("340",)
     # The rest of the document may state it.
-    assert verifier.compare(claim, "Alpha lowers pressure.").absent_numbers == ()
-    assert verifier.compare(claim, "Alpha lowers it.", beside=["340 men."]).absent_numbers == ()
+    assert strict.compare(claim, "Alpha lowers pressure.").absent_numbers == ()
+    assert strict.compare(claim, "Alpha lowers it.", beside=["340 men."]).absent_numbers == ()
 
 
 def test_a_comparison_turned_round_is_undecided():
-    model = Fixed(*SUPPORT)
-    source = span("Alpha lowers pressure more than beta.")
-    straight, turned = (
-        "Alpha lowers pressure more than beta.",
-        "Beta lowers pressure more than alpha.",
-    )
-    verifier = EncoderVerifier(model, WordEmbedder())  # type: ignore[arg-type]
-    assert verifier.verify(turned, source).verdict == "supports"
-    model.bounds = (bound("supports", 0.6),)
-    verifier = EncoderVerifier(model, WordEmbedder())  # type: ignore[arg-type]
-    assert verifier.verify(straight, source).verdict == "supports"
-    found = verifier.verify(turned, source)
+    straight = "Alpha lowers pressure more than beta."
+    turned, source = "Beta lowers pressure more than alpha.", span(straight)
+    assert verifier(SUPPORT).verify(turned, source).verdict == "supports"
+    bounded = verifier(SUPPORT, bound("supports", 0.6))
+    assert bounded.verify(straight, source).verdict == "supports"
+    found = bounded.verify(turned, source)
     assert (found.verdict, found.tentative_label) == (None, "supports")
     assert found.failure and '"alpha"' in found.failure.detail

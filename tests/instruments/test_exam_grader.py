@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 from fakes import WordEmbedder
@@ -40,10 +38,9 @@ class Fixed:
         return np.array([self.shares for _ in pairs]).reshape(len(pairs), 3)
 
 
-def fitted(
-    weights: dict[str, float], *bounds: Bound, thresholds: Sequence[float] = (0, 1, 2, 3, 4)
-) -> ExamModel:
-    kind = ExamWeights(weights=weights, thresholds=tuple(thresholds), bounds=bounds)
+def fitted(weights: dict[str, float], *bounds: Bound, lowest: int = 0) -> ExamModel:
+    thresholds = tuple(range(lowest, lowest + 5))
+    kind = ExamWeights(weights=weights, thresholds=thresholds, bounds=bounds)
     return ExamModel(data="d", data_sha256="s", kinds={"question": kind, "nugget": kind})
 
 
@@ -87,8 +84,7 @@ def test_the_rating_is_the_highest_that_is_likelier_reached_than_not():
 
 
 def test_an_item_that_is_not_covered_has_no_answer():
-    model = fitted({"supports": 2.0}, thresholds=(3, 4, 5, 6, 7))
-    (grade,) = grader(model).grade([ITEM], PASSAGE)
+    (grade,) = grader(fitted({"supports": 2.0}, lowest=3)).grade([ITEM], PASSAGE)
     assert (grade.rating, grade.answer, grade.is_correct) == (0, "", False)
     assert grade.confidence is not None and grade.confidence > 0.5
 
@@ -111,9 +107,6 @@ def test_all_items_are_measured_in_one_batch_and_keep_their_order():
     assert [grade.exam_item for grade in found] == ["q/2", "q/1"]
     assert [claim for claim, _ in verifier.asked] == [OTHER.text, ITEM.text]
     assert grader(fitted({})).grade([], PASSAGE) == []
-
-
-def test_an_empty_passage_is_not_graded():
     (grade,) = grader(fitted({})).grade([ITEM], " \n ")
     assert grade.failure is not None and grade.failure.reason == "empty_answer"
 

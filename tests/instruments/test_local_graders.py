@@ -24,6 +24,7 @@ from ragassay.records import ExamItem
 
 torch = LazyModule("torch")
 
+QUERY = "what lowers pressure"
 PASSAGE = "alpha lowers pressure in the trial ."
 QUESTION = ExamItem(id="q/1", text="what does it lower ?", answers=("pressure",))
 NUGGET = ExamItem(id="q/2", text="alpha lowers pressure", kind="nugget")
@@ -38,7 +39,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return made | {"reader": tiny_reader(tmp_path_factory.mktemp("reader"))}
 
 
-def test_a_rating_is_read_from_the_probabilities_of_the_scale(folders: dict[str, str]):
+def test_a_rating_is_read_from_the_probabilities_of_the_scale(folders):
     grader = open_local_grader(folders["4"])
     for grade in grader.grade([QUESTION, NUGGET], PASSAGE):
         assert (grade.rating, grade.is_correct, grade.failure) == (4, True, None)
@@ -47,13 +48,13 @@ def test_a_rating_is_read_from_the_probabilities_of_the_scale(folders: dict[str,
     assert [g.exam_item for g in grader.grade([NUGGET, QUESTION], PASSAGE)] == ["q/2", "q/1"]
 
 
-def test_a_model_that_would_say_something_else_gives_no_rating(folders: dict[str, str]):
+def test_a_model_that_would_say_something_else_gives_no_rating(folders):
     (grade,) = open_local_grader(folders["pressure"]).grade([QUESTION], PASSAGE)
     assert grade.rating is None and grade.score is None and grade.is_correct is None
     assert grade.failure is not None and grade.failure.reason == "unparsable"
 
 
-def test_shares_are_those_of_the_models_own_next_words(folders: dict[str, str]):
+def test_shares_are_those_of_the_models_own_next_words(folders):
     model = Text2Text(folders[""])
     prompt = (*fill_item_prompt(QUESTION, "rating"),)
     (shares,) = model.predict_word_shares([(prompt[0], PASSAGE, prompt[1])], ["4", "alpha lowers"])
@@ -68,7 +69,7 @@ def test_shares_are_those_of_the_models_own_next_words(folders: dict[str, str]):
     assert shares == pytest.approx([float(first[four]), float(first[alpha] * second[lowers])], 1e-4)
 
 
-def test_grades_do_not_depend_on_what_shares_the_batch(folders: dict[str, str]):
+def test_grades_do_not_depend_on_what_shares_the_batch(folders):
     model = Text2Text(folders[""])
     prompts = [("rate : ", passage, " now") for passage in (PASSAGE, PASSAGE * 9, "zeta")]
     together = model.predict_word_shares(prompts, RATINGS)
@@ -77,7 +78,7 @@ def test_grades_do_not_depend_on_what_shares_the_batch(folders: dict[str, str]):
     assert model.write_replies(prompts) == [model.write_replies([prompt])[0] for prompt in prompts]
 
 
-def test_the_passage_is_cut_and_never_the_question(folders: dict[str, str]):
+def test_the_passage_is_cut_and_never_the_question(folders):
     tokenizer, _ = load_pretrained("AutoModelForSeq2SeqLM", folders[""], "float32")
     before, after = fill_item_prompt(QUESTION, "rating")
     text = fit_prompt(tokenizer, (before, PASSAGE * 200, after))
@@ -85,31 +86,27 @@ def test_the_passage_is_cut_and_never_the_question(folders: dict[str, str]):
     assert N_TOKENS - 3 <= len(tokenizer(text).input_ids) <= N_TOKENS
 
 
-def test_an_item_without_room_for_a_passage_is_unscored(folders: dict[str, str]):
+def test_an_item_without_room_for_a_passage_is_unscored(folders):
     long = ExamItem(id="q/3", text="alpha " * 600)
     found = open_local_grader(folders["4"]).grade([long, QUESTION], PASSAGE)
     assert found[0].failure is not None and found[0].failure.reason == "too_long"
     assert found[1].rating == 4
 
 
-def test_an_empty_passage_is_not_graded(folders: dict[str, str]):
+def test_an_empty_passage_is_not_graded(folders):
     for name, grader in (("4", "rating"), ("reader", "extraction")):
         (grade,) = open_local_grader(folders[name]).grade([QUESTION], " \n", grader=grader)  # type: ignore[arg-type]
         assert grade.failure is not None and grade.failure.reason == "empty_answer"
     assert open_local_grader(folders["4"]).grade([], PASSAGE) == []
 
 
-def test_what_is_extracted_is_verified(folders: dict[str, str]):
+def test_what_is_extracted_is_verified(folders):
     unknown = QUESTION.model_copy(update={"answers": ("zeta",)})
     anything = QUESTION.model_copy(update={"answers": ()})
     items = [QUESTION, unknown, anything, NUGGET]
     found = open_local_grader(folders["pressure"]).grade(items, PASSAGE, grader="extraction")
-    assert [(g.answer, g.is_correct) for g in found] == [
-        ("pressure", True),
-        ("pressure", False),
-        ("pressure", True),
-        ("pressure", True),
-    ]
+    assert {g.answer for g in found} == {"pressure"}
+    assert [g.is_correct for g in found] == [True, False, True, True]
     refused = open_local_grader(folders["unanswerable"]).grade(items, PASSAGE, grader="extraction")
     assert [(g.answer, g.is_correct, g.failure) for g in refused] == [("", False, None)] * 4
 
@@ -121,26 +118,22 @@ def test_no_is_an_answer_where_it_can_be_one():
 
 
 @pytest.mark.parametrize("grader", ["fagb", "fagb_few", "sun", "sun_few", "helm"])
-def test_direct_graders_say_yes_or_no(folders: dict[str, str], grader: str):
-    found = open_local_grader(folders["yes"]).grade_relevance(
-        "what lowers pressure", PASSAGE, grader
-    )  # type: ignore[arg-type]
+def test_direct_graders_say_yes_or_no(folders, grader: str):
+    found = open_local_grader(folders["yes"]).grade_relevance(QUERY, PASSAGE, grader)  # type: ignore[arg-type]
     assert (found.grader, found.rating, found.is_relevant) == (grader, 1, True)
     assert found.confidence is not None and found.confidence > 0.8
 
 
-def test_thomas_rates_from_0_to_2(folders: dict[str, str]):
-    found = open_local_grader(folders["2"]).grade_relevance(
-        "what lowers pressure", PASSAGE, "thomas"
+def test_thomas_rates_from_0_to_2(folders):
+    found, off = (
+        open_local_grader(folders[reply]).grade_relevance(QUERY, PASSAGE, "thomas")
+        for reply in ("2", "yes")
     )
     assert (found.rating, found.is_relevant) == (2, True)
-    off = open_local_grader(folders["yes"]).grade_relevance(
-        "what lowers pressure", PASSAGE, "thomas"
-    )
     assert off.rating is None and off.failure is not None and off.failure.reason == "unparsable"
 
 
-def test_a_reader_gives_the_span_with_the_highest_score(folders: dict[str, str]):
+def test_a_reader_gives_the_span_with_the_highest_score(folders):
     grader = open_local_grader(folders["reader"])
     assert isinstance(grader, ReaderGrader)
     (span,) = grader.model.read([QUESTION.text], PASSAGE)
@@ -183,7 +176,7 @@ def test_a_reader_leaves_nuggets_undecided_and_unlikely_spans_out():
     assert reader.asked == [QUESTION.text, other.text]
 
 
-def test_a_reader_refuses_what_it_cannot_grade(folders: dict[str, str]):
+def test_a_reader_refuses_what_it_cannot_grade(folders):
     grader = open_local_grader(folders["reader"])
     with pytest.raises(SettingsError, match="cannot grade by rating"):
         grader.grade([QUESTION], PASSAGE, grader="rating")
@@ -220,7 +213,7 @@ def test_every_template_names_what_it_asks_for_and_is_short():
         assert len(f"{before}{after}".split()) < 150
 
 
-def test_an_instrument_says_what_its_grades_depend_on(folders: dict[str, str]):
+def test_an_instrument_says_what_its_grades_depend_on(folders):
     grader = open_local_grader(folders["4"])
     assert isinstance(grader, Text2TextGrader)
     assert grader.identity[0] == grader.name == folders["4"]

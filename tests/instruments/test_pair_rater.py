@@ -33,9 +33,8 @@ class Letters:
 
 
 def case() -> Case:
-    return create_open_case(
-        build_paper_record(PAPER, PAIRS), build_run(load_settings(only=("racar",)))
-    ).case
+    run = build_run(load_settings(only=("racar",)))
+    return create_open_case(build_paper_record(PAPER, PAIRS), run).case
 
 
 def rated(dimension: str) -> dict[str, RacarRating]:
@@ -59,9 +58,8 @@ def test_a_question_is_relevant_where_the_paper_has_its_words_and_a_close_senten
     found = rated("relevance")
     # The spray's question: cosine 1, all content words but one: 5 + 5 * share - 4 > 2.2.
     assert found["p/1"].rating == 3
-    assert found["p/1"].confidence == pytest.approx(
-        MODEL.predict_probability(1.0, share_of("p/1")), abs=1e-3
-    )
+    probability = MODEL.predict_probability(1.0, share_of("p/1"))
+    assert found["p/1"].confidence == pytest.approx(probability, abs=1e-3)
     assert all(one.rating in (1, 3) or one.is_undecided for one in found.values())
 
 

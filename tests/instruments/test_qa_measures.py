@@ -103,9 +103,8 @@ def test_an_only_question_has_no_nearest() -> None:
 
 
 def test_without_pairs_or_without_a_sentence_nothing_is_covered_or_uncovered() -> None:
-    assert measure_paper(METALS, (), Words()) == PaperMeasures(
-        paper="p", title="Metals", n_sentences=6
-    )
+    nothing = PaperMeasures(paper="p", title="Metals", n_sentences=6)
+    assert measure_paper(METALS, (), Words()) == nothing
     empty = measure_paper(Paper(id="e", sections=()), PAIRS, Words())
     assert (empty.coverage, empty.n_sentences) == (None, 0)
     assert [one.similarity for one in empty.pairs] == [(), (), ()]
@@ -134,11 +133,8 @@ def test_numbers_are_looked_up_in_tables_too_and_context_is_marked() -> None:
     source = Paper(id="p", sections=(PaperSection(text="It holds 3 mg of zinc."), table))
     asked = pair(1, "What does Figure 5 show?", "It holds 3 mg zinc, 4.2 mg iron and 7 mg lead.")
     (found,) = measure_paper(source, [asked], Words()).pairs
-    assert [(one.text, one.is_found) for one in found.numbers] == [
-        ("3", True),
-        ("4.2", True),
-        ("7", False),
-    ]
+    numbers = [(one.text, one.is_found) for one in found.numbers]
+    assert numbers == [("3", True), ("4.2", True), ("7", False)]
     assert [mark.text for mark in found.context] == ["Figure 5"]
 
 

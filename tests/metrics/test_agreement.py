@@ -1,4 +1,4 @@
-"""Agreement of labels."""
+"""Agreement of labels, and the area under the ROC curve, plain and paired by question."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ import random
 
 import numpy as np
 import pytest
+from case_tables import each_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lazy import LazyModule
 
 from ragassay.errors import InputError
-from ragassay.metrics.stats.agreement import AlphaLevel, krippendorff_alpha, measure_agreement
+from ragassay.metrics.stats.agreement import (
+    AlphaLevel,
+    krippendorff_alpha,
+    measure_agreement,
+    measure_discrimination,
+)
 from ragassay.metrics.stats.intervals import SEED, bootstrap_interval
 
 krippendorff = LazyModule("krippendorff")
-sklearn_metrics = LazyModule("sklearn.metrics")
 
 LIKERT = ("1", "2", "3", "4", "5")
 Pairs = st.lists(st.tuples(st.sampled_from(LIKERT), st.sampled_from(LIKERT)), min_size=1)
@@ -50,7 +55,7 @@ def test_weighted_kappa_worked_by_hand():
 
 
 @given(Pairs)
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_values_are_those_of_scikit_learn(pairs):
     truth, predicted = [t for t, _ in pairs], [p for _, p in pairs]
     found = measure_agreement(truth, predicted, LIKERT, is_ordered=True)
@@ -62,15 +67,11 @@ def test_values_are_those_of_scikit_learn(pairs):
         values = scores.precision.value, scores.recall.value, scores.f1.value
         assert values == pytest.approx((p, r, f1))
     if len({*truth, *predicted}) > 1:
-        assert found.kappa.value == pytest.approx(
-            sklearn_metrics.cohen_kappa_score(truth, predicted)
-        )
+        kappa = functools.partial(sklearn_metrics.cohen_kappa_score, truth, predicted)
+        assert found.kappa.value == pytest.approx(kappa())
         assert found.quadratic_kappa is not None
-        assert found.quadratic_kappa.value == pytest.approx(
-            sklearn_metrics.cohen_kappa_score(
-                truth, predicted, labels=list(LIKERT), weights="quadratic"
-            )
-        )
+        quadratic = kappa(labels=list(LIKERT), weights="quadratic")
+        assert found.quadratic_kappa.value == pytest.approx(quadratic)
     _, _, f1, support = sklearn_metrics.precision_recall_fscore_support(
         truth, predicted, labels=list(LIKERT), zero_division=0.0
     )
@@ -98,9 +99,8 @@ def test_draws_of_kappa_are_kappas_of_draws(weights):
     @functools.cache
     def kappa_of(*counts: int) -> float:
         drawn = [(t, p) for t, p, q in items for _ in range(counts["wxyz".index(q)])]
-        return sklearn_metrics.cohen_kappa_score(
-            [t for t, _ in drawn], [p for _, p in drawn], weights=weights
-        )
+        truth, predicted = zip(*drawn, strict=True)
+        return sklearn_metrics.cohen_kappa_score(truth, predicted, weights=weights)
 
     expected = bootstrap_interval(lambda draws: np.array([kappa_of(*row) for row in draws]), 4)
     truth, predicted, questions = zip(*((str(t), str(p), q) for t, p, q in items), strict=True)
@@ -109,11 +109,16 @@ def test_draws_of_kappa_are_kappas_of_draws(weights):
     assert (kappas[weights].low, kappas[weights].high) == pytest.approx(expected)
 
 
-def test_unscored_is_left_out_counted_and_bounds_the_accuracy():
-    found = measure_agreement(list("aab"), ["a", None, "b"], ["a", "b"])
-    assert (found.accuracy.value, found.accuracy.n, found.accuracy.n_unscored) == (1.0, 2, 1)
-    assert (found.accuracy.worst, found.accuracy.best) == pytest.approx((2 / 3, 1.0))
-    assert found.kappa.n_unscored == 1
+@each_case(
+    ("predicted", "value", "n", "bounds"),
+    [(["a", None, "b"], 1.0, 2, (2 / 3, 1.0)), ([None] * 3, None, 0, (0.0, 1.0))],
+)
+def test_unscored_is_left_out_counted_and_bounds_the_accuracy(predicted, value, n, bounds):
+    found = measure_agreement(list("aab"), predicted, ["a", "b"])
+    accuracy = found.accuracy
+    assert (accuracy.value, accuracy.n, accuracy.n_unscored) == (value, n, 3 - n)
+    assert (accuracy.worst, accuracy.best) == pytest.approx(bounds)
+    assert found.kappa.n_unscored == 3 - n
 
 
 @pytest.mark.parametrize("n", [0, 1, 3])
@@ -126,19 +131,11 @@ def test_one_label_only_has_no_kappa(n):
     assert found.classes[1].f1.value is None
 
 
-def test_everything_unscored_has_no_value():
-    found = measure_agreement(["a", "b"], [None, None], ["a", "b"])
-    assert (found.accuracy.value, found.accuracy.n_unscored) == (None, 2)
-    assert (found.accuracy.worst, found.accuracy.best) == (0.0, 1.0)
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
-        (["a"], [], ["a"]),
-        (["a"], ["c"], ["a", "b"]),
-        (["c"], [None], ["a", "b"]),
-        (["a"], ["a"], ["a"], ["q", "r"]),
+        *((["a"], [], ["a"]), (["a"], ["c"], ["a", "b"])),
+        *((["c"], [None], ["a", "b"]), (["a"], ["a"], ["a"], ["q", "r"])),
     ],
 )
 def test_labels_that_do_not_fit_are_refused(arguments):
@@ -216,10 +213,70 @@ def test_alphas_interval_is_that_of_the_package_draw_by_draw(level: AlphaLevel) 
         drawn = np.repeat(rows, np.repeat(counts, 2), axis=0)
         drawn = drawn[drawn.sum(axis=1) > 1]
         if (drawn.sum(axis=0) > 0).sum() > 1:
-            domain = [float(label) for label in LIKERT]
-            values.append(
-                krippendorff.alpha(
-                    value_counts=drawn, value_domain=domain, level_of_measurement=level
-                )
-            )
+            given = {"value_domain": [*map(float, LIKERT)], "level_of_measurement": level}
+            values.append(krippendorff.alpha(value_counts=drawn, **given))
     assert (found.low, found.high) == pytest.approx(tuple(np.quantile(values, [0.025, 0.975])))
+
+
+sklearn_metrics = LazyModule("sklearn.metrics")
+
+Row = st.tuples(st.integers(0, 4), st.booleans(), st.sampled_from("xyz"))
+Rows = st.lists(Row, min_size=1, max_size=20)
+
+
+def test_auroc_worked_by_hand():
+    # Question x: good .9 and .4, bad .5: one of two pairs won, 1/2. Question y: good .2, bad .2: a
+    # tie, 1/2. Question z has no bad answer. Paired: (1/2 + 1/2) / 2.
+    # Plain: good .9 .4 .2 .8 against bad .5 .2: wins 1+1, 0+1, 0+.5, 1+1 = 5.5 of 8.
+    values, good = [0.9, 0.4, 0.5, 0.2, 0.2, 0.8], [True, True, False, True, False, True]
+    found = measure_discrimination(values, good, list("xxxyyz"))
+    assert found.auroc.value == pytest.approx(5.5 / 8)
+    assert (found.paired_auroc.value, found.paired_auroc.n, found.auroc.n) == (0.5, 2, 6)
+
+
+@given(Rows)
+@settings(max_examples=50)
+def test_auroc_agrees_with_scikit_learn_and_brute_force(rows):
+    values, good, questions = map(list, zip(*rows, strict=True))
+    found = measure_discrimination(values, good, questions)
+    if len(set(good)) < 2:
+        assert found.auroc.value is None
+    else:
+        assert found.auroc.value == pytest.approx(sklearn_metrics.roc_auc_score(good, values))
+    areas = []
+    for name in sorted(set(questions)):
+        own = [(v, g) for v, g, q in rows if q == name]
+        pairs = [(a, b) for a, g in own if g for b, h in own if not h]
+        if pairs:
+            areas.append(sum((a > b) + (a == b) / 2 for a, b in pairs) / len(pairs))
+    expected = sum(areas) / len(areas) if areas else None
+    assert found.paired_auroc.value == (None if expected is None else pytest.approx(expected))
+
+
+@each_case(
+    ("values", "good", "lower_is_better", "auroc"),
+    [
+        ([0.1, 0.9], [True, False], True, (1.0, 2, 0)),
+        ([0.9, None, 0.1], [True, False, False], False, (1.0, 2, 1)),
+        # One kind alone cannot be told from another.
+        *(([], [], False, (None, 0, 0)), ([0.5], [True], False, (None, 1, 0))),
+        ([None, None], [True, True], False, (None, 0, 2)),
+    ],
+)
+def test_auroc_leaves_out_and_counts_missing_scores(values, good, lower_is_better, auroc):
+    found = measure_discrimination(values, good, lower_is_better=lower_is_better)
+    assert (found.auroc.value, found.auroc.n, found.auroc.n_unscored) == auroc
+    assert auroc[0] is not None or found.paired_auroc.value is None
+
+
+def test_auroc_interval_resamples_questions():
+    # x is told apart perfectly, y the wrong way round: xx 1, yy 0.
+    found = measure_discrimination([0.9, 0.1, 0.1, 0.9], [True, False, True, False], list("xxyy"))
+    assert (found.auroc.low, found.auroc.high) == (0.0, 1.0)
+    assert (found.paired_auroc.low, found.paired_auroc.high) == (0.0, 1.0)
+    assert measure_discrimination([0.9, 0.1], [True, False], ["x", "x"]).auroc.low is None
+
+
+def test_scores_and_labels_must_be_as_many():
+    with pytest.raises(InputError):
+        measure_discrimination([0.5], [])

@@ -51,10 +51,8 @@ def reason(one: HumanLabel) -> str:
 
 def test_answers_are_found_by_id_or_by_topic_and_system():
     by_place = {"record_id": None, "topic": "t1", "system": "beta"}
-    assert predicted(label(), label(**by_place)) == [
-        ("required", "required"),
-        ("required", "borderline"),
-    ]
+    labels = (label(), label(**by_place))
+    assert predicted(*labels) == [("required", "required"), ("required", "borderline")]
     # The id of another file's record, but a topic and a system of this run.
     assert predicted(label(**by_place | {"record_id": "elsewhere"})) == [("required", "borderline")]
 
@@ -66,16 +64,20 @@ def test_question_stands_for_a_missing_topic():
     assert found.items[0].question == "Why?"
 
 
-def test_unscored_verdict_is_aligned_as_such():
-    assert predicted(label(sentence=2)) == [("required", None)]
-
-
-def test_citations_are_found_however_the_id_is_written():
-    labels = [
-        label("citation", "neutral", item="PMID: 31180123"),
-        label("citation", "supports", item="31180124", sentence=2),
-    ]
-    assert predicted(*labels) == [("neutral", "supports"), ("supports", "neutral")]
+@each_case(
+    ("one", "aligned"),
+    [
+        # An unscored verdict is aligned as such; accuracy needs only the answer.
+        (label(sentence=2), ("required", None)),
+        (label("accuracy", "no", sentence=None), ("no", None)),
+        # Citations are found however the id is written.
+        (label("citation", "neutral", item="PMID: 31180123"), ("neutral", "supports")),
+        (label("citation", "supports", item="31180124", sentence=2), ("supports", "neutral")),
+        (label("rubric", "5", item="coherence"), ("5", None)),
+    ],
+)
+def test_a_label_stands_beside_its_verdict(one, aligned):
+    assert predicted(one) == [aligned]
 
 
 def test_nuggets_are_found_by_their_words():
@@ -101,7 +103,6 @@ def test_nuggets_of_a_run_without_assignments_are_matched_or_not(n_unscored, exp
 def test_ratings_carry_score_and_confidence():
     (item,) = align_labels([label("rubric", "5", item="cohesion")], run()).items
     assert (item.truth, item.predicted, item.score, item.confidence) == ("5", "4", 4.2, 0.6)
-    assert predicted(label("rubric", "5", item="coherence")) == [("5", None)]
 
 
 def test_ratings_are_read_on_the_scale_of_their_rubric():
@@ -113,10 +114,6 @@ def test_ratings_are_read_on_the_scale_of_their_rubric():
     assert item.labels == ("0", "1")
     (left_out,) = align_labels([label("rubric", "2", item="fits")], [evaluation]).unaligned
     assert left_out.reason == "'2' is not a label of this task"
-
-
-def test_accuracy_needs_only_the_answer():
-    assert predicted(label("accuracy", "no", sentence=None)) == [("no", None)]
 
 
 @each_case(
@@ -167,10 +164,8 @@ def test_annotators_are_put_together():
 def test_consensus():
     assert find_consensus("relevance", ["required", "borderline"]) is None
     assert find_consensus("citation", ["supports"]) == "supports"
-    assert (
-        find_consensus("citation", ["neutral", "supports", "neutral", "supports", "invalid"])
-        is None
-    )
+    tied = ["neutral", "supports", "neutral", "supports", "invalid"]
+    assert find_consensus("citation", tied) is None
     assert find_consensus("rubric", ["5", "1", "2", "4"]) == "2"
     assert find_consensus("rubric", ["5", "5", "1"]) == "5"
 

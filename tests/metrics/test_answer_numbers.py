@@ -28,18 +28,8 @@ def near(answer: str, paper: str = PAPER) -> list[bool]:
 @each_case(
     "answer",
     [
-        "5mg",
-        "0.005 g",
-        "2 h",
-        "2 hours",
-        "4.4\u20136.6 mM",
-        "4400 \u00b5M",
-        "6.0e-6 M",
-        "6 \u00b5mol/l",
-        "98.2 percent",
-        "about 98%",
-        "25 animals",
-        "10^3 colonies",
+        *("5mg", "0.005 g", "2 h", "2 hours", "4.4\u20136.6 mM", "4400 \u00b5M", "6.0e-6 M"),
+        *("6 \u00b5mol/l", "98.2 percent", "about 98%", "25 animals", "10^3 colonies"),
         "103 colonies",
     ],
 )
@@ -50,14 +40,8 @@ def test_a_number_is_found_in_another_notation(answer: str):
 @each_case(
     "answer",
     [
-        "5 g",
-        "2 min",
-        "44 mM",
-        "6.0 \u00d7 10\u22125 M",
-        "98%",
-        "about 90%",
-        "26 animals",
-        "10^4 colonies",
+        *("5 g", "2 min", "44 mM", "6.0 \u00d7 10\u22125 M", "98%", "about 90%"),
+        *("26 animals", "10^4 colonies"),
     ],
 )
 def test_a_number_that_the_paper_does_not_state_is_not_found(answer: str):

@@ -107,18 +107,12 @@ def test_a_local_second_judge_costs_nothing_and_that_is_known():
 
 
 def test_a_passage_for_a_sentence_and_its_citation_is_one_question():
-    evidence = EvidenceVerdict(
-        sentence=1, verdict="supports", evidence=SPAN, escalation=sent(0.002)
-    )
-    free = Escalation(judge="b")
+    given = {"sentence": 1, "verdict": "supports"}
+    evidence = EvidenceVerdict(**given, evidence=SPAN, escalation=sent(0.002))
+    later = SPAN.model_copy(update={"start": 2})
     citations = tuple(
-        CitationVerdict(
-            sentence=1, citation=CITED, verdict="supports", evidence=span, escalation=escalation
-        )
-        for span, escalation in (
-            (SPAN, free),
-            (SPAN.model_copy(update={"start": 2}), sent(0.004)),
-        )
+        CitationVerdict(**given, citation=CITED, evidence=span, escalation=escalation)
+        for span, escalation in ((SPAN, Escalation(judge="b")), (later, sent(0.004)))
     )
     found = changed(of(), evidence=(evidence,), citations=citations)
     (part,) = cascade(found).parts
@@ -131,20 +125,11 @@ def test_nuggets_of_a_citation_are_questions_and_the_citation_is_none():
         NuggetVerdict(sentence=1, document="d", nugget=text, verdict="supports", escalation=e)
         for text, e in (("a", None), ("b", sent()))
     )
-    twice = tuple(
-        CitationVerdict(
-            sentence=1,
-            citation=CITED.model_copy(update={"marker": marker}),
-            verdict="supports",
-            evidence=SPAN,
-            nuggets=nuggets,
-        )
-        for marker in "12"
-    )
-    found = changed(of(), citations=twice)
-    assert {kind: len(asked) for kind, asked in group_asked_verdicts([found]).items()} == {
-        "cited_nugget": 2
-    }
+    given = {"sentence": 1, "verdict": "supports", "evidence": SPAN, "nuggets": nuggets}
+    markers = [CITED.model_copy(update={"marker": marker}) for marker in "12"]
+    twice = tuple(CitationVerdict(**given, citation=citation) for citation in markers)
+    asked = group_asked_verdicts([changed(of(), citations=twice)])
+    assert {kind: len(verdicts) for kind, verdicts in asked.items()} == {"cited_nugget": 2}
 
 
 def test_what_nobody_was_asked_is_no_question():

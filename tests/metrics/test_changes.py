@@ -36,10 +36,8 @@ def change_of(old: list[Evaluation], new: list[Evaluation], *keys: str) -> Chang
 
 
 def spoken(*texts: str, findings: tuple[Finding, ...] = ()) -> Evaluation:
-    sentences = tuple(
-        AnswerSentence(index=i, text=text, start=0, end=1) for i, text in enumerate(texts, 1)
-    )
-    return answer("r", "t", sentences=sentences, findings=findings)
+    cut = [AnswerSentence(index=i, text=text, start=0, end=1) for i, text in enumerate(texts, 1)]
+    return answer("r", "t", sentences=tuple(cut), findings=findings)
 
 
 def test_a_score_that_falls_everywhere_is_significantly_worse():
@@ -77,9 +75,8 @@ def test_a_score_is_compared_on_the_questions_that_both_sides_have():
 
 def test_an_unscored_answer_takes_no_part():
     new = side([0.4] * 2)
-    missing = (
-        new[1].scores[RECALL].model_copy(update={"value": None, "decided": None, "n_unscored": 1})
-    )
+    unscored = {"value": None, "decided": None, "n_unscored": 1}
+    missing = new[1].scores[RECALL].model_copy(update=unscored)
     new[1] = changed(new[1], scores={RECALL: missing})
     change = change_of(side([0.9] * 2), new)
     assert change.scores[0].test.n_questions == 1
@@ -131,11 +128,8 @@ def test_a_finding_on_a_reworded_sentence_is_still_there():
 def test_findings_about_no_sentence_are_matched_by_kind():
     one = Finding(kind="sources_cut", message="Cut at 10.")
     two = Finding(kind="sources_cut", message="Cut at 12.")
-    assert match_findings(spoken("A.", findings=(one,)), spoken("B.", findings=(two, two))) == (
-        (two,),
-        (),
-        (two,),
-    )
+    old, new = spoken("A.", findings=(one,)), spoken("B.", findings=(two, two))
+    assert match_findings(old, new) == ((two,), (), (two,))
 
 
 def test_without_a_common_question_nothing_is_measured():

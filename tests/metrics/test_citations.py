@@ -1,15 +1,23 @@
-"""How an answer cites: MedAESQA's measures, BioACE's merge rule."""
+"""How an answer cites: MedAESQA's measures, BioACE's merge rule, ALCE's recall and precision."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import pytest
+from case_tables import each_case
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragassay.metrics.papers.citations import (
+    PRECISION,
+    RECALL,
     RELEVANT,
+    CitingSentence,
+    MergeRule,
+    Support,
+    compute_alce_scores,
     merge_citations,
     merge_nugget_verdicts,
     score_citations,
@@ -34,25 +42,19 @@ def answer(
     *cited: Sequence[tuple[str, CitationLabel | None]],
 ) -> tuple[list[AnswerSentence], list[CitationVerdict]]:
     """An answer with the documents that each sentence cites, and the verdict on each."""
-    sentences: list[AnswerSentence] = []
-    verdicts: list[CitationVerdict] = []
+    sentences, verdicts = [], []
     for index, pairs in enumerate(cited, 1):
         citations = [
             Citation(marker=name, document=None if label == "invalid" else name)
             for name, label in pairs
         ]
-        sentences.append(
-            AnswerSentence(index=index, text="s", start=0, end=1, citations=tuple(citations))
-        )
-        verdicts += [
-            CitationVerdict(
-                sentence=index,
-                citation=citation,
-                verdict=label,
-                failure=None if label else FAILED,
+        given = {"start": 0, "end": 1, "citations": tuple(citations)}
+        sentences.append(AnswerSentence(index=index, text="s", **given))
+        for citation, (_, label) in zip(citations, pairs, strict=True):
+            failure = None if label else FAILED
+            verdicts.append(
+                CitationVerdict(sentence=index, citation=citation, verdict=label, failure=failure)
             )
-            for citation, (_, label) in zip(citations, pairs, strict=True)
-        ]
     return sentences, verdicts
 
 
@@ -61,31 +63,21 @@ def test_by_hand():
     # nothing. Two support: 2/5. One contradicts: 1/5. Of three sentences the first alone has a
     # support: 1/3. Documents 1, 2 are on the subject, 3 is not, 9 points nowhere: 2/4. Of three
     # sentences two cite a document: 2/3.
-    sentences, verdicts = answer(
-        [("1", "supports"), ("2", "supports"), ("9", "invalid")],
-        [("1", "contradicts"), ("3", "not_relevant")],
-        [],
-    )
-    found = score_citations(sentences, verdicts, "judge")
-    values = {key.removeprefix("citations."): score.value for key, score in found.items()}
-    assert values == pytest.approx(
-        {
-            "support": 0.4,
-            "contradict": 0.2,
-            "coverage": 1 / 3,
-            "document_precision": 0.5,
-            "cited": 2 / 3,
-        },
-        abs=1e-4,
-    )
-    assert {key: score.judge for key, score in found.items() if not score.judge} == {
-        "citations.cited": ""
+    first = [("1", "supports"), ("2", "supports"), ("9", "invalid")]
+    second = [("1", "contradicts"), ("3", "not_relevant")]
+    found = score_citations(*answer(first, second, []), "judge")
+    assert {key: score.value for key, score in found.items()} == {
+        "citations.support": 0.4,
+        "citations.contradict": 0.2,
+        "citations.coverage": 0.3333,
+        "citations.document_precision": 0.5,
+        "citations.cited": 0.6667,
     }
+    assert [key for key, score in found.items() if not score.judge] == ["citations.cited"]
 
 
 def test_what_could_not_be_had_is_left_out_and_widens_the_bounds():
-    sentences, verdicts = answer([("1", "supports"), ("2", None)], [("2", None)])
-    found = score_citations(sentences, verdicts, "judge")
+    found = score_citations(*answer([("1", "supports"), ("2", None)], [("2", None)]), "judge")
     support = found["citations.support"]
     assert (support.value, support.n, support.n_unscored) == (1.0, 1, 2)
     assert (support.worst, support.best) == (pytest.approx(1 / 3, abs=1e-4), 1.0)
@@ -98,23 +90,16 @@ def test_what_could_not_be_had_is_left_out_and_widens_the_bounds():
 
 
 def test_two_labels_cannot_tell_a_contradiction():
-    sentences, verdicts = answer([("1", "supports"), ("2", "not_attributable")])
-    found = score_citations(sentences, verdicts, "judge")
+    found = score_citations(*answer([("1", "supports"), ("2", "not_attributable")]), "judge")
     assert "citations.contradict" not in found
     assert found["citations.support"].value == 0.5
 
 
 def test_an_answer_without_citations_has_zero_of_each_as_in_medaesqa():
-    sentences, verdicts = answer([], [])
-    found = score_citations(sentences, verdicts, "judge")
+    found = score_citations(*answer([], []), "judge")
     assert {score.value for score in found.values()} == {0.0}
     support = found["citations.support"]
     assert (support.n, support.worst, support.best, support.low) == (0, 0.0, 0.0, None)
-
-
-def test_citations_that_could_not_be_judged_are_not_zero():
-    found = score_citations(*answer([("1", None)]), "judge")
-    assert found["citations.support"].value is None
 
 
 def test_what_is_known_without_asking_makes_no_share_where_all_that_was_asked_failed():
@@ -193,17 +178,18 @@ def test_the_order_of_nuggets_does_not_matter(verdicts: list[Verdict], random):
 
 
 SPAN = EvidenceSpan(document="7", start=0, end=4, text="Text")
+CITED = (1, Citation(marker="1", document="7"), SPAN)
 
 
-def nugget(verdict: Verdict | None) -> NuggetVerdict:
-    return NuggetVerdict(
-        sentence=1,
-        document="7",
-        nugget="A fact.",
-        verdict=verdict,
-        usage=Usage(n_calls=1),
-        failure=None if verdict else FAILED,
-    )
+def nugget(verdict: Verdict | None, **fields: object) -> NuggetVerdict:
+    given = {"sentence": 1, "document": "7", "nugget": "A fact.", "usage": Usage(n_calls=1)}
+    given |= {"verdict": verdict, "failure": None if verdict else FAILED}
+    return NuggetVerdict.model_validate(given | fields)
+
+
+def merge(*nuggets: NuggetVerdict, rule: MergeRule = "all") -> CitationVerdict:
+    (found,) = merge_citations([CITED], nuggets, rule)
+    return found
 
 
 @pytest.mark.parametrize(
@@ -215,32 +201,34 @@ def nugget(verdict: Verdict | None) -> NuggetVerdict:
         (["contradicts", None], "contradicts"),
     ],
 )
-def test_a_missing_verdict_leaves_the_citation_open(
-    verdicts: list[Verdict | None], merged: Verdict | None
-):
-    cited = [(1, Citation(marker="1", document="7"), SPAN)]
-    (found,) = merge_citations(cited, [nugget(verdict) for verdict in verdicts])
+def test_a_missing_verdict_leaves_the_citation_open(verdicts, merged):
+    found = merge(*map(nugget, verdicts))
     assert found.verdict == merged
     assert (found.failure is None) == (merged is not None)
     assert found.usage.n_calls == len(verdicts)
 
 
-def test_a_nugget_that_failed_counts_before_one_that_is_undecided():
-    doubt = Failure(reason="undecided", detail="leans to contradicts at 0.60")
-    open_ = nugget(None).model_copy(update={"failure": doubt, "tentative_label": "contradicts"})
-    cited = [(1, Citation(marker="1", document="7"), SPAN)]
-    (found,) = merge_citations(cited, [open_, nugget(None)])
-    assert (found.failure, found.tentative_label) == (FAILED, None)
-    # What it leans to is merged with what was decided.
-    (found,) = merge_citations(cited, [nugget("supports"), open_])
-    assert (found.verdict, found.failure, found.tentative_label) == (None, doubt, "contradicts")
-    tentative_label = open_.model_copy(update={"tentative_label": "neutral"})
-    (found,) = merge_citations(cited, [nugget("supports"), tentative_label])
-    assert (found.verdict, found.tentative_label) == (None, "neutral")
-    (found,) = merge_citations(cited, [nugget("supports"), tentative_label], "any")
-    assert (found.verdict, found.tentative_label) == (None, "supports")
-    (found,) = merge_citations(cited, [nugget("contradicts"), open_])
-    assert (found.verdict, found.tentative_label, found.failure) == ("contradicts", None, None)
+DOUBT = Failure(reason="undecided", detail="leans to contradicts at 0.60")
+AGAINST = nugget(None, failure=DOUBT, tentative_label="contradicts")
+NEUTRAL = nugget(None, failure=DOUBT, tentative_label="neutral")
+
+
+@each_case(
+    ("nuggets", "rule", "verdict", "failure", "tentative_label"),
+    [
+        # One that failed counts before one that is undecided.
+        ([AGAINST, nugget(None)], "all", None, FAILED, None),
+        # What it leans to is merged with what was decided.
+        ([nugget("supports"), AGAINST], "all", None, DOUBT, "contradicts"),
+        ([nugget("supports"), NEUTRAL], "all", None, DOUBT, "neutral"),
+        ([nugget("supports"), NEUTRAL], "any", None, DOUBT, "supports"),
+        ([nugget("contradicts"), AGAINST], "all", "contradicts", None, None),
+    ],
+)
+def test_an_undecided_nugget_leaves_a_leaning(nuggets, rule, verdict, failure, tentative_label):
+    found = merge(*nuggets, rule=rule)
+    assert (found.verdict, found.failure) == (verdict, failure)
+    assert found.tentative_label == tentative_label
 
 
 def test_two_markers_of_one_document_are_booked_once():
@@ -251,4 +239,65 @@ def test_two_markers_of_one_document_are_booked_once():
 
 
 def test_a_sentence_without_a_nugget_has_no_verdict():
-    assert merge_citations([(1, Citation(marker="1", document="7"), SPAN)], []) == []
+    assert merge_citations([CITED], []) == []
+
+
+def alce_values(*sentences: CitingSentence) -> tuple[float | None, float | None]:
+    found = compute_alce_scores(sentences, "judge")
+    return found[RECALL].value, found[PRECISION].value
+
+
+def test_alce_worked_by_hand():
+    # The first sentence is supported by both together only: both are needed. In the second, 1 is
+    # enough, and 2 is not needed. The third cites nothing. The fourth is not supported.
+    both = CitingSentence({"1": False, "2": False}, True, {"1": False, "2": False})
+    one = CitingSentence({"1": True, "2": False}, True, {"2": True})
+    none = CitingSentence()
+    wrong = CitingSentence({"3": False}, False)
+    assert alce_values(both) == (1.0, 1.0)
+    assert alce_values(one) == (1.0, 0.5)
+    assert alce_values(none) == (0.0, 0.0)
+    assert alce_values(wrong) == (0.0, 0.0)
+    # Two of four sentences; of five citations three.
+    assert alce_values(both, one, none, wrong) == (0.5, 0.6)
+
+
+def test_an_invalid_citation_spoils_its_sentence():
+    found = compute_alce_scores([CitingSentence({"1": True}, True, has_invalid=True)], "judge")
+    assert (found[RECALL].value, found[PRECISION].value, found[PRECISION].n) == (0.0, 0.0, 2)
+
+
+def test_what_nobody_could_tell_is_unscored_and_bounded():
+    sentences = [CitingSentence({"1": None}, None), CitingSentence({"2": True}, True)]
+    found = compute_alce_scores(sentences, "j")
+    for score in found.values():
+        assert (score.value, score.n, score.n_unscored) == (1.0, 1, 1)
+        assert (score.worst, score.best) == (0.5, 1.0)
+
+
+def test_a_sentence_without_a_citation_is_no_recall_where_all_others_failed():
+    found = compute_alce_scores([CitingSentence({"1": None}, None), CitingSentence()], "j")
+    assert (found[RECALL].value, found[RECALL].n, found[RECALL].n_unscored) == (None, 0, 2)
+    assert (found[RECALL].worst, found[RECALL].best) == (0.0, 0.5)
+
+
+def as_alces_program(alone: dict[str, bool], together: bool, without: dict[str, bool]):
+    """What its loop adds for one sentence: to recall, and to precise citations."""
+    if not together or len(alone) < 2:
+        return int(together), int(together)
+    return 1, sum(1 for name in alone if alone[name] or not without[name])
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_every_sentence_counts_as_in_alces_program(n: int):
+    names = [str(i) for i in range(n)]
+    for bits in itertools.product((False, True), repeat=2 * n + 1):
+        alone = dict(zip(names, bits[:n], strict=True))
+        without = dict(zip(names, bits[n : 2 * n], strict=True))
+        together = alone["0"] if n == 1 else bits[-1]
+        asked: dict[str, Support] = {k: v for k, v in without.items() if not alone[k]}
+        recall, precise = as_alces_program(alone, together, without)
+        assert alce_values(CitingSentence(dict(alone), together, asked)) == (
+            recall,
+            pytest.approx(precise / n, abs=1e-4),
+        )

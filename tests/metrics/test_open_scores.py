@@ -30,9 +30,7 @@ def evaluation(name: str, n_hits: int, n: int, n_unscored: int, question: str = 
     ("n_hits", "n", "n_unscored", "value"),
     [(5, 10, 0, 0.5), (5, 10, 1, 0.5), (5, 10, 2, None), (0, 3, 7, None), (0, 0, 0, None)],
 )
-def test_a_score_has_a_value_where_its_range_is_narrow(
-    n_hits: int, n: int, n_unscored: int, value: float | None
-):
+def test_a_score_has_a_value_where_its_range_is_narrow(n_hits, n, n_unscored, value):
     score = evaluation("a", n_hits, n, n_unscored).scores[KEY]
     assert score.value == value
     assert score.decided == (n_hits / n if n else None)
@@ -81,9 +79,7 @@ def systems(*counts: tuple[int, int, int]) -> dict[str, list[Evaluation]]:
         (((19, 20, 0), (19, 20, 0)), [1, 1]),
     ],
 )
-def test_systems_whose_ranges_overlap_have_no_rank(
-    counts: tuple[tuple[int, int, int], ...], ranks: list[int | None]
-):
+def test_systems_whose_ranges_overlap_have_no_rank(counts, ranks: list[int | None]):
     board = rank_systems(systems(*counts), KEY)
     found = {row.system: row.rank for row in board.rows}
     assert [found[name] for name in "abc"[: len(counts)]] == ranks

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from answers import answer, changed
+from case_tables import each_case
 
 from ragassay.metrics.papers.pooled import (
     CLUSTER_RECALL,
@@ -16,7 +17,7 @@ from ragassay.metrics.papers.pooled import (
     score_document_recall,
     score_sentence_recall,
 )
-from ragassay.records import Document, Evaluation, Score
+from ragassay.records import RELEVANCE_LABELS, Document, Evaluation, Score
 
 
 def one_hot(*answers: Evaluation) -> dict[str, np.ndarray]:
@@ -37,11 +38,20 @@ def labelled(record_id: str, text: str, label: str | None = "required") -> Evalu
     return answer(record_id, labels=[(word, label) for word in text.split()])
 
 
-def test_cluster_recall_worked_by_hand():
-    # Different sentences a b c d: four clusters. The first answer has a and b, the second b, c, d.
-    found = cluster_recall(labelled("one", "a b"), labelled("two", "b c d"))
-    assert {key: score.value for key, score in found.items()} == {"one": 0.5, "two": 0.75}
-    assert {score.n for score in found.values()} == {4}
+@each_case(
+    ("first", "second", "recalls", "n"),
+    [
+        # Different sentences a b c d: four clusters, of which the first answer has a and b.
+        ("a b", "b c d", (0.5, 0.75), 4),
+        # The same meaning in other words is one cluster.
+        ("apple b", "avocado", (1.0, 0.5), 2),
+        ("", "a", (0.0, 1.0), 1),
+    ],
+)
+def test_cluster_recall_worked_by_hand(first, second, recalls, n):
+    found = cluster_recall(labelled("one", first), labelled("two", second))
+    assert (found["one"].value, found["two"].value) == recalls
+    assert {score.n for score in found.values()} == {n}
 
 
 def test_medaesqas_recalls_divide_by_ten_and_count_their_own_sentences():
@@ -55,12 +65,8 @@ def test_medaesqas_recalls_divide_by_ten_and_count_their_own_sentences():
     two = answer("two", labels=[("d", "required")], citations=[(1, "31180121", "supports")])
     found = recalls(one, two)
     values = {name: [score.value for score in scores.values()] for name, scores in found.items()}
-    assert list(found["one"]) == [
-        "sentences.recall",
-        "sentences.cluster_recall",
-        "sentences.recall_required",
-        "sentences.recall_supported",
-    ]
+    names = ("recall", "cluster_recall", "recall_required", "recall_supported")
+    assert list(found["one"]) == [f"sentences.{name}" for name in names]
     assert values == {"one": [0.3, 0.75, 0.2, 0.1], "two": [0.1, 0.25, 0.1, 0.1]}
     assert {found["one"][key].n for key in found["one"]} == {10, 4}
 
@@ -84,15 +90,7 @@ def test_published_clusters_stand_in_place_of_ours():
 
 
 def test_only_required_and_borderline_sentences_are_clustered():
-    mixed = answer(
-        "one",
-        labels=[
-            ("a", "required"),
-            ("b", "borderline"),
-            ("c", "unnecessary"),
-            ("d", "inappropriate"),
-        ],
-    )
+    mixed = answer("one", labels=[*zip("abcd", RELEVANCE_LABELS, strict=True)])
     assert list_clustered_texts(mixed) == ["a", "b"]
     found = cluster_recall(mixed, labelled("two", "a"))
     assert (found["one"].value, found["two"].value) == (1.0, 0.5)
@@ -102,11 +100,6 @@ def test_there_are_ten_clusters_at_most():
     found = cluster_recall(labelled("one", "a b c d e f"), labelled("two", "g h i j k l m"))
     assert {score.n for score in found.values()} == {10}
     assert sum(score.value or 0 for score in found.values()) >= 1.0
-
-
-def test_same_meaning_in_other_words_is_one_cluster():
-    found = cluster_recall(labelled("one", "apple b"), labelled("two", "avocado"))
-    assert (found["one"].value, found["two"].value) == (1.0, 0.5)
 
 
 def test_order_of_answers_does_not_show():
@@ -134,11 +127,6 @@ def test_answer_with_every_label_missing_has_no_value():
     assert [(s.value, s.worst, s.best) for s in both.values()] == [(None, 0.0, 1.0)] * 2
 
 
-def test_empty_answer_says_nothing():
-    found = cluster_recall(answer("one"), labelled("two", "a"))
-    assert (found["one"].value, found["two"].value) == (0.0, 1.0)
-
-
 def test_nothing_required_has_no_value():
     found = cluster_recall(labelled("one", "a", "unnecessary"), labelled("two", "b", "unnecessary"))
     assert [(s.value, s.n, s.n_unscored) for s in found.values()] == [(None, 0, 0)] * 2
@@ -162,23 +150,16 @@ def cited(record_id: str, **verdicts: str | None) -> Evaluation:
 
 def test_document_recall_worked_by_hand():
     # Relevant: 1, 2 (first), 2, 3 (second): three in all. 4 is not relevant.
-    found = score_document_recall(
-        [
-            cited("one", d1="supports", d2="neutral", d4="not_relevant"),
-            cited("two", d2="contradicts", d3="supports"),
-            cited("three"),
-        ]
-    )
+    one = cited("one", d1="supports", d2="neutral", d4="not_relevant")
+    two = cited("two", d2="contradicts", d3="supports")
+    found = score_document_recall([one, two, cited("three")])
     assert [score.value for score in found.values()] == [0.6667, 0.6667, 0.0]
     assert {score.n for score in found.values()} == {3}
 
 
 def test_a_document_counts_once_however_often_it_is_cited():
-    twice = answer(
-        "one",
-        labels=[("a", "required"), ("b", "required")],
-        citations=[(1, "111111", "not_relevant"), (2, "111111", "supports")],
-    )
+    citations = [(1, "111111", "not_relevant"), (2, "111111", "supports")]
+    twice = answer("one", labels=[("a", "required"), ("b", "required")], citations=citations)
     found = score_document_recall([twice, cited("two", d1="supports")])
     assert (found["one"].value, found["one"].n) == (0.5, 2)
 
@@ -186,9 +167,8 @@ def test_a_document_counts_once_however_often_it_is_cited():
 def test_undecided_citations_widen_the_bounds():
     # Relevant for sure: 1 and 2. The first may gain 3: 1/2 to 2/3; if 3 were relevant for the
     # second answer, which does not cite it, nothing would change.
-    found = score_document_recall(
-        [cited("one", d1="supports", d3=None), cited("two", d2="supports")]
-    )
+    answers = [cited("one", d1="supports", d3=None), cited("two", d2="supports")]
+    found = score_document_recall(answers)
     one, two = found["one"], found["two"]
     assert (one.value, one.n, one.n_unscored, one.worst, one.best) == (0.5, 2, 1, 0.5, 0.6667)
     assert (two.value, two.n_unscored, two.worst, two.best) == (0.5, 1, 0.3333, 0.5)
@@ -223,10 +203,9 @@ def test_ids_that_mean_something_in_their_record_only_need_the_same_text():
         base = answer(record_id, labels=[("a", "required")], citations=[(1, "1", "supports")])
         return base.model_copy(update={"sources": (Document(id="1", text=text),)})
 
-    found = score_document_recall([own("one", "Aspirin."), own("two", "Metformin.")])
-    assert [score.value for score in found.values()] == [0.5, 0.5]
-    same = score_document_recall([own("one", "Aspirin."), own("two", "Aspirin.")])
-    assert [score.value for score in same.values()] == [1.0, 1.0]
+    for text, recall in (("Metformin.", 0.5), ("Aspirin.", 1.0)):
+        found = score_document_recall([own("one", "Aspirin."), own("two", text)])
+        assert [score.value for score in found.values()] == [recall] * 2
 
 
 def test_public_ids_are_the_same_however_they_are_written():

@@ -37,27 +37,20 @@ def rated(
     return StrategyAnswer("r", question, people, replies, hint)
 
 
+RATED = [rated((1, 1), knowledge=1), rated((0, 0), knowledge=1), rated((1, 0), knowledge=0)]
+
+
 def test_agreement_of_people_and_judge_worked_by_hand():
     # Ratings 111, 001, 100: five 1s, four 0s. Each of the last two has 4 ordered pairs that differ,
     # by (3 - 1): observed (2 + 2) / 9. Expected 2 * 5 * 4 / (9 * 8) = 5/9. 1 - 4/5 = .2.
-    answers = [
-        rated((1, 1), knowledge=1),
-        rated((0, 0), knowledge=1),
-        rated((1, 0), knowledge=0),
-    ]
-    found = compute_alignment_alpha(answers, "knowledge", (0, 1))
+    found = compute_alignment_alpha(RATED, "knowledge", (0, 1))
     assert found.value == pytest.approx(0.2)
     assert (found.n, found.n_unscored, found.scale) == (3, 0, (-1.0, 1.0))
 
 
 def test_answer_that_the_judge_did_not_rate_is_left_out_and_counted():
-    answers = [
-        *(rated((1, 1), knowledge=1), rated((0, 0), knowledge=1), rated((1, 0), knowledge=0)),
-        rated((1, 0), knowledge=None),
-        rated((1, 0), zero_shot=1),
-        rated((), knowledge=1),
-    ]
-    found = compute_alignment_alpha(answers, "knowledge", (0, 1))
+    more = [rated((1, 0), knowledge=None), rated((1, 0), zero_shot=1), rated((), knowledge=1)]
+    found = compute_alignment_alpha([*RATED, *more], "knowledge", (0, 1))
     assert found.value == pytest.approx(0.2)
     # The fourth was asked for and not had; the fifth was never asked so; of the last nobody spoke.
     assert (found.n, found.n_unscored) == (3, 1)
@@ -89,9 +82,8 @@ def test_alpha_is_that_of_the_reference_package(rows):
         return
     answers = [rated((a, b), knowledge=c) for a, b, c in rows]
     table = np.array(rows, dtype=float).T
-    expected = krippendorff.alpha(
-        reliability_data=table, value_domain=[1, 2, 3], level_of_measurement="ordinal"
-    )
+    given = {"value_domain": [1, 2, 3], "level_of_measurement": "ordinal"}
+    expected = krippendorff.alpha(reliability_data=table, **given)
     found = compute_alignment_alpha(answers, "knowledge", (1, 3)).value
     assert found == pytest.approx(float(expected))
 
@@ -115,9 +107,8 @@ def test_unmoved_are_the_ratings_that_the_hint_left():
 
 def test_intervals_resample_questions():
     # Of question a both are unmoved, of b none: the draws aa, ab, ba, bb give 1, .5, .5, 0.
-    answers = [
-        rated(question=q, hint=1, knowledge=2, perturbed=2 if q == "a" else 1) for q in "aabb"
-    ]
+    moved = {"a": 2, "b": 1}
+    answers = [rated(question=q, hint=1, knowledge=2, perturbed=moved[q]) for q in "aabb"]
     found = compute_unmoved_share(answers, "knowledge")
     assert (found.value, found.low, found.high) == (0.5, 0.0, 1.0)
     alone = compute_unmoved_share(answers[:2], "knowledge")
@@ -135,19 +126,12 @@ def test_polarity_is_textblobs_and_has_a_sign():
 
 def test_sentiment_is_the_mean_over_answers_and_ways():
     good, bad = "An excellent answer.", "A terrible answer."
-    answers = [
-        StrategyAnswer(
-            "a",
-            "a",
-            replies={"zero_shot": StrategyReply(5, good), "knowledge": StrategyReply(1, bad)},
-        ),
-        StrategyAnswer(
-            "b",
-            "b",
-            replies={"zero_shot": StrategyReply(5, good), "knowledge": StrategyReply(3, " ")},
-        ),
-        StrategyAnswer("c", "c", replies={"zero_shot": StrategyReply(None)}),
+    replies = [
+        {"zero_shot": StrategyReply(5, good), "knowledge": StrategyReply(1, bad)},
+        {"zero_shot": StrategyReply(5, good), "knowledge": StrategyReply(3, " ")},
+        {"zero_shot": StrategyReply(None)},
     ]
+    answers = [StrategyAnswer(str(n), str(n), replies=each) for n, each in enumerate(replies)]
     found = mean_polarity(answers, WAYS)
     # Textblob: excellent 1, terrible -1; (1 + 1 - 1) / 3. Two ratings came without a reason.
     assert found.value == pytest.approx(1 / 3)
@@ -164,13 +148,12 @@ def test_a_rubric_without_answers_has_no_figure():
         *(found.people, found.judge, found.unmoved, found.followed),
         *(found.sentiment, found.perturbed_sentiment),
     )
-    assert {(s.value, s.n, s.n_unscored, s.low, s.high) for s in scores} == {
-        (None, 0, 0, None, None)
-    }
+    shown = {(s.value, s.n, s.n_unscored, s.low, s.high) for s in scores}
+    assert shown == {(None, 0, 0, None, None)}
 
 
 def test_agreement_on_one_rating_alone_is_undefined():
-    answers = [rated((1, 1), knowledge=1), rated((1, 1), knowledge=1)]
+    answers = [rated((1, 1), knowledge=1)] * 2
     assert compute_alignment_alpha(answers, "knowledge", (0, 1)).value is None
 
 

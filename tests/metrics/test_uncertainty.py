@@ -116,12 +116,6 @@ def test_what_is_no_condition_is_named_with_what_is_possible(text, named):
     assert "'confidence<X'" in str(error.value) and "'undecided'" in str(error.value)
 
 
-@pytest.mark.parametrize("text", ["confidence<0", "confidence<1.5"])
-def test_a_confidence_lies_between_0_and_1(text):
-    with pytest.raises(SettingsError, match="between 0 and 1"):
-        parse_condition(text)
-
-
 # Entropies: 0, 1 and 2.32 bits; the bound itself is still sure.
 @each_case(
     ("text", "unsure"),
@@ -167,3 +161,9 @@ def test_what_is_undecided_goes_on_whatever_the_condition(text):
     doubt = Failure(reason="undecided")
     given = {"sentence": 1, "confidence": 0.9, "entropy_bits": 0.1, "tentative_label": "required"}
     assert parse_condition(text).is_unsure(SentenceLabel(failure=doubt, **given))
+
+
+@pytest.mark.parametrize("text", ["confidence<0", "confidence<1.5"])
+def test_a_confidence_lies_between_0_and_1(text):
+    with pytest.raises(SettingsError, match="between 0 and 1"):
+        parse_condition(text)

@@ -6,12 +6,13 @@ could not be had, a contradiction, an invalid citation, an extractive nugget, a 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from untrusted_texts import HOSTILE, LONG, MARKDOWN, RIGHT_TO_LEFT, SCRIPT, texts
 
 from ragassay.records import (
+    RELEVANCE_LABELS,
     AnswerSentence,
     CardFigure,
     Citation,
@@ -40,19 +41,20 @@ from ragassay.records import (
 
 JUDGE = "ragassay/judge"
 RUBRICS = (
-    "cohesion",
-    "conciseness",
-    "readability",
-    "coherence",
-    "integration",
-    "relevancy",
-    "correctness",
-    "completeness",
-    "informativeness",
+    *("cohesion", "conciseness", "readability", "coherence", "integration", "relevancy"),
+    *("correctness", "completeness", "informativeness"),
 )
 __all__ = ["texts"]
 
 TIMEOUT = Failure(reason="timeout", detail="no reply in 60 s <b>")
+FINDINGS = (
+    ("extractive_nugget", "Sentence 2 was copied.", 2),
+    ("inappropriate_sentence", f"Sentence 2 may do harm: {HOSTILE}", 2),
+    ("contradicted_citation", "Sentence 2 says the opposite of the document it cites.", 2),
+    ("invalid_citation", "[9] points nowhere.", 2),
+    ("unscored", "Informativeness could not be rated: time-out.", None),
+    ("brand_new_kind", "A kind that no table knows.", None),
+)
 
 
 class Run(NamedTuple):
@@ -67,31 +69,28 @@ class Run(NamedTuple):
 
 def share(value: float | None, n: int = 8, n_unscored: int = 0) -> Score:
     """A share with an interval of plus and minus 0.1."""
+    if value is None:
+        return Score(value=None, n=0, n_unscored=n_unscored, judge=JUDGE)
     return Score(
         value=value,
-        n=n if value is not None else 0,
+        n=n,
         n_unscored=n_unscored,
-        low=None if value is None else max(0.0, value - 0.1),
-        high=None if value is None else min(1.0, value + 0.1),
-        worst=None if value is None else value * n / (n + n_unscored),
-        best=None if value is None else (value * n + n_unscored) / (n + n_unscored),
+        low=max(0.0, value - 0.1),
+        high=min(1.0, value + 0.1),
+        worst=value * n / (n + n_unscored),
+        best=(value * n + n_unscored) / (n + n_unscored),
         judge=JUDGE,
     )
 
 
 def likert(value: float | None, n: int = 3, n_unscored: int = 0) -> Score:
     """A rubric's score with an interval of plus and minus half a point."""
-    return Score(
-        value=value,
-        n=n,
-        n_unscored=n_unscored,
-        low=None if value is None else max(1.0, value - 0.5),
-        high=None if value is None else min(5.0, value + 0.5),
-        worst=2.5 if value is not None and n_unscored else value,
-        best=4.5 if value is not None and n_unscored else value,
-        scale=(1.0, 5.0),
-        judge=JUDGE,
-    )
+    score = Score(value=value, n=n, n_unscored=n_unscored, scale=(1.0, 5.0), judge=JUDGE)
+    if value is None:
+        return score
+    ends = {"low": max(1.0, value - 0.5), "high": min(5.0, value + 0.5)}
+    bounds = (2.5, 4.5) if n_unscored else (value, value)
+    return score.model_copy(update=ends | dict(zip(("worst", "best"), bounds, strict=True)))
 
 
 def scores(base: float, shift: float = 0.0) -> dict[str, Score]:
@@ -101,42 +100,37 @@ def scores(base: float, shift: float = 0.0) -> dict[str, Score]:
         for i, name in enumerate(RUBRICS)
     }
     values = {
-        "nuggets.precision": 0.71,
-        "nuggets.recall": 0.5,
-        "nuggets.f1": 0.585,
-        "nuggets.vital_recall": 0.625,
-        "sentences.required": 0.667,
-        "sentences.borderline": 0.111,
-        "sentences.unnecessary": 0.111,
-        "sentences.inappropriate": 0.111,
-        "evidence.support": 0.7,
-        "evidence.contradict": 0.1,
-        "citations.support": 0.6,
-        "citations.contradict": 0.2,
-        "citations.coverage": 0.9,
+        "nuggets": {"precision": 0.71, "recall": 0.5, "f1": 0.585, "vital_recall": 0.625},
+        "sentences": {"required": 0.667} | dict.fromkeys(RELEVANCE_LABELS[1:], 0.111),
+        "evidence": {"support": 0.7, "contradict": 0.1},
+        "citations": {"support": 0.6, "contradict": 0.2, "coverage": 0.9},
     }
     shares = {
-        key: share(value + shift, n_unscored=int(key == "citations.support"))
-        for key, value in values.items()
+        f"{group}.{name}": share(value + shift)
+        for group, named in values.items()
+        for name, value in named.items()
     }
+    shares["citations.support"] = share(values["citations"]["support"] + shift, n_unscored=1)
     shares["citations.coverage"] = shares["citations.coverage"].model_copy(update={"judge": ""})
     return rubrics | shares
 
 
 def sentence(index: int, text: str, *citations: Citation) -> AnswerSentence:
-    """A sentence; its offsets do not matter to a report."""
     return AnswerSentence(index=index, text=text, start=0, end=len(text), citations=citations)
 
 
-def judgments(rating: int) -> tuple[Judgment, ...]:
+def passage(document: str, text: str, **fields: Any) -> EvidenceSpan:
+    return EvidenceSpan(document=document, start=0, end=9, text=text, **fields)
+
+
+def judgments() -> tuple[Judgment, ...]:
     """Ratings with distributions, one without log-probabilities, one unscored."""
-    distribution = (0.01, 0.04, 0.15, 0.5, 0.3)
     rated = [
         Judgment(
             rubric=name,
-            rating=rating,
+            rating=4,
             score=4.04,
-            distribution=distribution,
+            distribution=(0.01, 0.04, 0.15, 0.5, 0.3),
             rationale=f"The reason for {name}: the sentences follow from each other.",
         )
         for name in RUBRICS[:7]
@@ -152,17 +146,10 @@ def first_evaluation() -> Evaluation:
         Citation(marker="2", document=f"doc{SCRIPT}"),
         Citation(marker="9"),
     )
-    span = EvidenceSpan(
-        document="PMID 101",
-        start=0,
-        end=40,
-        text="Metformin reduced HbA1c by 1.1 points against placebo.",
-        relevance_score=0.8312,
-    )
-    hostile = EvidenceSpan(document=f"doc{SCRIPT}", start=0, end=9, text=f"passage {HOSTILE}")
-    found = EvidenceSpan(
-        document="31180123", start=0, end=9, text="No change.", title=f"Found {HOSTILE}"
-    )
+    text = "Metformin reduced HbA1c by 1.1 points against placebo."
+    span = passage("PMID 101", text, relevance_score=0.8312)
+    hostile = passage(f"doc{SCRIPT}", f"passage {HOSTILE}")
+    found = passage("31180123", "No change.", title=f"Found {HOSTILE}")
     query = SearchQuery(text=f"query {HOSTILE}", side="against", round=1, n_found=10, n_new=7)
     return Evaluation(
         record_id=f"q1-{SCRIPT}",
@@ -190,7 +177,7 @@ def first_evaluation() -> Evaluation:
             Nugget(text=f"gold {HOSTILE}", importance="okay"),
         ),
         matches=(NuggetMatch(gold=0, nugget=0, similarity_score=0.876),),
-        judgments=judgments(4),
+        judgments=judgments(),
         labels=(
             SentenceLabel(sentence=1, label="required", confidence=0.91),
             SentenceLabel(sentence=2, label="inappropriate", confidence=0.62),
@@ -222,21 +209,8 @@ def first_evaluation() -> Evaluation:
             CitationVerdict(sentence=2, citation=lost, verdict="invalid"),
         ),
         scores=scores(3.4),
-        findings=(
-            Finding(kind="extractive_nugget", message="Sentence 2 was copied.", sentence=2),
-            Finding(
-                kind="inappropriate_sentence",
-                message=f"Sentence 2 may do harm: {HOSTILE}",
-                sentence=2,
-            ),
-            Finding(
-                kind="contradicted_citation",
-                message="Sentence 2 says the opposite of the document it cites.",
-                sentence=2,
-            ),
-            Finding(kind="invalid_citation", message="[9] points nowhere.", sentence=2),
-            Finding(kind="unscored", message="Informativeness could not be rated: time-out."),
-            Finding(kind="brand_new_kind", message="A kind that no table knows."),
+        findings=tuple(
+            Finding(kind=kind, message=message, sentence=place) for kind, message, place in FINDINGS
         ),
     )
 
@@ -275,7 +249,6 @@ def third_evaluation() -> Evaluation:
 
 
 def build_manifest() -> Manifest:
-    """Everything that a manifest can hold."""
     figure = CardFigure(
         task="citation verdicts, three labels",
         data="SciFact, dev part, 300 claims",
@@ -308,7 +281,6 @@ def build_manifest() -> Manifest:
 
 @pytest.fixture(scope="session")
 def run() -> Run:
-    """The run."""
     evaluations = (first_evaluation(), second_evaluation(), third_evaluation())
     kinds = [finding.kind for evaluation in evaluations for finding in evaluation.findings]
     summary = Summary(
@@ -324,17 +296,12 @@ def run() -> Run:
         findings={kind: kinds.count(kind) for kind in kinds},
         usage=Usage(n_calls=120, n_prompt_tokens=98765, n_completion_tokens=4321, cost_usd=None),
     )
+    failure = Failure(reason="too_long", detail=f"detail {HOSTILE}")
     return Run(
         manifest=build_manifest(),
         summary=summary,
         evaluations=evaluations,
-        failures=(
-            RecordFailure(
-                record_id="q3",
-                stage="segment",
-                failure=Failure(reason="too_long", detail=f"detail {HOSTILE}"),
-            ),
-        ),
+        failures=(RecordFailure(record_id="q3", stage="segment", failure=failure),),
         rejections=(
             Rejection(
                 file="answers.jsonl",

@@ -37,7 +37,7 @@ from ragassay.studies.certificate import certify
 FOUND, MISSED = (5.0, 1.0), (5.0, 5.0)
 
 
-def build_audit(judge: str = "judge", **fields: object) -> Audit:
+def build_audit() -> Audit:
     """A judge that is trusted on cohesion, weak on coherence, blind on relevancy."""
     pairs = [
         *pairs_of([FOUND] * 20),
@@ -49,21 +49,22 @@ def build_audit(judge: str = "judge", **fields: object) -> Audit:
         *pairs_of([(3.0, 3.0)] * 20, "rubric.relevancy", family="injection", attack="injection"),
         *pairs_of([(3.0, 2.0)] * 20, family="injection", attack="flattery"),
     ]
-    given = {
-        "judge": judge,
-        "n_answers": 20,
-        "seed": 0,
-        "pools": "audit",
-        "n_unchanged": {"swap_last": 2, "tweet": 0},
-        "n_perturbed": 123,
-        "n_failed": 1,
-        "figures": compute_attack_figures(pairs),
-        "ratings": average_variant_ratings(pairs),
-        "certificate": certify(pairs),
-    }
-    return Audit.model_validate(given | fields)
+    return Audit(
+        judge="judge",
+        n_answers=20,
+        seed=0,
+        pools="audit",
+        n_unchanged={"swap_last": 2, "tweet": 0},
+        n_perturbed=123,
+        n_failed=1,
+        figures=compute_attack_figures(pairs),
+        ratings=average_variant_ratings(pairs),
+        certificate=certify(pairs),
+    )
 
 
+AUDIT = build_audit()
+PAGE = render_audit_html(AUDIT)
 EMPTY = Audit(judge="judge", n_answers=0, seed=0, pools="audit")
 
 
@@ -101,7 +102,7 @@ def test_a_verdict_is_said_by_word_sign_and_colour_the_worst_first():
             text_of(group.xpath("summary/span[2]/span")[0]),
             group.xpath("summary/span[2]/span/@class")[0],
         )
-        for group in groups_of(render_audit_html(build_audit()))
+        for group in groups_of(PAGE)
     ]
     assert found == [
         ("Relevancy", "✗ blind", "c bad"),
@@ -113,13 +114,8 @@ def test_a_verdict_is_said_by_word_sign_and_colour_the_worst_first():
     ]
 
 
-def test_the_headline_is_said_once():
-    page = text_of(html.document_fromstring(render_audit_html(build_audit())))
-    assert page.count(view_certificate(build_audit()).headline) == 1
-
-
 def test_a_line_is_drawn_as_the_share_found():
-    relevancy, coherence, *_ = groups_of(render_audit_html(build_audit()))
+    relevancy, coherence, *_ = groups_of(PAGE)
     (bar,) = relevancy.xpath("summary//rect[@class='fill']")
     assert (bar.get("x"), bar.get("width")) == ("0", "10.0")
     assert "2 of 20 extreme perturbations" in text_of(relevancy.xpath("summary")[0])
@@ -130,34 +126,32 @@ def test_a_line_is_drawn_as_the_share_found():
 
 
 def test_of_injected_text_the_largest_rise_is_drawn_from_the_middle():
-    group = next(
-        g for g in groups_of(render_audit_html(build_audit())) if "Instructions" in text_of(g)
-    )
+    (group,) = [g for g in groups_of(PAGE) if "Instructions" in text_of(g)]
     assert "largest increase: Cohesion +1.00 points" in text_of(group.xpath("summary")[0])
     (bar,) = group.xpath("summary//rect[@class='fill']")
     assert (bar.get("x"), bar.get("width")) == ("50", "50.0")
 
 
 def test_figures_that_no_line_stands_for_are_shown_too():
-    audit = build_audit().model_copy(update={"certificate": ()})
-    (group,) = groups_of(render_audit_html(audit))
+    (group,) = groups_of(render_audit_html(AUDIT.model_copy(update={"certificate": ()})))
     assert text_of(group.xpath("summary/span[@class='t']")[0]) == "Other scores"
-    assert len(group.xpath(".//tbody/tr")) == len(audit.figures)
+    assert len(group.xpath(".//tbody/tr")) == len(AUDIT.figures)
 
 
 def test_the_headline_names_what_is_not_trusted():
-    assert view_certificate(build_audit()).headline == (
+    headline = view_certificate(AUDIT).headline
+    assert headline == (
         "Trusted on 1 of 4 rubrics; blind on relevancy; weak on coherence; "
         "too few pairs for completeness."
     )
+    assert text_of(html.document_fromstring(PAGE)).count(headline) == 1
     assert view_certificate(EMPTY).headline == "No rubric was audited."
 
 
 def test_instructions_are_one_line_about_the_score_that_they_lift_most():
-    (line,) = [x for x in view_certificate(build_audit()).others if "Instructions" in x.title]
-    assert line.reason.startswith(
-        "Cohesion, the worst of 2 scores: Injected text (injection) changes"
-    )
+    (line,) = [x for x in view_certificate(AUDIT).others if "Instructions" in x.title]
+    worst = "Cohesion, the worst of 2 scores: Injected text (injection) changes"
+    assert line.reason.startswith(worst)
 
 
 def test_scores_without_room_to_rise_are_no_trust_and_are_counted():
@@ -174,28 +168,27 @@ def test_scores_without_room_to_rise_are_no_trust_and_are_counted():
 
 
 def test_the_page_is_self_contained_and_well_formed():
-    page = render_audit_html(build_audit())
-    tree = html.document_fromstring(page)
+    tree = html.document_fromstring(PAGE)
     assert not tree.xpath("//script | //link[@href!='data:,'] | //img | //*[@style]")
     assert not tree.xpath("//@href[not(starts-with(., '#') or . = 'data:,')]")
-    check_policy(page, "style")
-    check_well_formed(page)
+    check_policy(PAGE, "style")
+    check_well_formed(PAGE)
     assert set(tree.xpath("//@aria-labelledby")) <= set(tree.xpath("//@id"))
-    assert render_audit_html(build_audit()) == page
+    assert render_audit_html(AUDIT) == PAGE
 
 
 def test_every_row_of_a_table_has_its_columns():
-    tree = html.document_fromstring(render_audit_html(build_audit()))
+    tree = html.document_fromstring(PAGE)
     tables = tree.xpath("//table")
     assert len(tables) == 6
     for table in tables:
         n_columns = len(table.xpath("thead/tr/th"))
         assert {len(row.xpath("th|td")) for row in table.xpath("tbody/tr")} == {n_columns}
-    assert len(tree.xpath("//tbody/tr")) == len(build_audit().figures)
+    assert len(tree.xpath("//tbody/tr")) == len(AUDIT.figures)
 
 
 def test_what_got_through_and_what_was_left_alone_are_named():
-    words = text_of(html.document_fromstring(render_audit_html(build_audit())))
+    words = text_of(html.document_fromstring(PAGE))
     assert "Tweet added at the end (extreme), Relevancy: a10~tweet" in words
     assert "Last two sentences swapped: 2" in words
     assert "Tweet: 0" not in words
@@ -203,7 +196,7 @@ def test_what_got_through_and_what_was_left_alone_are_named():
 
 
 def test_a_judges_name_starts_no_element(texts):
-    evil = build_audit(judge=texts.hostile)
+    evil = AUDIT.model_copy(update={"judge": texts.hostile})
     page = render_audit_html(evil)
     tree = html.document_fromstring(page)
     assert not tree.xpath("//script | //img")
@@ -211,7 +204,7 @@ def test_a_judges_name_starts_no_element(texts):
     assert "<script" not in render_audit_markdown(evil)
 
 
-@pytest.mark.parametrize("audit", [build_audit(), EMPTY])
+@pytest.mark.parametrize("audit", [AUDIT, EMPTY])
 def test_markdown_keeps_its_tables(audit):
     page = render_audit_markdown(audit)
     blocks = re.findall(r"(?:^\|.*\n?)+", page, flags=re.MULTILINE)
@@ -223,51 +216,44 @@ def test_markdown_keeps_its_tables(audit):
 
 
 def test_figures_as_csv_hold_every_number():
-    audit = build_audit()
-    rows = list(csv.DictReader(io.StringIO(render_figures_csv(audit))))
-    assert [row["target"] for row in rows] == [f.target for f in audit.figures]
+    rows = list(csv.DictReader(io.StringIO(render_figures_csv(AUDIT))))
+    assert [row["target"] for row in rows] == [f.target for f in AUDIT.figures]
     first = rows[0]
     assert (first["attack"], first["severity"], first["n"]) == ("off_topic", "extreme", "20")
     assert float(first["detection"]) == 1.0
-    assert float(first["detection_low"]) == pytest.approx(audit.figures[0].detection.low, abs=1e-6)
+    assert float(first["detection_low"]) == pytest.approx(AUDIT.figures[0].detection.low, abs=1e-6)
     assert float(first["optimism_error"]) == 0.0
     assert rows[-1]["optimism_error"] == ""
     assert {row["judge"] for row in rows} == {"judge"}
 
 
 def test_tables_fit_into_eighty_columns():
-    audit = build_audit()
-    ratings = build_ratings_sheet(audit, has_intervals=False)
-    for table in (
-        build_certificate_sheet(audit),
-        ratings,
-        build_short_attack_sheet(audit),
-    ):
+    certificate = build_certificate_sheet(AUDIT)
+    ratings = build_ratings_sheet(AUDIT, has_intervals=False)
+    for table in (certificate, ratings, build_short_attack_sheet(AUDIT)):
         assert max(map(len, shown(table))) <= 80
-    certificate = "\n".join(shown(build_certificate_sheet(audit)))
-    assert "✓ trusted" in certificate
-    assert "✗ blind" in certificate
+    text = "\n".join(shown(certificate))
+    assert "✓ trusted" in text and "✗ blind" in text
     (row,) = [line.split() for line in shown(ratings) if "Relevancy" in line]
     # 2 of 20 fell from 5 to 1: (2 * 1 + 18 * 5) / 20 = 4.6.
     assert row == ["Relevancy", "5.00", "n/a", "4.60"]
 
 
 def test_the_terminal_shows_of_an_injection_only_what_it_lifts_most():
-    lines = shown(build_short_attack_sheet(build_audit()), width=120)
+    lines = shown(build_short_attack_sheet(AUDIT), width=120)
     (row,) = [line for line in lines if "Injection" in line]
     assert "Cohesion" in row
     assert sum("Flattery" in line for line in lines) == 1
 
 
 def test_the_certificate_is_a_line_of_the_report_with_its_parts_folded(run):
-    page = render_html(*run, audit=build_audit())
+    page = render_html(*run, audit=AUDIT)
     tree = html.document_fromstring(page)
     titles = [text_of(h) for h in tree.xpath("//h2")]
     assert [title.split(" ")[0] for title in titles] == ["Main", "Answers", "How"]
     (line,) = tree.xpath("//section[@id='believe']/p[@class='lead']")
-    assert text_of(line) == summarize_trust(
-        [trust for trust in build_audit().certificate if trust.family == "rubric"]
-    )
+    rubrics = [trust for trust in AUDIT.certificate if trust.family == "rubric"]
+    assert text_of(line) == summarize_trust(rubrics)
     (folded,) = tree.xpath("//details[@id='certificate']")
     assert folded.get("open") is None
     assert chips_of(page) == {
@@ -282,7 +268,7 @@ def test_the_certificate_is_a_line_of_the_report_with_its_parts_folded(run):
     assert text_of(heading) == "Changed facts, and injected instructions to the judge"
     assert NOT_AUDITED not in text_of(tree)
     check_well_formed(page)
-    assert "**✗ blind**" in render_markdown(*run, audit=build_audit())
+    assert "**✗ blind**" in render_markdown(*run, audit=AUDIT)
 
 
 def test_a_run_without_an_audit_says_so_in_one_quiet_line(run):
@@ -310,7 +296,7 @@ def test_every_attack_has_a_title_that_a_newcomer_understands():
 @pytest.mark.parametrize("options", [{}, {"color_scheme": "dark"}, {"width": 400}])
 def test_the_page_is_accessible_and_fits(browse, tmp_path, options):  # noqa: F811
     path = tmp_path / "audit.html"
-    path.write_text(render_audit_html(build_audit()), encoding="utf-8")
+    path.write_text(PAGE, encoding="utf-8")
     page = browse(f"file://{path}", **options)
     for line in page.locator("details").all():
         line.evaluate("one => one.open = true")
@@ -320,13 +306,10 @@ def test_the_page_is_accessible_and_fits(browse, tmp_path, options):  # noqa: F8
 
 def test_a_lift_of_which_only_the_range_is_known_shows_that():
     lift = Score(value=None, decided=0.2, n=4, n_unscored=4, worst=1.0, best=-0.5, scale=(-4, 4))
-    for found, text in (
-        (lift, "\u22120.50 to +1.00 points"),
-        (Score(value=None, n=0, n_unscored=4), "n/a"),
-    ):
-        trust = TargetTrust(
-            target="rubric.correctness", family="injection", trust=None, lift=found, reason=""
-        )
+    unknown = Score(value=None, n=0, n_unscored=4)
+    given = {"target": "rubric.correctness", "family": "injection", "trust": None, "reason": ""}
+    for found, text in ((lift, "\u22120.50 to +1.00 points"), (unknown, "n/a")):
+        trust = TargetTrust.model_validate(given | {"lift": found})
         audit = EMPTY.model_copy(update={"certificate": (trust,)})
         ((_, (group,)),) = view_groups(audit)
         assert [(bar.title, bar.text) for bar in group.bars] == [("Correctness", text)]

@@ -18,11 +18,15 @@ from ragassay.records import (
 )
 from ragassay.reports.answer_view import view_answer
 from ragassay.reports.markdown import render_markdown
-from ragassay.reports.sentence_view import Chip, view_sentences
+from ragassay.reports.sentence_view import view_sentences
 
 CITED = Citation(marker="1", document="d")
-UNSURE = Failure(reason="undecided")
-NOTHING = "Nothing that was measured lowers this rating."
+OTHERWISE = "Another verdict on this sentence differs."
+NOTHING = {"rationale": "Nothing that was measured lowers this rating."}
+POINTED = {"rationale": "The sources may contradict sentence 1.", "sentences": (1,)}
+MAY = "However, a source may contradict sentence 1."
+DOES = "However, a source contradicts sentence 1."
+SUPPORT = "However, a passage supports sentence 1."
 
 
 def evaluated(**parts: Any) -> Evaluation:
@@ -37,54 +41,37 @@ def cited(**fields: Any) -> CitationVerdict:
 
 
 def finding(verdict: CitationVerdict, level: str = "secondary") -> Finding:
-    return Finding.model_validate(
-        {
-            "kind": "contradicted_citation",
-            "message": "Sentence 1 cites '1', which may contradict it.",
-            "sentence": 1,
-            "level": level,
-            "evaluator": verdict.evaluator,
-            "item": verdict.item,
-        }
-    )
+    message = "Sentence 1 cites '1', which may contradict it."
+    given = {"kind": "contradicted_citation", "message": message, "sentence": 1, "level": level}
+    return Finding.model_validate(given | {"evaluator": verdict.evaluator, "item": verdict.item})
 
 
-def correctness_of(evaluation: Evaluation) -> Chip:
-    (view,) = view_sentences(evaluation)
-    assert view.correctness
-    return view.correctness.chip
+def leans(label: str) -> dict[str, object]:
+    """Fields of a verdict that is undecided."""
+    return {"tentative_label": label, "failure": Failure(reason="undecided")}
 
 
 @pytest.mark.parametrize(
     ("correct", "verdict", "words"),
     [
-        ({"tentative_label": "correct"}, {"tentative_label": "contradicts"}, ("undecided", "", "")),
-        ({"tentative_label": "correct"}, {"verdict": "contradicts"}, ("undecided", "", "")),
-        ({"tentative_label": "not_supported"}, {"verdict": "supports"}, ("undecided", "", "")),
-        (
-            {"correct": True},
-            {"verdict": "contradicts"},
-            ("correct", "0.90", "Another verdict on this sentence differs."),
-        ),
+        (leans("correct"), leans("contradicts"), ("undecided", "", "")),
+        (leans("correct"), {"verdict": "contradicts"}, ("undecided", "", "")),
+        (leans("not_supported"), {"verdict": "supports"}, ("undecided", "", "")),
+        ({"correct": True}, {"verdict": "contradicts"}, ("correct", "0.90", OTHERWISE)),
         # A leaning says too little against a verdict.
-        ({"correct": True}, {"tentative_label": "contradicts"}, ("correct", "0.90", "")),
+        ({"correct": True}, leans("contradicts"), ("correct", "0.90", "")),
+        (leans("correct"), leans("supports"), ("undecided, tentatively correct", "0.90", "")),
         (
-            {"tentative_label": "correct"},
-            {"tentative_label": "supports"},
-            ("undecided, tentatively correct", "0.90", ""),
-        ),
-        (
-            {"tentative_label": "not_supported"},
-            {"tentative_label": "contradicts"},
+            leans("not_supported"),
+            leans("contradicts"),
             ("undecided, tentatively not supported", "0.90", ""),
         ),
     ],
 )
 def test_correctness_names_no_leaning_against_another_verdict(correct, verdict, words):
-    failure = {"failure": UNSURE} if "tentative_label" in correct else {}
-    found = SentenceCorrectness.model_validate({"sentence": 1, "score": 0.9} | correct | failure)
-    failure = {"failure": UNSURE} if "tentative_label" in verdict else {}
-    chip = correctness_of(evaluated(correctness=(found,), citations=(cited(**verdict, **failure),)))
+    found = SentenceCorrectness.model_validate({"sentence": 1, "score": 0.9} | correct)
+    (view,) = view_sentences(evaluated(correctness=(found,), citations=(cited(**verdict),)))
+    chip = view.correctness.chip
     assert (chip.word, chip.confidence, chip.detail) == words
 
 
@@ -102,39 +89,14 @@ def test_a_contradiction_reads_as_its_finding_does(level, word, tone):
 @pytest.mark.parametrize(
     ("rating", "verdict", "level", "text"),
     [
-        (
-            {"rationale": NOTHING},
-            "contradicts",
-            "secondary",
-            "However, a source may contradict sentence 1.",
-        ),
-        (
-            {"rationale": NOTHING},
-            "contradicts",
-            "primary",
-            "However, a source contradicts sentence 1.",
-        ),
-        (
-            {"rationale": "All is so."},
-            "contradicts",
-            "primary",
-            "However, a source contradicts sentence 1.",
-        ),
+        (NOTHING, "contradicts", "secondary", MAY),
+        (NOTHING, "contradicts", "primary", DOES),
+        ({"rationale": "All is so."}, "contradicts", "primary", DOES),
         ({"rationale": "One slip.", "rating": 4}, "contradicts", "primary", ""),
-        ({"rubric": "cohesion", "rationale": NOTHING}, "contradicts", "primary", ""),
-        (
-            {"rationale": "The sources may contradict sentence 1.", "sentences": (1,)},
-            "contradicts",
-            "secondary",
-            "",
-        ),
-        (
-            {"rationale": "The sources may contradict sentence 1.", "sentences": (1,), "rating": 3},
-            "supports",
-            "",
-            "However, a passage supports sentence 1.",
-        ),
-        ({"rationale": NOTHING}, "supports", "", ""),
+        (NOTHING | {"rubric": "cohesion"}, "contradicts", "primary", ""),
+        (POINTED, "contradicts", "secondary", ""),
+        (POINTED | {"rating": 3}, "supports", "", SUPPORT),
+        (NOTHING, "supports", "", ""),
     ],
 )
 def test_a_rating_says_what_a_verdict_has_against_it(rating, verdict, level, text):
@@ -147,10 +109,9 @@ def test_a_rating_says_what_a_verdict_has_against_it(rating, verdict, level, tex
 
 
 def test_the_summary_says_it_behind_the_reason(run):
-    judgment = Judgment(rubric="correctness", rating=5, rationale=NOTHING)
+    judgment = Judgment(rubric="correctness", rating=5, **NOTHING)
     verdict = cited(verdict="contradicts")
-    evaluation = evaluated(
-        judgments=(judgment,), citations=(verdict,), findings=(finding(verdict, "primary"),)
-    )
+    given = {"judgments": (judgment,), "citations": (verdict,)}
+    evaluation = evaluated(**given, findings=(finding(verdict, "primary"),))
     text = render_markdown(run.manifest, run.summary, (evaluation,), (), ())
-    assert f"{NOTHING} However, a source contradicts sentence 1." in text
+    assert f"{NOTHING['rationale']} {DOES}" in text

@@ -27,9 +27,8 @@ TIMES_NAMED = {"interval": 1, "reliability": 0, "confusion": 2, "ranking": 1, "c
 
 
 def plots(*names: str) -> dict[str, str]:
-    systems = {
-        name: [answer(topic=t, scores={"nuggets.recall": 0.5}) for t in "ab"] for name in names
-    }
+    run = [answer(topic=t, scores={"nuggets.recall": 0.5}) for t in "ab"]
+    systems = dict.fromkeys(names, run)
     return {
         "interval": plot_intervals(rank_systems(systems, "nuggets.recall")),
         "reliability": plot_reliability(

@@ -47,6 +47,17 @@ def finding(kind: str, message: str, **given: object) -> Finding:
     return Finding.model_validate({"kind": kind, "message": message, "sentence": 1} | given)
 
 
+def cited(marker: str, **given: object) -> CitationVerdict:
+    """An undecided verdict on a citation."""
+    citation = {"sentence": 1, "citation": Citation(marker=marker, document="d")}
+    return CitationVerdict.model_validate(citation | OPEN | given)
+
+
+def secondary(verdict: CitationVerdict) -> dict[str, str]:
+    """Fields of a finding that is worth a look at this verdict."""
+    return {"level": "secondary", "evaluator": verdict.evaluator, "item": verdict.item}
+
+
 HEAD = finding("contradicted_citation", "Sentence 1 cites '1', which contradicts it.", **MEASURED)
 LOOK = finding("contradicted_citation", "Sentence 2 cites '1', which may contradict it.")
 LOOK = LOOK.model_copy(update={"level": "secondary", "sentence": 2})
@@ -57,7 +68,7 @@ ANSWER = Evaluation(
     answer="A.",
     verdicts=(
         EvidenceVerdict(sentence=1, **OPEN),
-        CitationVerdict(sentence=1, citation=Citation(marker="1", document="d"), **OPEN),
+        cited("1"),
         SentenceCorrectness(sentence=1, tentative_label="not_supported", failure=DOUBT),
         EvidenceVerdict(sentence=2, failure=Failure(reason="timeout")),
     ),
@@ -98,14 +109,10 @@ def test_undecided_verdicts_have_a_count_of_their_own():
         "2 verdicts are undecided. Use --escalate MODEL to have a second judge decide."
     )
     cascade = CascadeSummary(judge="a", second="b", when="undecided")
-    assert describe_undecided(summary.model_copy(update={"cascade": cascade})) == (
-        "2 verdicts are undecided."
-    )
-    assert (
-        describe_undecided(summarize([], 0, 0, 0))
-        == describe_secondary_findings(summarize([], 0, 0, 0))
-        == ""
-    )
+    decided = summary.model_copy(update={"cascade": cascade})
+    assert describe_undecided(decided) == "2 verdicts are undecided."
+    nothing = summarize([], 0, 0, 0)
+    assert describe_undecided(nothing) == describe_secondary_findings(nothing) == ""
 
 
 def test_the_page_leads_with_what_was_measured_and_folds_the_rest(run):
@@ -159,9 +166,8 @@ def test_a_precision_has_its_interval_and_n_and_says_what_never_leads(run):
 @pytest.mark.parametrize("n", [1, 3])
 def test_that_nobody_measured_is_said_once(run, n):
     said = HEAD.model_copy(update={"precision": None, "data": ""})
-    answers = [
-        ANSWER.model_copy(update={"record_id": str(i), "findings": (said, said)}) for i in range(n)
-    ]
+    answer = ANSWER.model_copy(update={"findings": (said, said)})
+    answers = [answer.model_copy(update={"record_id": str(i)}) for i in range(n)]
     for page in pages(run, *answers):
         assert page.count(UNMEASURED) == 1
     # What nobody judged needs no measurement.
@@ -181,40 +187,24 @@ def test_the_second_judges_mark_names_the_leaning():
 
 
 def test_the_verifiers_card_shows_its_bounds(run):
-    bound = Bound(
-        label="contradicts", level="finding", threshold=0.93, risk=0.2, delta=0.1, n=120, **CARD
-    )
+    given = {"threshold": 0.93, "risk": 0.2, "delta": 0.1, "n": 120} | CARD
+    bound = Bound(label="contradicts", level="finding", **given)
     card = ModelCard(model="ragassay/minilm-verifier", description="Compares.", bounds=(bound,))
     manifest = run.manifest.model_copy(update={"verifier": card.model, "verifier_card": card})
     given = (manifest, summarize([ANSWER], 1, 0, 0), [ANSWER])
     tree = html.fromstring(render_html(*given))
     (row,) = tree.xpath("//div[starts-with(@aria-label, 'Thresholds of')]//tbody/tr")
     cells = [cell.text_content().replace("\N{NO-BREAK SPACE}", " ") for cell in row]
-    assert cells == [
-        *("contradicts", "finding", "0.93", "20 % (delta 0.1)", "40 %", "86 %", "120"),
-        "SciFact dev",
-    ]
+    numbers = ["0.93", "20 % (delta 0.1)", "40 %", "86 %", "120"]
+    assert cells == ["contradicts", "finding", *numbers, "SciFact dev"]
     assert "| contradicts | finding | 0.93 |" in render_markdown(*given)
 
 
 def test_what_is_worth_a_look_is_ranked_and_capped(run):
     shares = (0.5, 0.9, 0.6, 0.8, 0.7, 0.55, 0.65)
-    verdicts = [
-        CitationVerdict(
-            sentence=1,
-            citation=Citation(marker=str(n), document="d"),
-            **OPEN | {"confidence": share},
-        )
-        for n, share in enumerate(shares)
-    ]
+    verdicts = [cited(str(n), confidence=share) for n, share in enumerate(shares)]
     looks = [
-        finding(
-            "contradicted_citation",
-            f"Sentence 1 cites '{n}', which may contradict it.",
-            level="secondary",
-            evaluator=verdict.evaluator,
-            item=verdict.item,
-        )
+        finding("contradicted_citation", f"Sentence 1 cites '{n}'.", **secondary(verdict))
         for n, verdict in enumerate(verdicts)
     ]
     rule = finding("uncited_sentence", "1 of 2 sentences cites nothing.", level="secondary")
@@ -239,18 +229,17 @@ def test_what_is_worth_a_look_is_ranked_and_capped(run):
 
 
 def test_a_measured_precision_ranks_before_confidence():
-    verdict = CitationVerdict(sentence=1, citation=Citation(marker="1", document="d"), **OPEN)
-    linked = {"evaluator": verdict.evaluator, "item": verdict.item, "level": "secondary"}
-    answer = ANSWER.model_copy(update={"verdicts": (verdict,)})
-    assert answer.estimate_likelihood(finding("irrelevant_citation", "M.", **linked)) == 0.355
-    assert (
-        answer.estimate_likelihood(finding("irrelevant_citation", "M.", **linked, precision=0.2))
-        == 0.2
-    )
-    assert answer.estimate_likelihood(finding("uncited_sentence", "M.", level="secondary")) == 0
-    supports = verdict.model_copy(update={"tentative_label": "supports"})
-    answer = answer.model_copy(update={"verdicts": (supports,)})
-    assert answer.estimate_likelihood(finding("number_not_in_source", "M.", **linked)) == 0
+    verdict, supports = cited("1"), cited("1", tentative_label="supports")
+    linked = secondary(verdict)
+
+    def estimate(kind: str, verdict: CitationVerdict = verdict, **given: object) -> float:
+        answer = ANSWER.model_copy(update={"verdicts": (verdict,)})
+        return answer.estimate_likelihood(finding(kind, "M.", **given))
+
+    assert estimate("irrelevant_citation", **linked) == 0.355
+    assert estimate("irrelevant_citation", **linked, precision=0.2) == 0.2
+    assert estimate("uncited_sentence", level="secondary") == 0
+    assert estimate("number_not_in_source", supports, **linked) == 0
 
 
 WORDS = "the source says 46 years, the answer 64 years"
@@ -258,9 +247,7 @@ WORDS = "the source says 46 years, the answer 64 years"
 
 def test_the_numbers_that_differ_are_marked_on_both_sides():
     claim = "Mean age was 64 years."
-    passage = (
-        "The mean age group was older adults. Of 120 men the mean was 46 years. All went home."
-    )
+    passage = "The mean age group was old. Of 120 men the mean was 46 years. All went home."
     assert [one.text for one in mark_claim(claim, WORDS) if one.mark] == ["64 years"]
     pieces = mark_passage(passage, claim, WORDS)
     assert "".join(one.text for one in pieces) == passage

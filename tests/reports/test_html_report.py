@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-from collections import Counter
 from urllib.parse import parse_qsl
 
 import pytest
@@ -47,13 +46,14 @@ def section(tree, name):
     return text_of(tree.xpath(f"//section[@id='{name}']")[0])
 
 
+EMPTY = Summary(n_records=0, n_evaluated=0, n_failed=0, n_rejected=0)
 ARTICLES = ("https://pubmed.ncbi.nlm.nih.gov/", "https://doi.org/")
 """What an article's id leads to, when a reader follows it."""
 
 
 class TestUntrustedText:
     def test_starts_no_element_but_the_templates_own(self, tree, run):
-        calm = render_html(run.manifest, Summary(**dict.fromkeys(COUNTS, 0)), ())
+        calm = render_html(run.manifest, EMPTY, ())
         own = html.document_fromstring(unfolded(calm))
         assert len(tree.xpath("//script")) == len(own.xpath("//script")) == 1
         assert len(tree.xpath("//form")) == len(own.xpath("//form")) == 1
@@ -88,29 +88,20 @@ class TestUntrustedText:
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", render_html(*run[:2], [bad]))
 
 
-COUNTS = ("n_records", "n_evaluated", "n_failed", "n_rejected")
-
-
 class TestSelfContained:
-    def test_loads_nothing(self, tree):
-        for name in ("src", "href", "srcset", "data", "action", "poster", "xlink:href"):
-            for value in tree.xpath(f"//@*[name()='{name}']"):
-                assert value.startswith(("#", *ARTICLES)) or value == "data:,"
-
-    def test_the_script_makes_nothing_of_text_but_a_parsed_document(self, tree):
-        (script,) = tree.xpath("//script")
-        assert not re.search(
-            r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|Function\(", script.text
-        )
-
     def test_only_links_that_a_reader_follows_lead_elsewhere(self, tree):
-        for name in ("src", "href"):
-            for element in tree.xpath(f"//*[@*[name()='{name}' and contains(., '//')]]"):
-                assert element.tag == "a" and element.get("rel") == "noreferrer"
+        for name in ("src", "href", "srcset", "data", "action", "poster", "xlink:href"):
+            for element in tree.xpath(f"//*[@*[name()='{name}']]"):
+                value = element.get(name)
+                assert value.startswith(("#", *ARTICLES)) or value == "data:,"
+                if "//" in value:
+                    assert element.tag == "a" and element.get("rel") == "noreferrer"
 
-    def test_style_and_script_reach_for_nothing(self, tree):
+    def test_style_and_script_reach_for_nothing_and_make_nothing_of_text(self, tree):
         code = "".join(e.text for e in tree.xpath("//style | //script"))
-        assert not re.search(r"url\(|@import|https?:|//[a-z]|fetch\(|innerHTML|eval\(", code)
+        assert not re.search(r"url\(|@import|https?:|//[a-z]|fetch\(", code)
+        assert not re.search(r"(inner|outer)HTML|insertAdjacent|document\.write", code)
+        assert not re.search(r"eval\(|Function\(", code)
 
     def test_policy_lets_through_only_the_own_style_and_script(self, page):
         check_policy(page, "style", "script")
@@ -139,23 +130,19 @@ class TestSelfContained:
 
 class TestWhatIsWrong:
     def test_the_head_says_what_is_wrong_and_in_how_many_answers(self, tree):
-        assert text_of(tree.xpath("//h1")[0]) == (
+        title, header = tree.xpath("//h1")[0], tree.xpath("//header")[0]
+        assert text_of(title) == (
             "1 inappropriate sentence, 1 contradicted citation and 1 invalid citation "
             "in 1 of 3 answers."
         )
-        assert "3 answers by 2 systems · judge: ragassay/judge" in text_of(
-            tree.xpath("//header")[0]
-        )
+        assert "3 answers by 2 systems · judge: ragassay/judge" in text_of(header)
 
     def test_the_words_of_a_run_without_an_answer_are_the_headline(self, run):
-        summary = Summary(**dict.fromkeys(COUNTS, 0))
-        assert summarize_main_findings(summary, ()) == summarize_run(summary)
+        assert summarize_main_findings(EMPTY, ()) == summarize_run(EMPTY)
 
     def test_a_run_without_a_serious_finding_does_not_say_that_all_is_well(self, run):
-        calm = run.evaluations[1:]
-        summary = summarize(calm, 2, 0, 0).model_copy(
-            update={"secondary_findings": {"x": 3}, "n_undecided": 1}
-        )
+        calm, open_ = run.evaluations[1:], {"secondary_findings": {"x": 3}, "n_undecided": 1}
+        summary = summarize(calm, 2, 0, 0).model_copy(update=open_)
         assert summarize_main_findings(summary, calm) == (
             "No serious main findings in 2 answers; "
             "3 findings worth a look and 1 undecided verdict."
@@ -227,16 +214,13 @@ class TestAnswers:
         # A rating, a label and an evidence verdict.
         assert (first["undecided"], first["unscored"]) == (0, 3)
         assert len(first["scores"]) == len(lists["about"][0]["titles"])
-        assert [kind for _, kind in lists["primary-index"]][:2] == [
-            "inappropriate_sentence",
-            "contradicted_citation",
-        ]
+        _, kinds = zip(*lists["primary-index"], strict=True)
+        assert kinds[:2] == ("inappropriate_sentence", "contradicted_citation")
 
     def test_an_answer_reads_as_text_with_a_mark_for_each_sentence(self, tree, run):
         links = answers_of(tree)[0].xpath(".//div[@class='prose']//a")
-        assert [text_of(a) for a in links] == [
-            " ".join(s.text.split()) for s in run.evaluations[0].sentences
-        ]
+        sentences = [" ".join(s.text.split()) for s in run.evaluations[0].sentences]
+        assert [text_of(a) for a in links] == sentences
         marks = [a.get("class") for a in links]
         assert marks == ["s is-good", "s is-wrong", "s is-unscored", "s is-unscored"]
 
@@ -251,15 +235,13 @@ class TestAnswers:
         assert len(second.xpath(".//blockquote")) == 2
         # Evidence and citation rest on the same passage.
         assert len(first.xpath(".//blockquote")) == 1
-        assert text_of(first.xpath(".//div[@class='quoted']")[0]).startswith(
-            "[1]supports97 % evidencesupports88 %"
-        )
+        quoted = text_of(first.xpath(".//div[@class='quoted']")[0])
+        assert quoted.startswith("[1]supports97 % evidencesupports88 %")
 
     def test_a_passage_names_its_article_and_leads_to_it(self, tree):
         second = panes_of(answers_of(tree)[0])[1]
         assert "Found" in text_of(second)
-        (link,) = second.xpath(".//a/@href")
-        assert link == "https://pubmed.ncbi.nlm.nih.gov/31180123/"
+        assert second.xpath(".//a/@href") == [f"{ARTICLES[0]}31180123/"]
 
     def test_how_a_sentence_was_searched_for_is_said(self, tree):
         first, second = panes_of(answers_of(tree)[0])[:2]
@@ -281,11 +263,7 @@ class TestAnswers:
 
     def test_gold_nuggets_are_stated_missed_or_unscored(self, tree):
         fates = tree.xpath("//ul[@class='ns']/li/span[1][contains(@class, 'c ')]")
-        assert Counter(map(text_of, fates)) == {
-            "stated": 1,
-            "missed": 1,
-            "unscored (1 of 1 missing)": 1,
-        }
+        assert sorted(map(text_of, fates)) == ["missed", "stated", "unscored (1 of 1 missing)"]
 
     def test_extractive_nuggets_are_marked(self, tree):
         assert len(tree.xpath("//span[@class='c plain'][text()='extractive']")) == 1
@@ -326,7 +304,7 @@ class TestHowReliable:
 
 class TestEmptyAndLarge:
     def test_a_run_without_an_answer_says_so(self, run):
-        page = render_html(run.manifest, Summary(**dict.fromkeys(COUNTS, 0)), ())
+        page = render_html(run.manifest, EMPTY, ())
         assert "No answers were evaluated" in page
         assert "all records were evaluated" in page
 
@@ -334,14 +312,10 @@ class TestEmptyAndLarge:
         rng, n = random.Random(7), 250
         words = [f"{a}{b}" for a in ("meta", "pro", "anti", "di") for b in ("gen", "dol", "fer")]
         text = [" ".join(rng.choices(words, k=250)) for _ in range(n)]
+        sources = [Document(id=f"d{i}", text=text[i], title=f"Title {i}") for i in range(n)]
         many = [
-            run.evaluations[0].model_copy(
-                update={
-                    "record_id": f"q{i}",
-                    "sources": (Document(id=f"d{i}", text=text[i], title=f"Title {i}"),),
-                }
-            )
-            for i in range(n)
+            run.evaluations[0].model_copy(update={"record_id": f"q{i}", "sources": (source,)})
+            for i, source in enumerate(sources)
         ]
         page = render_html(run.manifest, run.summary, many)
         assert len(unpacked(page)["answers"]) == n

@@ -99,6 +99,5 @@ def test_a_bare_evaluation_needs_nothing(run):
 def test_shares_that_are_nearly_nothing_open_no_tag(run):
     score = Score(value=0.5, n=10, n_unscored=1, worst=0.0003, best=0.6)
     summary = run.summary.model_copy(update={"scores": {"citations.support": score}})
-    assert "1 (worst\xa0&lt;0.1\xa0%, best\xa060\xa0%)" in render_markdown(
-        run.manifest, summary, ()
-    )
+    text = render_markdown(run.manifest, summary, ())
+    assert "1 (worst\xa0&lt;0.1\xa0%, best\xa060\xa0%)" in text

@@ -31,6 +31,8 @@ from ragassay.reports.text import (
     summarize_run,
 )
 
+LIKERT = (1.0, 5.0)
+
 
 @each_case(
     "share, text",
@@ -83,15 +85,13 @@ def test_titles_and_directions_fall_back():
 
 
 def test_the_mean_of_rubrics_leaves_out_and_counts_the_unscored():
-    rubric = {"scale": (1.0, 5.0)}
-    mean = average_rubrics(
-        {
-            "rubric.a": Score(value=4.0, n=1, **rubric),
-            "rubric.b": Score(value=3.0, n=1, **rubric),
-            "rubric.c": Score(value=None, n=0, n_unscored=1, **rubric),
-            "nuggets.f1": Score(value=1.0, n=1),
-        }
-    )
+    scores = {
+        "rubric.a": Score(value=4.0, n=1, scale=LIKERT),
+        "rubric.b": Score(value=3.0, n=1, scale=LIKERT),
+        "rubric.c": Score(value=None, n=0, n_unscored=1, scale=LIKERT),
+        "nuggets.f1": Score(value=1.0, n=1),
+    }
+    mean = average_rubrics(scores)
     assert mean is not None
     # (4 + 3) / 2, not (4 + 3 + 0) / 3
     assert (mean.value, mean.n, mean.n_unscored) == (3.5, 2, 1)
@@ -114,10 +114,8 @@ def test_the_headline_says_what_matters(run):
         "1 contradicted citation, 1 invalid citation and 3 other findings."
     )
     assert "\n" not in line
-    assert (
-        describe_shortfall(run.summary)
-        == "1 record could not be evaluated and 1 line could not be read."
-    )
+    told = "1 record could not be evaluated and 1 line could not be read."
+    assert describe_shortfall(run.summary) == told
 
 
 def test_the_headline_of_nothing_claims_nothing():
@@ -157,14 +155,13 @@ def test_findings_rank_unknown_kinds_before_notes():
 
 
 def test_a_place_is_not_said_twice():
-    assert (
-        describe_finding_place(Finding(kind="k", message="Sentence 4 is wrong.", sentence=4)) == ""
-    )
-    assert (
-        describe_finding_place(Finding(kind="k", message="Sentence 41 is wrong.", sentence=4))
-        == "sentence 4"
-    )
-    assert describe_finding_place(Finding(kind="k", message="Wrong.")) == ""
+    for message, sentence, place in (
+        ("Sentence 4 is wrong.", 4, ""),
+        ("Sentence 41 is wrong.", 4, "sentence 4"),
+        ("Wrong.", None, ""),
+    ):
+        finding = Finding(kind="k", message=message, sentence=sentence)
+        assert describe_finding_place(finding) == place
 
 
 def test_a_plot_keeps_marks_on_its_axis():
@@ -199,9 +196,6 @@ def test_the_import_brings_neither_jinja_nor_rich():
 )
 def test_only_pmids_and_dois_are_addresses(document, url):
     assert build_article_url(document) == url
-
-
-LIKERT = (1.0, 5.0)
 
 
 @each_case(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
+from case_tables import each_case
 from lxml import html
 from pages import unfolded
 
@@ -30,6 +33,13 @@ from ragassay.reports.sentence_view import view_sentences
 
 SPAN = EvidenceSpan(document="31000001", start=0, end=5, text="Text.")
 CITATION = Citation(marker="1", document="31000001")
+NUGGET = NuggetVerdict(
+    sentence=1,
+    document="31000001",
+    nugget="A <i>nugget</i>.",
+    verdict="contradicts",
+    confidence=0.6,
+)
 EVALUATION = Evaluation(
     record_id="r",
     question="Q?",
@@ -50,19 +60,7 @@ EVALUATION = Evaluation(
     ),
     citations=(
         CitationVerdict(
-            sentence=1,
-            citation=CITATION,
-            verdict="contradicts",
-            evidence=SPAN,
-            nuggets=(
-                NuggetVerdict(
-                    sentence=1,
-                    document="31000001",
-                    nugget="A <i>nugget</i>.",
-                    verdict="contradicts",
-                    confidence=0.6,
-                ),
-            ),
+            sentence=1, citation=CITATION, verdict="contradicts", evidence=SPAN, nuggets=(NUGGET,)
         ),
     ),
 )
@@ -118,62 +116,47 @@ def test_both_reports_show_them_escaped(run):
     assert "not supported" in page and "not supported" in text
 
 
-def marked_evaluation(sentence: AnswerSentence, *verdicts: CitationVerdict) -> Evaluation:
-    return Evaluation(
-        record_id="r",
-        question="Q?",
-        answer=sentence.text,
-        sentences=(sentence,),
-        citations=verdicts,
+def marked(text: str, *verdicts: tuple[str, Sequence[tuple[int, int]]]) -> Evaluation:
+    """An answer of one sentence, with the label and the spans of verdicts on its citations."""
+    citations = tuple(
+        CitationVerdict.model_validate(
+            {
+                "sentence": 1,
+                "citation": {"marker": str(n), "document": str(n)},
+                "verdict": label,
+                "spans": [{"start": a, "end": b, "score": 0.9} for a, b in spans],
+            }
+        )
+        for n, (label, spans) in enumerate(verdicts)
     )
+    sentence = AnswerSentence(index=1, text=text, start=0, end=len(text))
+    given = {"record_id": "r", "question": "Q?", "answer": text}
+    return Evaluation(**given, sentences=(sentence,), citations=citations)
 
 
 UNSUPPORTED = [
-    # spans of each verdict with its label, the places that are marked
-    ([("not_attributable", [(0, 3)])], ((0, 3),)),
-    ([("not_attributable", [(0, 3), (5, 8)])], ((0, 3), (5, 8))),
-    ([("not_attributable", [(0, 5)]), ("not_attributable", [(3, 8)])], ((3, 5),)),
-    ([("not_attributable", [(0, 2)]), ("not_attributable", [(4, 6)])], ()),
-    ([("not_attributable", [(0, 3)]), ("supports", [])], ()),
-    ([("not_attributable", [(0, 3)]), ("not_attributable", [])], ((0, 3),)),
-    ([("not_attributable", [])], ()),
-    ([("supports", [])], ()),
+    # The spans of verdicts that do not support the sentence; the places that are marked.
+    ([[(0, 3)]], False, ((0, 3),)),
+    ([[(0, 3), (5, 8)]], False, ((0, 3), (5, 8))),
+    ([[(0, 5)], [(3, 8)]], False, ((3, 5),)),
+    ([[(0, 2)], [(4, 6)]], False, ()),
+    ([[(0, 3)]], True, ()),
+    ([[(0, 3)], []], False, ((0, 3),)),
+    ([[]], False, ()),
+    ([], True, ()),
 ]
 
 
-def test_a_sentence_is_marked_where_no_passage_supports_it():
-    for told, wanted in UNSUPPORTED:
-        verdicts = tuple(
-            CitationVerdict.model_validate(
-                {
-                    "sentence": 1,
-                    "citation": {"marker": str(n), "document": str(n)},
-                    "verdict": label,
-                    "spans": [{"start": a, "end": b, "score": 0.9} for a, b in spans],
-                }
-            )
-            for n, (label, spans) in enumerate(told)
-        )
-        sentence = AnswerSentence(index=1, text="One is two.", start=0, end=11)
-        found = marked_evaluation(sentence, *verdicts)
-        assert view_sentences(found)[0].unsupported == wanted, told
+@each_case(("spans", "is_supported", "wanted"), UNSUPPORTED)
+def test_a_sentence_is_marked_where_no_passage_supports_it(spans, is_supported, wanted):
+    verdicts = [("not_attributable", each) for each in spans] + [("supports", ())] * is_supported
+    (view,) = view_sentences(marked("One is two.", *verdicts))
+    assert view.unsupported == wanted
 
 
 def test_marked_text_is_escaped_on_the_page():
-    sentence = AnswerSentence(index=1, text="<b>Two</b> fell.", start=0, end=16)
-    span = {"start": 0, "end": 10, "score": 0.9}
-    verdict = CitationVerdict.model_validate(
-        {
-            "sentence": 1,
-            "citation": CITATION.model_dump(),
-            "verdict": "not_attributable",
-            "spans": [span],
-        }
-    )
-    found = marked_evaluation(sentence, verdict)
+    found = marked("<b>Two</b> fell.", ("not_attributable", [(0, 10)]))
     (shown,) = [s for block in view_prose(found, ()) for s in block.sentences]
-    assert [(piece.text, piece.mark) for piece in shown.shown] == [
-        ("<b>Two</b>", "unsupported"),
-        (" fell.", ""),
-    ]
+    pieces = [(piece.text, piece.mark) for piece in shown.shown]
+    assert pieces == [("<b>Two</b>", "unsupported"), (" fell.", "")]
     assert shown.quoted[0].remarks[0].unsupported == ("<b>Two</b>",)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 from answers import answer, written_run
+from calls import call
 from fakes import WordEmbedder
 from synthesizing import write_questions, writer
-from typer.testing import CliRunner
 
-from ragassay.cli import app
 from ragassay.cli.base import PARTIAL
 from ragassay.models.limiter import RunLimiter
 from ragassay.records import Judgment
@@ -29,30 +26,21 @@ PRICED, CHEAP = "openai/gpt-4.1-mini", "openai/gpt-4.1-nano"
 SOURCE = "Brelozant lowered migraine days by 4.2 a month in adults. Constipation was common."
 
 
-@dataclass
-class Bill:
-    """What all calls of the test have cost."""
-
-    costs: list[float] = field(default_factory=list)
-
-    @property
-    def usd(self) -> float:
-        return sum(self.costs)
-
-
 @pytest.fixture
-def bill(monkeypatch: pytest.MonkeyPatch) -> Bill:
-    bill, settle = Bill(), RunLimiter.settle
+def costs(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """What each call of the test has cost."""
+    costs: list[float] = []
+    settle = RunLimiter.settle
 
     async def noted(self: RunLimiter, cost_usd: float | None, n_tokens: int = 0) -> None:
         assert cost_usd is not None
-        bill.costs.append(cost_usd)
+        costs.append(cost_usd)
         await settle(self, cost_usd, n_tokens)
 
     monkeypatch.setattr(RunLimiter, "settle", noted)
     monkeypatch.setattr("ragassay.evaluators.models.Embedder", lambda name: WordEmbedder(name))
     monkeypatch.setenv("RAGASSAY_LIMITS__CONCURRENCY", "1")
-    return bill
+    return costs
 
 
 def reply(messages: Any, schema: Any) -> Any:
@@ -74,8 +62,8 @@ def reply(messages: Any, schema: Any) -> Any:
     return json.loads(default_reply(messages, schema))
 
 
-def answers(folder: Path) -> str:
-    rows = [
+FILES: dict[str, Any] = {
+    "answers.jsonl": [
         {
             "id": f"a{n}",
             "topic": f"t{n}",
@@ -85,150 +73,98 @@ def answers(folder: Path) -> str:
             "nuggets": ["Brelozant lowered migraine days.", "Constipation was common."],
         }
         for n in range(4)
-    ]
-    return lines(folder / "answers.jsonl", rows)
-
-
-def lines(file: Path, rows: list[dict[str, Any]]) -> str:
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return str(file)
-
-
-def papers(folder: Path) -> str:
-    rows = [
-        {"id": f"p{n}", "title": f"Brelozant, part {n}", "text": f"{SOURCE} It was part {n}."}
+    ],
+    "papers.jsonl": [
+        {"id": f"p{n}", "title": f"Brelozant {n}", "text": f"{SOURCE} It was part {n}."}
         for n in range(4)
-    ]
-    return lines(folder / "papers.jsonl", rows)
-
-
-def queries(folder: Path) -> str:
-    rows = {f"q{n}": f"what is brelozant, part {n}?" for n in range(4)}
-    (folder / "queries.json").write_text(json.dumps(rows), encoding="utf-8")
-    return str(folder / "queries.json")
-
-
-def dialogues(folder: Path) -> str:
-    rows = [
+    ],
+    "queries.json": {f"q{n}": f"what is brelozant, part {n}?" for n in range(4)},
+    "dialogues.json": [
         {
             "context": f"do you knit ? {n}",
             "fact": "wool is warm .",
             "responses": [{"response": f"i do . {n}", "model": "m", "Natural": [1, 2, 2]}],
         }
         for n in range(4)
-    ]
-    (folder / "dialogues.json").write_text(json.dumps(rows), encoding="utf-8")
-    return str(folder / "dialogues.json")
-
-
-def reasons(folder: Path) -> str:
-    if (folder / "judged").exists():  # written for the first of several starts
-        return str(folder / "judged")
-    judged = [
-        answer(
-            f"a{n}",
-            f"t{n}",
-            "s",
-            judgments=(
-                Judgment(rubric="cohesion", rating=4, score=4.0, rationale=f"Part {n} hangs well."),
-            ),
-        )
-        for n in range(4)
-    ]
-    written_run(folder / "judged", judged, judge="openai/first")
-    return str(folder / "judged")
-
-
-def application(folder: Path) -> str:
-    """A module that can be imported; each folder has one of its own name."""
-    name = f"rag_{folder.name}"
-    (folder / f"{name}.py").write_text(
-        "def answer(question):\n"
-        "    return {'answer': 'It lowers migraine days [1].', 'sources': ['It lowers them.']}\n"
-    )
-    return f"{name}:answer"
-
-
-Command = Callable[[Path, str, str], list[str]]
-"""Makes the arguments of a command from a folder and two judges (NAME@URL)."""
-
-RUBRICS = ("--only", "rubrics", "--rubric", "cohesion", "--rubric", "relevancy")
-
-COMMANDS: dict[str, Command] = {
-    "evaluate": lambda at, one, two: ["evaluate", answers(at), "--out", f"{at}/run", *RUBRICS],
-    "a panel": lambda at, one, two: [
-        *("evaluate", answers(at), "--out", f"{at}/run", *RUBRICS, "--model", one, "--model", two),
-    ],
-    "audit": lambda at, one, two: [
-        *("audit", answers(at), "--out", f"{at}/audit", "--only", "rubrics"),
-        *("--paraphraser", two, "--attacks", "repeat_all", "--rubric", "conciseness"),
-    ],
-    "nuggets create": lambda at, one, two: [
-        *("nuggets", "create", answers(at), "--out", f"{at}/nuggets.jsonl", "--accept-all"),
-    ],
-    "nuggets assign": lambda at, one, two: [
-        *("nuggets", "assign", answers(at), "--out", f"{at}/assigned.jsonl"),
-        *("--metrics", f"{at}/metrics.jsonl"),
-    ],
-    "testbank": lambda at, one, two: [
-        *("testbank", "create", queries(at), "--out", f"{at}/bank.jsonl.gz"),
-    ],
-    "qa generate": lambda at, one, two: [
-        *("qa", "generate", papers(at), "--out", f"{at}/pairs.jsonl", "--evaluator", two),
-        *("--n", "1"),
-    ],
-    "synthesize": lambda at, one, two: [
-        *("synthesize", str(write_questions(at / "questions.jsonl"))),
-        *("--out", f"{at}/written.jsonl"),
-    ],
-    "matrix": lambda at, one, two: [
-        *("matrix", "--generate", str(write_questions(at / "questions.jsonl"))),
-        *("--generator", one, "--generator", two, "--out", f"{at}/matrix"),
-        *("--rubric", "cohesion"),
-    ],
-    "strategies": lambda at, one, two: [
-        *("strategies", dialogues(at), "--out", f"{at}/strategies", "--rubric", "natural"),
-    ],
-    "grade": lambda at, one, two: [
-        *("grade", answers(at), "--grade", "thomas", "--out", f"{at}/graded"),
-    ],
-    "rationales": lambda at, one, two: ["rationales", reasons(at), "--out", f"{at}/rationales"],
-    "run": lambda at, one, two: [
-        *("run", application(at), answers(at), "--out", f"{at}/run", *RUBRICS),
     ],
 }
+APPLICATION = """
+def answer(question):
+    return {"answer": "It lowers migraine days [1].", "sources": ["It lowers them."]}
+"""
 
 
-def start(command: list[str], model: ScriptedModel, max_usd: float | None) -> tuple[int, str]:
+def write_files(folder: Path) -> None:
+    """Write all that the commands read."""
+    folder.mkdir()
+    for name, rows in FILES.items():
+        texts = map(json.dumps, rows) if name.endswith(".jsonl") else [json.dumps(rows)]
+        (folder / name).write_text("\n".join(texts), encoding="utf-8")
+    write_questions(folder / "questions.jsonl")
+    # A module that can be imported; each folder has one of its own name.
+    (folder / f"rag_{folder.name}.py").write_text(APPLICATION)
+    rating = Judgment(rubric="cohesion", rating=4, score=4.0)
+    reasons = [{"rationale": f"Part {n} hangs well."} for n in range(4)]
+    judged = [
+        answer(f"a{n}", f"t{n}", "s", judgments=(rating.model_copy(update=reason),))
+        for n, reason in enumerate(reasons)
+    ]
+    written_run(folder / "judged", judged, judge="openai/first")
+
+
+RUBRICS = "--only rubrics --rubric cohesion --rubric relevancy"
+COMMANDS = {
+    "evaluate": "evaluate {at}/answers.jsonl --out {at}/run {rubrics}",
+    "a panel": "evaluate {at}/answers.jsonl --out {at}/run {rubrics} --model {one} --model {two}",
+    "audit": "audit {at}/answers.jsonl --out {at}/audit --only rubrics --rubric conciseness "
+    "--attacks repeat_all --paraphraser {two}",
+    "nuggets create": "nuggets create {at}/answers.jsonl --out {at}/nuggets.jsonl --accept-all",
+    "nuggets assign": "nuggets assign {at}/answers.jsonl --out {at}/assigned.jsonl "
+    "--metrics {at}/metrics.jsonl",
+    "testbank": "testbank create {at}/queries.json --out {at}/bank.jsonl.gz",
+    "qa generate": "qa generate {at}/papers.jsonl --out {at}/pairs.jsonl --evaluator {two} --n 1",
+    "synthesize": "synthesize {at}/questions.jsonl --out {at}/written.jsonl",
+    "matrix": "matrix --generate {at}/questions.jsonl --out {at}/matrix --rubric cohesion "
+    "--generator {one} --generator {two}",
+    "strategies": "strategies {at}/dialogues.json --out {at}/strategies --rubric natural",
+    "grade": "grade {at}/answers.jsonl --grade thomas --out {at}/graded",
+    "rationales": "rationales {at}/judged --out {at}/rationales",
+    "run": "run rag_{name}:answer {at}/answers.jsonl --out {at}/run {rubrics}",
+}
+"""Commands on the files of a folder, with one or two judges."""
+
+
+def start(
+    name: str, folder: Path, model: ScriptedModel, max_usd: float | None = None
+) -> tuple[int, str]:
+    judges = {"one": f"{PRICED}@{model.base_url}", "two": f"{CHEAP}@{model.base_url}"}
+    words = {"at": folder, "name": folder.name} | judges
+    text = COMMANDS[name].replace("{rubrics}", RUBRICS)
+    command = [word.format(**words) for word in text.split()]
+    if not {"--generator", "--model"} & set(command):
+        command += ["--model", PRICED, "--api-base", model.base_url]
     more = [] if max_usd is None else ["--max-usd", f"{max_usd:.9f}"]
-    named = (
-        []
-        if "--generator" in command or "--model" in command
-        else ["--model", PRICED, "--api-base", model.base_url]
-    )
-    result = CliRunner().invoke(app, [*command, *named, *more], env={"COLUMNS": "300"})
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.output
+    code, shown, errors = call(*command, *more, COLUMNS="300")
+    return code, shown + errors
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_money_is_bounded_over_all_models_and_all_starts(name, bill, tmp_path, monkeypatch):
-    monkeypatch.setattr(sys, "path", [str(tmp_path / "free"), str(tmp_path / "bound"), *sys.path])
+def test_money_is_bounded_over_all_models_and_all_starts(name, costs, tmp_path, monkeypatch):
+    free, limited = tmp_path / "free", tmp_path / "limited"
+    monkeypatch.setattr(sys, "path", [str(free), str(limited), *sys.path])
+    for folder in (free, limited):
+        write_files(folder)
     with ScriptedModel(reply) as model:
-        judges = [f"{judge}@{model.base_url}" for judge in (PRICED, CHEAP)]
-        for folder in ("free", "bound"):
-            (tmp_path / folder).mkdir()
-        code, shown = start(COMMANDS[name](tmp_path / "free", *judges), model, None)
+        code, shown = start(name, free, model)
         assert code in (0, PARTIAL), shown
-        whole = bill.usd
-        assert len(bill.costs) >= 3
+        whole = sum(costs)
+        assert len(costs) >= 3
         bound = 0.6 * whole
-        bill.costs.clear()
+        costs.clear()
         for _ in range(2):  # what was spent in one start counts in the next
-            code, shown = start(COMMANDS[name](tmp_path / "bound", *judges), model, bound)
+            code, shown = start(name, limited, model, bound)
             assert code == 1 and "max_usd" in shown, shown
         # The last call may cost more than those before it did.
-        assert 0 < bill.usd <= bound + max(bill.costs)
-        code, shown = start(COMMANDS[name](tmp_path / "bound", *judges), model, 3 * whole)
+        assert 0 < sum(costs) <= bound + max(costs)
+        code, shown = start(name, limited, model, 3 * whole)
         assert code in (0, PARTIAL), shown

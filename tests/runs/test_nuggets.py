@@ -52,8 +52,16 @@ def jobs_for(run: Run, origin="documents"):
     return build_nugget_jobs(RECORDS, origin, run, n_window=10, n_most=20)
 
 
-async def test_one_list_a_topic_in_the_nuggetizers_form(tmp_path: Path):
-    out = tmp_path / "nuggets.jsonl"
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "nuggets.jsonl"
+
+
+def read_texts(out: Path) -> list[list[str]]:
+    return [[nugget.text for nugget in bank.nuggets] for bank in read_nugget_banks(out)[0]]
+
+
+async def test_one_list_a_topic_in_the_nuggetizers_form(out: Path):
     events = []
     with ScriptedModel(reply) as model:
         run = run_for(model)
@@ -79,8 +87,8 @@ def test_sources_by_origin():
         assert [s.text for s in jobs_for(run, "reference")[0].sources] == [RECORDS[0].reference]
 
 
-async def test_editor_decides_list_by_list(tmp_path: Path):
-    out, seen = tmp_path / "nuggets.jsonl", []
+async def test_editor_decides_list_by_list(out: Path):
+    seen = []
 
     def edit(text: str) -> str:
         seen.append(text)
@@ -89,55 +97,39 @@ async def test_editor_decides_list_by_list(tmp_path: Path):
     with ScriptedModel(reply) as model:
         run = run_for(model)
         await write_nuggets(jobs_for(run), run, out, edit)
-    first, second = read_nugget_banks(out)[0]
-    assert [(n.text, n.importance) for n in first.nuggets] == [("A fact of mine.", "vital")]
-    assert [n.text for n in second.nuggets] == list(FACTS)
+    (first, _), _ = read_nugget_banks(out)
+    assert first.nuggets[0].importance == "vital"
+    assert read_texts(out) == [["A fact of mine."], list(FACTS)]
     assert seen[0].startswith("# t1: Does brelozant help, part t1?")
     assert f"okay\t{FACTS[0]}" in seen[0]
 
 
-async def test_the_same_command_again_asks_neither_model_nor_person(tmp_path: Path):
-    out = tmp_path / "nuggets.jsonl"
+async def test_the_same_command_again_asks_neither_model_nor_person(out: Path):
     with ScriptedModel(reply) as model:
         run = run_for(model)
         await write_nuggets(jobs_for(run), run, out, lambda text: "okay A fact of mine.\n")
         before, n_asked = out.read_bytes(), model.n_requests
         out.unlink()
-
-        def never(text: str) -> str:
-            raise AssertionError("asked again")
-
-        await write_nuggets(jobs_for(run), run, out, never)
+        await write_nuggets(jobs_for(run), run, out, lambda text: pytest.fail("asked again"))
         assert (out.read_bytes(), model.n_requests) == (before, n_asked)
 
 
-async def test_what_was_accepted_before_a_stop_stays_accepted(tmp_path: Path):
-    out = tmp_path / "nuggets.jsonl"
-    answers = iter(["okay The first.\n", KeyboardInterrupt()])
-
-    def edit(text: str) -> str:
-        answer = next(answers)
-        if isinstance(answer, BaseException):
-            raise RuntimeError("stopped")
-        return answer
-
+async def test_what_was_accepted_before_a_stop_stays_accepted(out: Path):
+    answers = iter(["okay The first.\n"])
     with ScriptedModel(reply) as model:
         run = run_for(model)
-        with pytest.raises(RuntimeError, match="stopped"):
-            await write_nuggets(jobs_for(run), run, out, edit)
+        with pytest.raises(RuntimeError):  # There is no second answer.
+            await write_nuggets(jobs_for(run), run, out, lambda text: next(answers))
         n_asked = model.n_requests
         await write_nuggets(jobs_for(run), run, out, lambda text: "okay The second.\n")
         assert model.n_requests == n_asked
-    texts = [[n.text for n in bank.nuggets] for bank in read_nugget_banks(out)[0]]
-    assert texts == [["The first."], ["The second."]]
+    assert read_texts(out) == [["The first."], ["The second."]]
 
 
-async def test_wrong_key_stops_and_the_run_goes_on_with_the_right_one(tmp_path: Path):
-    out = tmp_path / "nuggets.jsonl"
-    with ScriptedModel(reply, faults=[Fault("unauthorized", contains="fact: <data")]) as model:
-        run = run_for(model)
-        with pytest.raises(FatalModelError):
-            await write_nuggets(jobs_for(run), run, out)
+async def test_wrong_key_stops_and_the_run_goes_on_with_the_right_one(out: Path):
+    wrong = Fault("unauthorized", contains="fact: <data")
+    with ScriptedModel(reply, faults=[wrong]) as model, pytest.raises(FatalModelError):
+        await write_nuggets(jobs_for(run := run_for(model)), run, out)
     with ScriptedModel(reply) as model:
         run = run_for(model)
         written = await write_nuggets(jobs_for(run), run, out)
@@ -145,12 +137,12 @@ async def test_wrong_key_stops_and_the_run_goes_on_with_the_right_one(tmp_path: 
     assert all(n.importance for one in written for n in one.found.nuggets)
 
 
-async def test_topic_without_anything_to_write_from_is_named_and_the_rest_runs(tmp_path: Path):
+async def test_topic_without_anything_to_write_from_is_named_and_the_rest_runs(out: Path):
     bare = RECORDS[0].model_copy(update={"topic": "t0", "sources": (), "id": "x"})
     with ScriptedModel(reply) as model:
         run = run_for(model)
         jobs = build_nugget_jobs([bare, *RECORDS], "documents", run, n_window=10, n_most=20)
-        written = await write_nuggets(jobs, run, tmp_path / "nuggets.jsonl")
+        written = await write_nuggets(jobs, run, out)
     assert "topic 't0' has no source text" in written[0].problem
     assert [one.found is None for one in written] == [True, False, False]
 
@@ -219,12 +211,11 @@ def match_file(path: Path, known: bool = False) -> Path:
 @pytest.mark.parametrize("known", [False, True])
 def test_fit_writes_a_matcher(tmp_path: Path, known: bool):
     found = read_match_file(match_file(tmp_path / "pairs.jsonl", known))
-    out, steps = tmp_path / "matcher.json", []
-    matcher = fit_file(
-        found, WordEmbedder(), out, n_trials=20, seed=0, on_step=lambda: steps.append(1)
-    )
+    out, steps = tmp_path / "matcher.json", iter(range(99))
+    given = {"n_trials": 20, "seed": 0, "on_step": lambda: next(steps)}
+    matcher = fit_file(found, WordEmbedder(), out, **given)
     assert json.loads(out.read_text())["data_sha256"] == found.sha256 == matcher.data_sha256
-    assert matcher.n_pairs == 24 and len(steps) == 6 + 20
+    assert matcher.n_pairs == 24 and next(steps) == 6 + 20
     assert (matcher.agreement is not None) == known
     if matcher.agreement:
         assert matcher.agreement.recall == 1.0
@@ -233,9 +224,8 @@ def test_fit_writes_a_matcher(tmp_path: Path, known: bool):
 def test_bad_lines_of_a_match_file_are_named(tmp_path: Path):
     path = match_file(tmp_path / "pairs.jsonl")
     with path.open("a") as file:
-        file.write('{"gold": ["a"]}\n')
-        file.write('{"gold": ["a"], "nuggets": ["b"], "matches": [[0, 1]]}\n')
-        file.write('{"gold": ["a"], "nuggets": []}\n')
+        for more in ("", ', "nuggets": ["b"], "matches": [[0, 1]]', ', "nuggets": []'):
+            file.write(f'{{"gold": ["a"]{more}}}\n')
     found = read_match_file(path)
     assert [(r.line, r.field) for r in found.rejections] == [(7, "nuggets"), (8, "matches.0")]
     assert (len(found.cases), found.n_one_sided) == (6, 1)

@@ -9,15 +9,21 @@ from pathlib import Path
 
 import pytest
 from answers import answer, written_run
+from calls import run
 from filelock import FileLock
-from typer.testing import CliRunner
 
-from ragassay.cli import app
 from ragassay.errors import InputError
 from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Audit, FileFingerprint, Finding, Score
 from ragassay.runs.folder import RunFolder, write_atomically
 from ragassay.runs.past import find_report_page, find_run, list_past_runs
+
+
+def show(*arguments: object, code: int = 0) -> str:
+    """Run `ragassay runs`, and return what it shows."""
+    out, errors = run("runs", *arguments, code=code, COLUMNS="80")
+    return (out + errors).replace("\u00a0", " ")
+
 
 WRONG = Finding(kind="contradicted_citation", message="Wrong.", sentence=1)
 
@@ -49,14 +55,8 @@ def folder(tmp_path) -> Path:
     return runs
 
 
-def call(*arguments: object) -> tuple[int, str]:
-    result = CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "80"})
-    return result.exit_code, result.output.replace("\u00a0", " ")
-
-
 def test_runs_are_listed_the_newest_first(folder):
-    code, out = call("runs", folder)
-    assert code == 0
+    out = show(folder)
     assert [line.rstrip() for line in out.splitlines()] == [
         "half     2008-01-10 21:20  stopped at 2 of 90",
         "         by judge",
@@ -76,32 +76,27 @@ def test_a_score_of_which_only_the_range_is_known_shows_that(folder):
     scores = {**summary.scores, "citations.support": half}
     changed = summary.model_copy(update={"scores": scores})
     write_atomically(run.summary_file, changed.model_dump_json())
-    _, out = call("runs", folder)
+    out = show(folder)
     assert "citations support 25 to 75 %" in " ".join(out.split())
-    _, out = call("runs", folder, "--json")
+    out = show(folder, "--json")
     found = {one["name"]: one for one in json.loads(out)}["first"]
     assert found["scores"]["citations.support"] is None
     assert found["ranges"] == {"citations.support": [0.25, 0.75]}
 
 
 def test_the_list_is_json_too(folder):
-    code, out = call("runs", folder, "--json")
-    assert code == 0
+    out = show(folder, "--json")
     found = {run["name"]: run for run in json.loads(out)}
-    assert [run["state"] for run in found.values()] == [
-        "stopped",
-        "finished",
-        "finished",
-        "damaged",
-    ]
+    states = [run["state"] for run in found.values()]
+    assert states == ["stopped", "finished", "finished", "damaged"]
     assert found["first"]["scores"] == {"nuggets.recall": 0.5}
     assert (found["half"]["n_evaluated"], found["half"]["n_records"]) == (2, 90)
 
 
 def test_the_folder_is_runs_unless_it_is_named(folder, monkeypatch):
     monkeypatch.chdir(folder.parent)
-    assert call("runs")[1] == call("runs", "list")[1] == call("runs", "runs")[1]
-    assert "first" in call("runs")[1]
+    assert show() == show("list") == show("runs")
+    assert "first" in show()
 
 
 def test_a_run_at_work_is_running(folder):
@@ -110,18 +105,18 @@ def test_a_run_at_work_is_running(folder):
     assert {run.name: run.state for run in list_past_runs(folder)}["half"] == "stopped"
 
 
-def test_a_run_without_an_evaluation_failed(tmp_path):
-    run = written_run(tmp_path / "run", [])
-    summary = summarize([], n_records=3, n_failed=3, n_rejected=0)
+@pytest.mark.parametrize(
+    ("evaluations", "n_failed", "said"),
+    [
+        ([], 3, "failed: none of 3 answers were evaluated"),
+        ([answer()], 2, "finished, 1 answer, 2 failed, 0 findings"),
+    ],
+)
+def test_answers_that_failed_are_counted(tmp_path, evaluations, n_failed, said):
+    run = written_run(tmp_path / "run", evaluations)
+    summary = summarize(evaluations, n_records=3, n_failed=n_failed, n_rejected=0)
     write_atomically(RunFolder(run).summary_file, summary.model_dump_json())
-    assert call("runs", run)[1].splitlines()[0].endswith("failed: none of 3 answers were evaluated")
-
-
-def test_answers_that_failed_are_counted(tmp_path):
-    run = written_run(tmp_path / "run", [answer()])
-    summary = summarize([answer()], n_records=3, n_failed=2, n_rejected=0)
-    write_atomically(RunFolder(run).summary_file, summary.model_dump_json())
-    assert "finished, 1 answer, 2 failed, 0 findings" in call("runs", run)[1]
+    assert show(run).splitlines()[0].endswith(said)
 
 
 @pytest.mark.parametrize("name", ["summary.json", "audit.json"])
@@ -134,9 +129,8 @@ def test_a_damaged_file_is_named_and_hides_no_other_run(folder, name):
 
 
 def test_a_folder_without_runs_says_so(tmp_path):
-    assert call("runs", tmp_path) == (0, f"{tmp_path} has no runs\n")
-    code, out = call("runs", tmp_path / "nowhere")
-    assert code == 1
+    assert show(tmp_path) == f"{tmp_path} has no runs\n"
+    out = show(tmp_path / "nowhere", code=1)
     assert "ragassay evaluate" in out
 
 
@@ -155,15 +149,14 @@ def test_a_report_is_opened_in_the_browser(folder, monkeypatch):
     monkeypatch.setattr(webbrowser, "open", lambda url: opened.append(url) is None)
     page = folder / "first" / "report.html"
     page.write_text("")
-    code, out = call("runs", "open", "first", "--in", folder)
-    assert (code, out.strip(), opened) == (0, str(page), [page.as_uri()])
-    call("runs", "open", "first", "--in", folder, "--no-open")
+    assert show("open", "first", "--in", folder).strip() == str(page)
+    assert opened == [page.as_uri()]
+    show("open", "first", "--in", folder, "--no-open")
     assert len(opened) == 1
 
 
 def test_a_run_without_a_report_says_how_to_get_one(folder):
-    code, out = call("runs", "open", "--in", folder)
-    assert code == 1
+    out = show("open", "--in", folder, code=1)
     assert f"`ragassay report {folder / 'half'}`" in out
     (folder / "audited" / "audit.html").write_text("")
     assert find_report_page(folder / "audited").name == "audit.html"
@@ -175,5 +168,5 @@ def test_a_run_is_opened_for_review(folder, monkeypatch):
         "ragassay.review.server.serve_page",
         lambda *given, **named: served.append((given[0], named["opens"])),
     )
-    assert call("runs", "open", "first", "--in", folder, "--review", "--no-open")[0] == 0
+    show("open", "first", "--in", folder, "--review", "--no-open")
     assert served == [(folder / "first", False)]

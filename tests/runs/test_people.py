@@ -8,10 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from calls import run
 from fakes import WordEmbedder
-from typer.testing import CliRunner
 
-from ragassay.cli import app
 from ragassay.errors import InputError
 from ragassay.metrics.papers.rankings import average_by_system
 from ragassay.records import Evaluation
@@ -53,18 +52,27 @@ def test_every_percentage_of_medaesqas_evaluation(shared: Path):
     assert n == 32
 
 
-def test_all_scores_of_the_nuggetizer(shared: Path):
-    folder = shared / "oracles" / "nuggetizer"
-    labelled, rejections = read_labelled_answers(folder / "assignments.jsonl")
-    assert [one.field for one in rejections] == ["nuggets.2.importance"]
-    found = {e.topic: e for e in labelled}
-    rows = {row["qid"]: row for row in json.loads((folder / "scores.json").read_text())}
-    overall = rows.pop("all")
-    assert found.keys() == rows.keys()
+@pytest.mark.parametrize(
+    ("assignments", "scores", "n_rejected"),
+    [
+        # Computed by its program, and released with its assignments.
+        ("oracles/nuggetizer/assignments.jsonl", "scores.json", 1),
+        ("data/nuggetizer/assignments-gpt4o.jsonl.gz", "scores-gpt4o.jsonl", 14),
+    ],
+)
+def test_all_scores_of_the_nuggetizer(shared: Path, assignments, scores, n_rejected):
+    file = shared / assignments
+    labelled, rejections = read_labelled_answers(file)
+    assert len(rejections) == n_rejected and rejections[0].field.startswith("nuggets.2")
+    text = file.with_name(scores).read_text()
+    rows = json.loads(text) if scores.endswith(".json") else map(json.loads, text.splitlines())
+    wanted = {row["qid"]: row for row in rows}
+    overall = wanted.pop("all")
+    assert {e.topic for e in labelled} == wanted.keys()
     for name in ("strict_vital", "strict_all", "vital", "all"):
-        values = {qid: e.scores[f"nuggetizer.{name}"].value for qid, e in found.items()}
-        for qid, row in rows.items():
-            assert values[qid] == pytest.approx(row[f"{name}_score"], abs=5e-5), (qid, name)
+        values = {e.topic: e.scores[f"nuggetizer.{name}"].value for e in labelled}
+        of_topics = {qid: row[f"{name}_score"] for qid, row in wanted.items()}
+        assert values == pytest.approx(of_topics, abs=5e-5), name
         assert mean_of(values.values()) == pytest.approx(overall[f"{name}_score"], abs=5e-5)
 
 
@@ -133,9 +141,8 @@ def test_what_could_not_be_read_comes_beside_the_rest(tmp_path: Path):
     comparison = compare([path], ["sentences.required"])
     assert comparison.rejections == rejections
     assert comparison.warnings == (f"{path}: 2 answers or labels could not be read",)
-    result = CliRunner().invoke(app, ["compare", str(path), "--score", "sentences.required"])
-    assert result.exit_code == 3
-    assert f"rejected {path}:1: machine_generated_answers.M3: found the number 4" in result.stderr
+    _, errors = run("compare", path, "--score", "sentences.required", code=3)
+    assert f"rejected {path}:1: machine_generated_answers.M3: found the number 4" in errors
 
 
 def test_a_file_of_which_nothing_can_be_read_says_why(tmp_path: Path):
@@ -151,21 +158,6 @@ def test_a_file_without_labels_is_refused(tmp_path: Path):
     path.write_text('{"question": "Why?", "answer": "So.", "system": "a"}\n')
     with pytest.raises(InputError):
         read_labelled_answers(path)
-
-
-def test_the_scores_that_were_released_with_the_nuggetizers_assignments(shared: Path):
-    folder = shared / "data" / "nuggetizer"
-    found, _ = read_labelled_answers(folder / "assignments-gpt4o.jsonl.gz")
-    lines = (folder / "scores-gpt4o.jsonl").read_text().splitlines()
-    rows = {row["qid"]: row for row in map(json.loads, lines)}
-    overall = rows.pop("all")
-    assert {e.topic for e in found} == rows.keys()
-    for name in ("strict_vital", "strict_all", "vital", "all"):
-        values = {e.topic: e.scores[f"nuggetizer.{name}"].value for e in found}
-        assert values == pytest.approx(
-            {q: row[f"{name}_score"] for q, row in rows.items()}, abs=5e-5
-        )
-        assert mean_of(values.values()) == pytest.approx(overall[f"{name}_score"], abs=5e-5)
 
 
 def test_a_file_of_labels_may_be_of_one_system(tmp_path: Path):

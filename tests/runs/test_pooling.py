@@ -90,9 +90,8 @@ def test_only_sentences_that_are_clustered_are_embedded():
 def test_the_summary_sees_them():
     found = summarize(tuple(add_pooled_scores(answers(), WordEmbedder().encode)), 3, 0, 0)
     assert found.scores["sentences.cluster_recall"].value == 0.75
-    assert found.pooled["citations.document_recall"] == Score(
-        value=0.5, n=4, worst=0.5, best=0.5, judge="judge"
-    )
+    wanted = Score(value=0.5, n=4, worst=0.5, best=0.5, judge="judge")
+    assert found.pooled["citations.document_recall"] == wanted
     assert found.systems["beta"]["sentences.cluster_recall"].value == 1.0
 
 

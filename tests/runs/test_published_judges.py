@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from calls import run
 from yescieval_double import install_yescieval, own_packages
 
 import ragassay
-from ragassay.cli import app
 from ragassay.errors import ExtraError, SettingsError
 from ragassay.evaluators.build_run import build_run
 from ragassay.model_names import INSTRUMENTS, MINILM_VERIFIER
@@ -26,6 +24,7 @@ GIVEN: dict[str, Any] = {
     "answer": "Drug A lowers blood pressure by 5 mmHg [1]. It may cause a cough [2].",
     "sources": ["Drug A lowered blood pressure by 5 mmHg.", "Cough was seen in some patients."],
 }
+COHESION = GIVEN | {"only": ["rubrics"], "rubrics": ["cohesion"]}
 
 
 @pytest.fixture(autouse=True)
@@ -54,14 +53,11 @@ def model() -> Iterator[ScriptedModel]:
 
 
 @pytest.mark.integration
-def test_prometheus_rates_all_rubrics_and_instruments_decide_the_rest(
-    model: ScriptedModel,
-) -> None:
+def test_prometheus_rates_all_rubrics_and_instruments_decide_the_rest(model):
     found = evaluate(**GIVEN, model=PROMETHEUS, api_base=model.base_url)
     assert [one.rating for one in found.judgments] == [4] * 9
-    assert all(
-        one.distribution and one.rationale == "Close to its sources." for one in found.judgments
-    )
+    assert {one.rationale for one in found.judgments} == {"Close to its sources."}
+    assert all(one.distribution for one in found.judgments)
     assert model.n_requests == 9, "it is asked for ratings, and for nothing else"
     assert {request.schema for request in model.requests} == {None}
     assert {request.body["max_tokens"] for request in model.requests} == {1024}
@@ -70,9 +66,7 @@ def test_prometheus_rates_all_rubrics_and_instruments_decide_the_rest(
 
 
 @pytest.mark.integration
-def test_yescieval_rates_its_nine_by_its_own_words(
-    model: ScriptedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_yescieval_rates_its_nine_by_its_own_words(model, tmp_path, monkeypatch):
     install_yescieval(tmp_path, monkeypatch)
     found = evaluate(**GIVEN, model=YESCIEVAL, api_base=model.base_url, only=["rubrics"])
     assert {one.rubric: one.rationale for one in found.judgments} == {
@@ -82,60 +76,42 @@ def test_yescieval_rates_its_nine_by_its_own_words(
 
 
 @pytest.mark.integration
-def test_a_judge_whose_name_does_not_tell_is_asked_in_the_form_that_is_named(
-    model: ScriptedModel,
-) -> None:
-    asked: dict[str, Any] = {"api_base": model.base_url, "rubrics": ["cohesion"]}
-    asked |= {"only": ["rubrics"]}
-    named = evaluate(**GIVEN, model="openai/team-judge", judge_form="prometheus", **asked)
-    plain = evaluate(**GIVEN, model=PROMETHEUS, judge_form="plain", **asked)
+def test_a_judge_whose_name_does_not_tell_is_asked_in_the_form_that_is_named(model):
+    asked = COHESION | {"api_base": model.base_url}
+    named = evaluate(**asked, model="openai/team-judge", judge_form="prometheus")
+    plain = evaluate(**asked, model=PROMETHEUS, judge_form="plain")
     assert [one.rating for one in (*named.judgments, *plain.judgments)] == [4, 2]
 
 
 @pytest.mark.integration
-def test_a_reply_out_of_form_is_unscored(model: ScriptedModel) -> None:
+def test_a_reply_out_of_form_is_unscored():
     with ScriptedModel(reply=lambda messages, schema: "I would say four.") as rambling:
-        found = evaluate(
-            **GIVEN,
-            model=PROMETHEUS,
-            api_base=rambling.base_url,
-            only=["rubrics"],
-            rubrics=["cohesion"],
-        )
+        found = evaluate(**COHESION, model=PROMETHEUS, api_base=rambling.base_url)
     (judgment,) = found.judgments
     assert judgment.rating is None and judgment.failure is not None
     assert judgment.failure.reason == "unparsable" and "no [RESULT]" in judgment.failure.detail
 
 
 @pytest.mark.integration
-def test_on_a_panel_each_is_asked_in_its_own_form(model: ScriptedModel) -> None:
-    found = evaluate(
-        **GIVEN,
-        model=["openai/general", f"{PROMETHEUS}@{model.base_url}"],
-        api_base=model.base_url,
-        only=["rubrics"],
-        rubrics=["cohesion"],
-    )
-    (judgment,) = found.judgments
-    assert {one.judge: one.rating for one in judgment.members} == {
-        "openai/general": 2,
-        PROMETHEUS: 4,
-    }
+def test_on_a_panel_each_is_asked_in_its_own_form(model):
+    panel = ["openai/general", f"{PROMETHEUS}@{model.base_url}"]
+    (judgment,) = evaluate(**COHESION, model=panel, api_base=model.base_url).judgments
+    ratings = {one.judge: one.rating for one in judgment.members}
+    assert ratings == {"openai/general": 2, PROMETHEUS: 4}
     forms = [request.schema is None for request in model.requests]
     assert forms.count(True) == 1, "who has a form of its own does not hear the others"
 
 
 @pytest.mark.integration
-def test_the_second_judge_decides_what_instruments_leave_open(model: ScriptedModel) -> None:
-    settings = load_settings(
-        model=PROMETHEUS, api_base=model.base_url, escalate="openai/second@" + model.base_url
-    )
+def test_the_second_judge_decides_what_instruments_leave_open(model):
+    second = f"openai/second@{model.base_url}"
+    settings = load_settings(model=PROMETHEUS, api_base=model.base_url, escalate=second)
     assert settings.judge.escalated_when == "undecided"
-    run = build_run(settings)
-    assert run.second is not None and run.second.judge.answered_by == "openai/second"
+    built = build_run(settings)
+    assert built.second is not None and built.second.judge.answered_by == "openai/second"
 
 
-def test_what_it_cannot_rate_is_refused_in_words() -> None:
+def test_what_it_cannot_rate_is_refused_in_words():
     for given, told in (
         ({"model": PROMETHEUS, "verifier": "judge"}, "verifier judge: .* rates rubrics only"),
         ({"model": PROMETHEUS, "grader": "judge"}, "grader judge: .* rates rubrics only"),
@@ -147,9 +123,7 @@ def test_what_it_cannot_rate_is_refused_in_words() -> None:
             build_run(load_settings(**given))
 
 
-def test_rubrics_of_another_set_are_refused_where_signals_cannot_rate_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rubrics_of_another_set_are_refused_where_signals_cannot_rate_them(tmp_path, monkeypatch):
     install_yescieval(tmp_path, monkeypatch)
     with pytest.raises(SettingsError, match=r"YESciEval's judge, which rates the rubrics of yesci"):
         build_run(load_settings(model=YESCIEVAL, rubric_set="summeval"))
@@ -158,7 +132,7 @@ def test_rubrics_of_another_set_are_refused_where_signals_cannot_rate_them(
         build_run(load_settings(model=PROMETHEUS, rubric_set="usr"))
 
 
-def test_without_its_words_yescieval_is_refused_before_any_call() -> None:
+def test_without_its_words_yescieval_is_refused_before_any_call():
     import importlib.metadata
 
     try:
@@ -169,13 +143,13 @@ def test_without_its_words_yescieval_is_refused_before_any_call() -> None:
     build_run(load_settings(model=YESCIEVAL, judge_form="plain"))
 
 
-def test_the_form_and_who_decides_are_on_record() -> None:
+def test_the_form_and_who_decides_are_on_record():
     settings = load_settings(model=PROMETHEUS, panel=("openai/general",))
     assert settings.judge.form_names == ("prometheus", "plain")
     assert Settings().judge.form_names == ("plain",)
-    run = build_run(settings)
-    assert run.judge.answered_by == INSTRUMENTS and run.judge.name == PROMETHEUS
-    assert run.verifier_name == MINILM_VERIFIER
+    built = build_run(settings)
+    assert built.judge.answered_by == INSTRUMENTS and built.judge.name == PROMETHEUS
+    assert built.verifier_name == MINILM_VERIFIER
     assert settings.build_judge_settings(1).judge.judge_form == "auto"
     same = build_run(load_settings(model=PROMETHEUS, judge_form="prometheus"))
     plain = build_run(load_settings(model=PROMETHEUS, judge_form="plain"))
@@ -184,14 +158,10 @@ def test_the_form_and_who_decides_are_on_record() -> None:
 
 
 @pytest.mark.integration
-def test_the_run_names_who_rated_and_who_decided_the_rest(
-    model: ScriptedModel, tmp_path: Path, sample: Path
-) -> None:
-    arguments = ["evaluate", str(sample / "answers.jsonl"), "--limit", "1", "--out", str(tmp_path)]
-    arguments += ["--model", "openai/team-judge", "--judge-form", "prometheus"]
-    arguments += ["--only", "rubrics", "--only", "citations"]
-    done = CliRunner().invoke(app, [*arguments, "--api-base", model.base_url])
-    assert done.exit_code == 0, done.output
+def test_the_run_names_who_rated_and_who_decided_the_rest(model, tmp_path, sample):
+    judge = ("--model", "openai/team-judge", "--judge-form", "prometheus")
+    given = ("--limit", 1, "--out", tmp_path, "--only", "rubrics", "--only", "citations")
+    run("evaluate", sample / "answers.jsonl", *given, *judge, "--api-base", model.base_url)
     manifest = json.loads((tmp_path / "run.json").read_text())
     assert (manifest["judge"], manifest["base"]) == ("openai/team-judge", INSTRUMENTS)
     assert manifest["settings"]["form_names"] == "prometheus"

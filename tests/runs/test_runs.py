@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from conftest import ROOT
@@ -41,6 +42,10 @@ def run_for(model: ScriptedModel, job: Job, **options: object) -> Run:
     return build_run(settings, job.corpus).with_models(embedder=WordEmbedder())
 
 
+async def run_in(folder: RunFolder, model: ScriptedModel, job: Job, **options: object) -> RunResult:
+    return await run_job(job, run_for(model, job, **options), folder)
+
+
 RUBRICS = {"only": ("rubrics",)}
 COHESION = RUBRICS | {"rubrics": ("cohesion",)}
 
@@ -48,6 +53,16 @@ COHESION = RUBRICS | {"rubrics": ("cohesion",)}
 @pytest.fixture(scope="module")
 def job(sample) -> Job:
     return read_job(sample / "answers.jsonl", sample / "abstracts.jsonl", limit=2)
+
+
+@pytest.fixture
+def folder(tmp_path) -> RunFolder:
+    return RunFolder(tmp_path / "run")
+
+
+@pytest.fixture
+def file(tmp_path) -> Path:
+    return tmp_path / "records.jsonl"
 
 
 @dataclass
@@ -89,63 +104,53 @@ async def test_the_same_run_again_asks_nothing(job, finished):
     assert again.evaluations == finished.result.evaluations
 
 
-async def test_a_run_with_a_limit_is_continued_without_it(sample, tmp_path):
-    folder = RunFolder(tmp_path / "run")
+async def test_a_run_with_a_limit_is_continued_without_it(sample, folder):
     with ScriptedModel() as model:
-        short = read_job(sample / "answers.jsonl", sample / "abstracts.jsonl", limit=1)
-        await run_job(short, run_for(model, short, **RUBRICS), folder)
+        short, longer = (read_job(sample / "answers.jsonl", limit=n) for n in (1, 2))
+        await run_in(folder, model, short, **RUBRICS)
         n_asked = model.n_requests
-        longer = read_job(sample / "answers.jsonl", sample / "abstracts.jsonl", limit=2)
-        result = await run_job(longer, run_for(model, longer, **RUBRICS), folder)
+        result = await run_in(folder, model, longer, **RUBRICS)
         assert len(result.evaluations) == 2
         second = {r.key for r in model.requests[n_asked:]}
         assert not second & {r.key for r in model.requests[:n_asked]}
 
 
-async def test_a_folder_from_before_a_setting_had_its_default(job, tmp_path):
-    folder = RunFolder(tmp_path / "run")
+async def test_a_folder_from_before_a_setting_had_its_default(job, folder):
     with ScriptedModel() as model:
-        await run_job(job, run_for(model, job, **COHESION), folder)
+        await run_in(folder, model, job, **COHESION)
         noted = json.loads(folder.manifest_file.read_text(encoding="utf-8"))
         del noted["settings"]["samples"]
         folder.manifest_file.write_text(json.dumps(noted), encoding="utf-8")
-        await run_job(job, run_for(model, job, **COHESION), folder)
+        await run_in(folder, model, job, **COHESION)
         with pytest.raises(RunMismatchError, match="samples"):
-            await run_job(job, run_for(model, job, **COHESION, samples=3), folder)
+            await run_in(folder, model, job, **COHESION, samples=3)
 
 
-async def test_a_folder_of_another_run_is_refused(job, tmp_path):
-    folder = RunFolder(tmp_path / "run")
+async def test_a_folder_of_another_run_is_refused(job, folder):
     with ScriptedModel() as model:
-        await run_job(job, run_for(model, job, **COHESION), folder)
+        await run_in(folder, model, job, **COHESION)
         with pytest.raises(RunMismatchError, match="rubrics"):
-            await run_job(
-                job, run_for(model, job, **COHESION | {"rubrics": ("coherence",)}), folder
-            )
+            await run_in(folder, model, job, **RUBRICS, rubrics=("coherence",))
 
 
-async def test_a_wrong_key_stops_and_the_run_goes_on_with_the_right_one(job, tmp_path):
-    folder = RunFolder(tmp_path / "run")
-    faults = [Fault("unauthorized", contains="rubric: relevancy.")]
-    with ScriptedModel(faults=faults) as model:
-        with pytest.raises(FatalModelError):
-            await run_job(job, run_for(model, job, **RUBRICS), folder)
+async def test_a_wrong_key_stops_and_the_run_goes_on_with_the_right_one(job, folder):
+    wrong = Fault("unauthorized", contains="rubric: relevancy.")
+    with ScriptedModel(faults=[wrong]) as model, pytest.raises(FatalModelError):
+        await run_in(folder, model, job, **RUBRICS)
     with ScriptedModel() as model:
-        result = await run_job(job, run_for(model, job, **RUBRICS), folder)
+        result = await run_in(folder, model, job, **RUBRICS)
     assert result.summary.n_evaluated == 2
     assert not [j.failure for e in result.evaluations for j in e.judgments if j.failure]
     assert not result.summary.findings.get("unscored")
 
 
-async def test_a_record_that_cannot_be_evaluated_is_a_failure_beside_the_others(tmp_path):
+async def test_a_record_that_cannot_be_evaluated_is_a_failure_beside_the_others(folder):
     records = [
         Record(id="long", question="q", answer="A sentence. " * 300),
         Record(id="fine", question="q", answer="Aspirin thins blood."),
     ]
-    job = build_job(records, Corpus())
-    folder = RunFolder(tmp_path / "run")
     with ScriptedModel() as model:
-        result = await run_job(job, run_for(model, job, **RUBRICS), folder)
+        result = await run_in(folder, model, build_job(records, Corpus()), **RUBRICS)
     assert [e.record_id for e in result.evaluations] == ["fine"]
     (failure,) = folder.read_failures()
     assert failure.record_id == "long"
@@ -153,14 +158,13 @@ async def test_a_record_that_cannot_be_evaluated_is_a_failure_beside_the_others(
     assert result.summary.n_failed == 1
 
 
-async def test_unscored_verdicts_are_tried_again_when_asked(job, tmp_path):
-    folder = RunFolder(tmp_path / "run")
+async def test_unscored_verdicts_are_tried_again_when_asked(job, folder):
     with ScriptedModel(faults=[Fault("refusal", contains="rubric: cohesion.")]) as model:
-        result = await run_job(job, run_for(model, job, **RUBRICS), folder)
+        result = await run_in(folder, model, job, **RUBRICS)
         assert result.summary.scores["rubric.cohesion"].n_unscored == 2
     with ScriptedModel() as model:
         folder.forget_failures()
-        result = await run_job(job, run_for(model, job, **RUBRICS), folder)
+        result = await run_in(folder, model, job, **RUBRICS)
         assert result.summary.scores["rubric.cohesion"].n == 2
         assert model.n_requests == 2, "only what had failed is asked for again"
 
@@ -189,8 +193,7 @@ async def test_run_sync_works_inside_a_running_loop():
     assert run_sync(answer()) == 42
 
 
-def test_a_line_cut_off_by_a_kill_is_dropped(tmp_path):
-    file = tmp_path / "records.jsonl"
+def test_a_line_cut_off_by_a_kill_is_dropped(file):
     record = Record(id="a", question="q", answer="x")
     append_line(file, record)
     with file.open("ab") as out:
@@ -200,8 +203,7 @@ def test_a_line_cut_off_by_a_kill_is_dropped(tmp_path):
     assert [r.id for r in read_lines(file, Record)] == ["a", "c"]
 
 
-def test_a_damaged_line_is_named(tmp_path):
-    file = tmp_path / "records.jsonl"
+def test_a_damaged_line_is_named(file):
     write_atomically(file, '{"id": 1}\n')
     with pytest.raises(InputError, match=r"records\.jsonl is damaged"):
         read_lines(file, Record)
@@ -210,10 +212,7 @@ def test_a_damaged_line_is_named(tmp_path):
 def test_two_processes_may_write_one_file_at_once(tmp_path):
     # pytest-xdist's workers do, where they evaluate by the same settings.
     file = tmp_path / "manifest.json"
-    other = (
-        "from ragassay.runs.folder import write_atomically as write; "
-        "write(Path(sys.argv[1]), 'other')"
-    )
+    other = "from ragassay.runs.folder import write_atomically as w; w(Path(sys.argv[1]), 'other')"
 
     def pieces():
         yield "ou"
@@ -227,8 +226,7 @@ def test_two_processes_may_write_one_file_at_once(tmp_path):
     assert file.read_text() == "ours"
 
 
-def test_writing_no_record_leaves_no_file(tmp_path):
-    file = tmp_path / "records.jsonl"
+def test_writing_no_record_leaves_no_file(file):
     write_lines(file, [Record(id="a", question="q", answer="x")])
     write_lines(file, [])
     assert not file.exists()
@@ -251,26 +249,20 @@ def test_a_run_that_is_killed_ends_as_if_it_had_not_been(tmp_path, monkeypatch):
 
 def test_a_run_says_how_many_answers_carry_reasoning():
     plain = Record(id="a", question="Q?", answer="It fell.")
-    thinking = [
-        plain.model_copy(update={"id": name, "answer": "<think>Hm.</think> It fell."})
-        for name in ("b", "c")
+    thinking = plain.model_copy(update={"answer": "<think>Hm.</think> It fell."})
+    one, two = (thinking.model_copy(update={"id": name}) for name in "bc")
+    notes = [build_job(records, Corpus()).notes for records in ([plain], [plain, one], [one, two])]
+    assert notes == [
+        (),
+        ("1 answer contains reasoning, which was not judged.",),
+        ("2 answers contain reasoning, which was not judged.",),
     ]
-    assert build_job([plain], Corpus()).notes == ()
-    one, two = build_job([plain, thinking[0]], Corpus()), build_job([plain, *thinking], Corpus())
-    assert one.notes == ("1 answer contains reasoning, which was not judged.",)
-    assert two.notes == ("2 answers contain reasoning, which was not judged.",)
 
 
 def test_judges_read_an_answer_without_its_reasoning_and_with_earlier_turns():
-    record = Record(
-        id="a",
-        question="What does it do?",
-        answer="<think>It may rise.</think> It falls [1].",
-        turns=(
-            Turn(role="user", text="What is zelcoline?"),
-            Turn(role="assistant", text="A drug."),
-        ),
-    )
+    turns = (Turn(role="user", text="What is zelcoline?"), Turn(role="assistant", text="A drug."))
+    answer = "<think>It may rise.</think> It falls [1]."
+    record = Record(id="a", question="What does it do?", answer=answer, turns=turns)
     case = convert_to_case(record, load_settings(), Corpus())
     assert "It may rise" not in case.context
     assert case.context.index("user: What is zelcoline?") < case.context.index("What does it do?")

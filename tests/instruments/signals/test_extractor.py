@@ -41,17 +41,17 @@ def case_of(answer: str, sources: tuple[Document, ...] = SOURCES) -> Case:
     return build_case(record, text, sentences, [], found, found)
 
 
-def measured(answer: str, sources: tuple[Document, ...] = SOURCES) -> Signals:
-    embedder, verifier = WordEmbedder(), CountingVerifier()
+def measured(
+    answer: str, sources: tuple[Document, ...] = SOURCES, verifier: CountingVerifier | None = None
+) -> Signals:
     rater = load_shipped_rater()
-    # Vectors of another length than the shipped weights are for.
-    plain = rater.model_copy(
-        update={
-            name: getattr(rater, name).model_copy(update={"vector_weights": ()})
-            for name in ("order", "opening", "closing", "scholarly")
-        }
-    )
-    return SignalExtractor(embedder, verifier, plain).extract_signals(case_of(answer, sources))
+    # The shipped weights are for vectors of another length.
+    plain = {
+        name: getattr(rater, name).model_copy(update={"vector_weights": ()})
+        for name in ("order", "opening", "closing", "scholarly")
+    }
+    given = (WordEmbedder(), verifier or CountingVerifier(), rater.model_copy(update=plain))
+    return SignalExtractor(*given).extract_signals(case_of(answer, sources))
 
 
 @pytest.mark.parametrize(
@@ -114,11 +114,8 @@ def test_without_sources_nothing_is_said_of_them():
 
 
 def test_the_verifier_reads_each_sentence_with_the_closest_of_the_sources():
-    embedder, verifier = WordEmbedder(), CountingVerifier()
-    rater = load_shipped_rater()
-    places = ("order", "opening", "closing", "scholarly")
-    bare = rater.model_copy(update=dict.fromkeys(places, rater.foreign))
-    SignalExtractor(embedder, verifier, bare).extract_signals(case_of("Aspirin lowers fever."))
+    verifier = CountingVerifier()
+    measured("Aspirin lowers fever.", verifier=verifier)
     ((claim, passage),) = verifier.pairs
     assert claim == "Aspirin lowers fever."
     assert passage.startswith("Aspirin lowers fever in adults.")

@@ -49,9 +49,8 @@ def test_facts_number_the_sentences_and_end_with_the_answer():
 
 
 def test_sentences_are_quoted_by_their_first_words():
-    told = format_facts(
-        signals(), "conciseness", ["Aspirin helps.", "One two three four five six."]
-    )
+    texts = ["Aspirin helps.", "One two three four five six."]
+    told = format_facts(signals(), "conciseness", texts)
     assert told.splitlines()[:2] == [
         'sentence 1 ("Aspirin helps."): closest other sentence of the answer .40',
         'sentence 2 ("One two three four five..."): closest other sentence of the answer .40',
@@ -118,9 +117,8 @@ def rater(weight: float) -> SignalRater:
         weights=(weight,),
         thresholds=(-3.0, -1.0, 0.0, 1.0),
     )
-    return SignalRater(
-        order=nothing, foreign=nothing, scholarly=nothing, rubrics={"relevancy": one}
-    )
+    others = dict.fromkeys(("order", "foreign", "scholarly"), nothing)
+    return SignalRater(**others, rubrics={"relevancy": one})
 
 
 def test_the_score_is_the_expectation_of_the_ratings():
