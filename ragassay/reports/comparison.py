@@ -130,10 +130,7 @@ def describe_board_coverage(board: Leaderboard) -> str:
             "the questions for which both systems have one"
         )
     if any(row.overlaps for row in board.rows):
-        text += (
-            ". Systems without a rank have overlapping ranges: because of undecided verdicts, it "
-            "is unknown which score is higher"
-        )
+        text += ". Systems without a rank have overlapping ranges, so it is unknown which is better"
     return text
 
 

@@ -14,9 +14,12 @@ from ragassay.formats.conversations import Conversation, read_history, read_mess
 from ragassay.formats.problems import Problem
 from ragassay.formats.replies import SHAPES, read_structured_reply
 
-EXAMPLES = yaml.safe_load(
-    (Path(__file__).parents[1] / "formats" / "replies" / "examples.yaml").read_text("utf-8")
-)
+REPLIES = Path(__file__).parents[1] / "formats" / "replies" / "replies.yaml"
+EXAMPLES = {
+    case["shape"]: case["reply"]
+    for case in yaml.safe_load(REPLIES.read_text("utf-8")).values()
+    if "shape" in case
+}
 JUNK: tuple[Any, ...] = (
     *(None, True, -1, 10**12, 0.5, "", "7", "\x00", "99999999999999999999"),
     *([], {}, [[]], [None], [{}], {"text": {}}, {"": None}, ["x"], [{"type": "text"}]),
