@@ -16,7 +16,7 @@ _REFUSAL = re.compile(
     r"|i(?: (?:cannot|can['\u2019]t|won['\u2019]t|will not)"
     r"|(?: am|['\u2019]m) (?:unable|not able) to)\W{0,3}"
     r"(?:$|(?:answer|assess|assist|comply|continue|do|engage|evaluate|fulfil+|grade|help|judge"
-    r"|label|provide|rate|respond|review|score)\b))",
+    r"|label|provide|rate|respond|review|score)\b(?!.{0,40}\b(?:higher|lower|above|below|full)\b)))",
     re.IGNORECASE,
 )
 _FENCE = re.compile(r"[`~]{3,9}\w{0,20}\s{0,99}\Z")
@@ -158,6 +158,8 @@ def is_refusal(text: str) -> bool:
     Example:
         >>> is_refusal("I'm sorry, but I can't assist with that.")
         True
+        >>> is_refusal("I cannot rate it higher, because no source is named.")
+        False
     """
     begin = find_reasoning_end(text)
     return "{" not in text[begin:] and _REFUSAL.match(text, begin) is not None
