@@ -41,7 +41,7 @@ each_provider = pytest.mark.parametrize("name", [OPENAI, "azure/gpt-4.1-mini", A
 @pytest.fixture(autouse=True)
 def environment(monkeypatch):
     """Submit batches and look at them without long pauses, and set all keys."""
-    monkeypatch.setattr(queues, "QUIET_S", 0.1)
+    monkeypatch.setattr(queues, "QUIET_S", 0.3)  # A shorter pause splits batches on a busy machine.
     monkeypatch.setattr(queues, "BUSY_SHARE", 100.0)
     monkeypatch.setattr(queues, "FIRST_CHECK_S", 0.05)
     monkeypatch.setattr("ragassay.models.batch_services.FIRST_PAUSE_S", 0.01)

@@ -88,7 +88,7 @@ def vertex(monkeypatch) -> FakeVertex:
     monkeypatch.setattr(httpx.Client, "send", lambda self, request, **_: fake.answer(request))
     monkeypatch.setattr(handler, "safe_get", lambda client, url, headers: client.get(url, headers))
     monkeypatch.setenv("GCS_BATCH_BUCKET_NAME", "bucket")
-    monkeypatch.setattr(queues, "QUIET_S", 0.1)
+    monkeypatch.setattr(queues, "QUIET_S", 0.3)  # A shorter pause splits batches on a busy machine.
     monkeypatch.setattr(queues, "BUSY_SHARE", 100.0)
     monkeypatch.setattr(queues, "FIRST_CHECK_S", 0.05)
     return fake
