@@ -38,7 +38,6 @@ CONTEXT_FIELD = "context"
 CASE_FIELD = "case"
 """Name of an extra field for the question and answer of an example."""
 
-
 _REASONS = ("rationale", "reason")
 """Starts of the names of fields that explain a verdict."""
 

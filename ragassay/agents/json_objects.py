@@ -129,7 +129,8 @@ def unwrap_fields(
 ) -> dict[str, Field]:
     """Return fields by name. Unwrap the only nested object while a `wanted` field is missing.
 
-    An object with a name such as "revised" replaces the fields around it.
+    An object with a name such as "revised" replaces the fields around it, but "revised_answer" does
+    not, because its rating may be about another answer.
     """
     matching = match_fields(fields, names)
     if depth == MOST_DEPTH:
@@ -139,7 +140,12 @@ def unwrap_fields(
         for key, field in fields.items()
         if not WRAPPERS.search(key) and (inner := _read_nested(text, key, field)) is not None
     }
-    revised = [inner for key, inner in nested.items() if _REVISED.search(normalize_name(key))]
+    revised = [
+        inner
+        for key, inner in nested.items()
+        if _REVISED.search(normalize_name(key))
+        and not key.casefold().endswith(("answer", "response"))
+    ]
     for inner in revised:
         within = unwrap_fields(text, inner, names, wanted, depth + 1)
         if any(name in within for name in wanted):

@@ -39,7 +39,8 @@ _ASIDE = re.compile(
 """Words before the second of two different verdicts that is not final."""
 
 _CHANGES = (
-    r"final(?:ly)?|actual(?:ly)?|revis(?:e|ed|ing|ion)|correct(?:ed|ing|ion)|sorry|apolog\w+|oops|mistake|edit"
+    r"final(?:ly)?|actual(?:ly)?|revis(?:e|ed|ing|ion)|correct(?:ed|ing|ion)"
+    r"|sorry|apolog\w+|oops|mistake|edit"
     r"|on (?:reflection|(?:further|closer|second) \w+)|second thoughts?|instead|wait|hmm"
     r"|(?:re-?|double[- ])(?:read|check|consider|evaluat)\w{0,5}"
     r"|chang(?:es?|ed|ing)|adjust(?:ed|ing)?|updat(?:e[ds]?|ing)"

@@ -67,11 +67,15 @@ def mark_parts(
         for part, marks in zip(block_parts, block_marks, strict=True):
             accepted: list[Mark] = []
             for mark in (one for one in marks if accept(one, part)):
-                targets = [(t,) if t.kind != "same" else last or (t,) for t in mark.targets]
-                last = tuple(chain(*targets))
+                last = _repeat_targets(mark.targets, last)
                 accepted.append(replace(mark, targets=last))
             marked[-1].append(_set_marks(part, accepted))
     return marked
+
+
+def _repeat_targets(targets: Sequence[Target], last: tuple[Target, ...]) -> tuple[Target, ...]:
+    """Return targets with the `last` targets in place of "ibid."."""
+    return tuple(chain(*(last if t.kind == "same" and last else (t,) for t in targets)))
 
 
 def _set_marks(part: BlockPart, marks: Sequence[Mark]) -> BlockPart:

@@ -96,6 +96,7 @@ REPLIES: tuple[tuple[str, int | None], ...] = (
     ('{"initial_rating": 2, "final_rating": 4, "rationale": "x"}', 4),
     ('{"rating": 4, "max_rating": 5, "rationale": "x"}', 4),
     ('{"rating": 2, "revised": {"rating": 4, "rationale": "x"}, "rationale": "y"}', 4),
+    ('{"rating": 2, "updated_answer": {"text": "x", "rating": 5}, "rationale": "y"}', 2),
     ('{"rating": 2, "rationale": "y", "final_verdict": {"rating": 4}}', 4),
     ('{"initial": {"rating": 2}, "final": {"rating": 4, "rationale": "x"}}', 4),
     ('{"rating": 2, "final": {"rating": 3}, "corrected": {"rating": 4}}', None),

@@ -11,6 +11,7 @@ from conftest import ROOT
 from fakes import WordEmbedder
 from rows import write_rows
 
+from ragassay.formats import read_graded_paragraphs
 from ragassay.formats.papers import EXPORT_FORMS, read_papers
 from ragassay.testing import ScriptedModel
 
@@ -106,3 +107,5 @@ def test_an_exported_test_bank_grades(tmp_path, pairs):
     with ScriptedModel() as model:
         more = ("--testbank", bank, "--out", tmp_path / "run", "--quiet", *judged_by(model))
         run("grade", answers, *more)
+    (query,) = read_graded_paragraphs(tmp_path / "run" / "graded.jsonl.gz").queries
+    assert query.paragraphs[0].exam_grades
